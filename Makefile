@@ -54,7 +54,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two processes test side by side: threads of BLAS and of PyTorch would only wait for each other.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
-.PHONY: help install demo test test-operators test-backend parity check bench bench-suite bench-compare bench-others codegen dist clean install-dispatcher install-noautograd
+.PHONY: help install demo test test-operators test-backend parity check bench bench-suite bench-compare bench-sweep bench-others codegen dist clean install-dispatcher install-noautograd
 .PHONY: cuda-emulator test-cuda-emulated test-cuda-emulated-whole test-cuda bench-cuda
 
 help:
@@ -80,6 +80,7 @@ help:
 	@echo "make bench [ORACLE=1]     measure the overhead of calls (ORACLE=1: against PyTorch)"
 	@echo "make bench-suite [THREADS=2]   measure the whole library, and keep the figures as JSON"
 	@echo "make bench-compare BASE=REV    measure what is here against a revision, in one process"
+	@echo "make bench-sweep [ONLY=conv]   a small call of every operator in PyTorch's own table"
 	@echo "make bench-others         training steps in Dovetail, PyTorch, JAX, autograd, mygrad, tinygrad"
 	@echo "make dist [REQUIREMENTS=1] wheels and source distributions into dist (REQUIREMENTS=1: and what they need)"
 	@echo "make codegen              write the generated code again"
@@ -188,6 +189,9 @@ bench-suite: $(TEST_STAMPS)
 bench-compare: $(TEST_STAMPS)
 	@test -n "$(BASE)" || { echo "name a revision: make bench-compare BASE=main"; exit 2; }
 	$(PY) -m benchmarks.suite.compare $(BASE)
+
+bench-sweep: $(STAMPS)/oracle
+	$(PY) benchmarks/sweep.py $(if $(ONLY),--only $(ONLY))
 
 # What is not installed is left out; tinygrad asks for clang.
 bench-others: $(TEST_STAMPS)

@@ -20,19 +20,19 @@ from dovetail_dispatcher.calls.templates.arguments import ENTRY_NAMES
 ROUTE_NAMES = frozenset(
     """
     Array BACKEND BASE CONTEXT DEFAULT DIFFERENTIABLE DTYPE DifferentiableViewMeta GRAD
-    GRAD_AND_VIEW KEYS NORMAL NO_GRAD Node OP OPERATOR OVERLOAD QUIET SIGNATURE Tensor VIEW
-    VersionCounter WritableCounter ZERO_DIM ZERO_DIM_SIGNATURE args array arrays attach_list
-    below bump_version call_error cast check_aliases check_all_inplace check_inference_write
-    check_inplace check_operand check_overlap checked composite computed computed_native
-    copy_before_write counter creation_in dtype_bits dtype_of each edge_of edges_of enter_fake
-    error extras fast_path fn general_out_function gradient_edge helper info is_column_major
-    kernel kwargs leaf_edge leave_fake lift make_tensor mark_inside mark_unknown mark_view
-    mark_views meta native_dtypes next_sequence_nr node note_views now number numbers
-    on_backend out_function outer promote quiet rebase_history recorded recording_extras
-    refuse_captured refuse_gradient refuse_out remember reset_error_state result save_input
-    save_result save_result_tensor set_error_state set_state setup_context share_storage state
-    state_before storage stripped tensor_of_number tensors unmark viewed wrap wrap_all
-    write_into write_out wrong_identity wrap_ wrap__ cast_ check_writes makers
+    INFERENCE_MODE KEYS NORMAL NO_GRAD NO_GRAD_MODE Node OP OPERATOR OVERLOAD QUIET SIGNATURE
+    Tensor VIEW VersionCounter WritableCounter ZERO_DIM ZERO_DIM_SIGNATURE args array arrays
+    attach_list below bump_version call_error cast cast_ check_aliases check_all_inplace
+    check_inference_write check_inplace check_operand check_overlap check_writes checked
+    composite computed computed_native copy_before_write counter dtype_bits dtype_of each
+    edge_of edges_of enter_fake error extras fast_path fn for_many general_out_function
+    gradient_edge helper info is_column_major kernel kwargs leaf_edge leave_fake lift
+    make_tensor makers mark_inside mark_unknown mark_view mark_views meta native_dtypes
+    next_sequence_nr node note_views number numbers on_backend out_function outer promote quiet
+    rebase_history recorded recording_extras refuse_captured refuse_gradient refuse_out remember
+    reset_error_state result save_input save_result save_result_tensor set_error_state set_state
+    setup_context share_storage state state_before storage stripped tensor_of_number tensors
+    unmark viewed wrap wrap_ wrap__ wrap_all write_into write_out wrong_identity
     """.split()  # noqa: SIM905
 )
 """What routes call their own things, unless an argument is called so."""

@@ -12,10 +12,12 @@ import importlib
 import inspect
 import os
 import random
+import re
 import signal
 import sys
 import warnings
 from collections.abc import Iterator
+from contextlib import ContextDecorator
 from contextvars import copy_context
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,7 +30,7 @@ from interrupts import Interrupter, differences, held_locks, instants, snapshot
 
 import dovetail
 from dovetail_autograd.graph.grad_mode import _StateMode
-from dovetail_kernel import Guard
+from dovetail_kernel import DecoratingGuard, Guard
 from dovetail_kernel.keys.guard import STATE
 from dovetail_kernel.keys.state import StateGuard
 
@@ -160,6 +162,19 @@ def blocks(node: ast.AST, functions: tuple[Any, ...] = ()) -> Iterator[tuple[ast
         yield from blocks(each, (*functions, each) if inner else functions)
 
 
+def made_as(item: ast.withitem, functions: tuple[Any, ...]) -> list[str]:
+    """Return what is called to make the guard that a block names: ``run`` of ``run = Mode()``."""
+    if not isinstance(item.context_expr, ast.Name) or not functions:
+        return []
+    return [
+        ast.unparse(each.value.func)
+        for each in ast.walk(functions[-1])
+        if isinstance(each, ast.Assign)
+        and isinstance(each.value, ast.Call)
+        and ast.unparse(each.targets[0]) == item.context_expr.id
+    ]
+
+
 def variables_put_back(functions: tuple[Any, ...], names: dict[str, Any]) -> set[Any]:
     """Return the context variables that the decorators of functions put back."""
     found: set[Any] = set()
@@ -201,6 +216,7 @@ def test_functions_of_the_library_that_enter_guards_put_back_what_an_interrupt_l
                 for each in ast.walk(item.context_expr)
                 if isinstance(each, ast.Call)
             ]
+            calls += [call for item in block.items for call in made_as(item, functions)]
             for call in calls:
                 try:
                     guard = eval(call, names)
@@ -213,4 +229,66 @@ def test_functions_of_the_library_that_enter_guards_put_back_what_an_interrupt_l
                 if not variables <= variables_put_back(functions, names):
                     missing.append(f"{file.relative_to(ROOT)}:{block.lineno}: {call}")
     assert tried > 30 or package in NEEDED
-    assert missing == [], "decorate them by @restoring(*Guard.variables)"
+    assert missing == [], "decorate them by @restoring(*Guard.variables), or call guard.around"
+
+
+TOOLS = frozenset({"codegen", "command", "testing"})
+"""Folders of what is run by hand, and left as a whole where it is interrupted."""
+
+
+def nodes_of_files_with(words: str) -> Iterator[tuple[Path, ast.AST]]:
+    """Yield what is in files of the library in which there are some words."""
+    for _, file in modules_of_the_library():
+        text = file.read_text(encoding="utf-8")
+        if not TOOLS & set(file.parts) and re.search(words, text):
+            yield from ((file, each) for each in ast.walk(ast.parse(text)))
+
+
+def has_yield(function: ast.FunctionDef) -> bool:
+    """Say whether a function is a generator, and no context manager."""
+    left: list[ast.AST] = list(function.body)
+    while left:
+        each = left.pop()
+        if isinstance(each, ast.Yield | ast.YieldFrom):
+            return "contextmanager" not in ast.dump(ast.Tuple(function.decorator_list))
+        if not isinstance(each, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            left += ast.iter_child_nodes(each)
+    return False
+
+
+def test_no_generator_is_left_before_its_end_by_what_looks_for_an_element() -> None:
+    generators = {
+        each.name
+        for _, each in nodes_of_files_with("yield")
+        if isinstance(each, ast.FunctionDef) and has_yield(each)
+    }
+    assert len(generators) > 100
+
+    def is_generator(node: ast.AST) -> bool:
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            if called in ("map", "enumerate", "reversed"):
+                return any([is_generator(each) for each in node.args])
+            return called.rpartition(".")[2] in generators
+        return isinstance(node, ast.GeneratorExp)
+
+    left = []
+    for file, each in nodes_of_files_with(r"\b(next|any|all|zip)\("):
+        if not isinstance(each, ast.Call) or not isinstance(each.func, ast.Name):
+            continue
+        if each.func.id not in ("next", "any", "all", "zip"):
+            continue
+        is_strict = "strict=True" in [ast.unparse(keyword) for keyword in each.keywords]
+        if not is_strict and any([is_generator(argument) for argument in each.args]):
+            left.append(f"{file.relative_to(ROOT)}:{each.lineno}: {ast.unparse(each)}")
+    assert left == [], "give it a list: an interrupt in a generator that is closed is lost"
+
+
+def test_every_guard_that_decorates_functions_leaves_where_an_interrupt_meets_it() -> None:
+    found = [each for each in subclasses(Guard) if issubclass(each, ContextDecorator)]
+    assert len(found) >= 6
+    assert [each for each in found if not issubclass(each, DecoratingGuard)] == []
+
+
+def subclasses(kind: type) -> list[type]:
+    return [each for sub in kind.__subclasses__() for each in (sub, *subclasses(sub))]

@@ -473,8 +473,9 @@ register_torch_dispatch register_vmap short_place transaction wrap_torch_functio
     "dovetail_kernel": """
 ALIASES AcceleratorError Allocator ArrayBackend AutoDispatchBelowADInplaceOrView
 AutoDispatchBelowAutograd
-AutogradInterface BY_NAME Backend BackendSpec BySize DLDeviceType DataPtr DatalessArray Device
-DTYPES DisableTorchFunction DisableTorchFunctionSubclass DispatchKey DispatchKeySet DispatchState
+AutogradInterface BY_NAME Backend BackendSpec BySize DLDeviceType DTYPES DataPtr DatalessArray
+DecoratingGuard Device
+DisableTorchFunction DisableTorchFunctionSubclass DispatchKey DispatchKeySet DispatchState
 ExcludeDispatchKeyGuard ForceDispatchKeyGuard Guard IncludeDispatchKeyGuard Layout MemoryFormat
 MemoryStatistics NamedDtype named_dtype PluginError PluginManager PluginNotFoundError PluginRecord
 PreserveDispatchKeyGuard

@@ -16,6 +16,7 @@ from dovetail_kernel import plugin_manager as _plugin_manager
 from . import lower_names as _lower_names
 from . import provided_modules as _provided_modules
 from . import tensor_functions as _tensor_functions
+from .absent_modules import report_absent_modules as _report_absent_modules
 from .absent_names import names_of as _names_of
 from .lower_names import *  # noqa: F403
 from .tensor_functions import *  # noqa: F403
@@ -284,6 +285,9 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of t
         if name not in _OURS and _provided_modules.provides(name):
             return _import_module(f"dovetail.{name}")
         return _elsewhere(name)
+
+
+_report_absent_modules()
 
 
 def __dir__() -> list[str]:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from typing import Any, Final
 
+from .module_remedies import remedy_of
+
 _PLACES: Final = (
     "dovetail",
     "dovetail.nn.functional",
@@ -50,19 +52,42 @@ class AbsentNameError(AttributeError):
         return absence(self.module, self.attribute, self.remedy)
 
 
-def absence(module: str, attribute: str, remedy: str = "") -> str:
-    """Return the sentences that say that `module` has no `attribute`, and what to use: `remedy`, or
-    the nearest name.
+def absence(module: str, attribute: str, remedy: str = "", *, as_module: bool = False) -> str:
+    """Return the sentences that say that `module` has no `attribute`, and what to use: what there
+    is in its place, `remedy`, or the nearest name.
+
+    Parameters
+    ----------
+    as_module
+        It was imported as a module.
     """
     sentences = [f"module {module!r} has no attribute {attribute!r}: it is not in Dovetail."]
-    reason = next((text for word, text in _REASONS.items() if attribute.startswith(word)), None)
+    remedy = remedy_of(module, attribute, as_module=as_module) or remedy
+    reason = next(
+        iter([text for word, text in _REASONS.items() if attribute.startswith(word)]), None
+    )
     if remedy:
         sentences.append(remedy)
     elif reason is not None:
         sentences.append(reason)
     elif (nearest := _nearest(module, attribute)) is not None:
         sentences.append(f"The nearest is {nearest}.")
+    else:
+        sentences.append(f"dir({module}) lists what there is.")
     return " ".join(sentences)
+
+
+def absent_module(module: str, name: str) -> str:
+    """Return the sentences that say that the package `module` has no module `name`, and what to
+    use: also what the package says of its names.
+    """
+    try:
+        getattr(sys.modules.get(module), name)
+    except AbsentNameError as error:
+        return absence(module, name, error.remedy, as_module=True)
+    except Exception:  # of a package that says nothing, or is not there itself
+        pass
+    return absence(module, name, as_module=True)
 
 
 def _nearest(module: str, attribute: str) -> str | None:
@@ -105,6 +130,8 @@ def names_of(
     """
 
     def attribute_of_module(name: str) -> Any:
+        if name == "__path__":  # so that imports of what would be inside ask the finders
+            return []
         if name in submodules:
             return import_module(f"{module}.{name}")
         if name in elsewhere:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import typing as _typing
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from dovetail_kernel import Device
 
 from . import cuda
+from .absent_names import names_of as _names_of
 
 __all__ = [
     "current_accelerator",
@@ -157,3 +159,7 @@ class device_index:
 
     def __exit__(self, *error: Any) -> None:
         self._block.__exit__(*error)
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__)

@@ -60,7 +60,7 @@ def _lists(first: Any, *others: Any) -> Iterator[tuple[Any, ...]]:
         If the first is empty, or the lists are of several lengths.
     """
     for each in (first, *others):
-        if not isinstance(each, list | tuple) or not all(isinstance(t, Tensor) for t in each):
+        if not isinstance(each, list | tuple) or not all([isinstance(t, Tensor) for t in each]):
             raise TypeError(
                 "_foreach functions take lists of tensors (tuple of Tensors self, ...), not "
                 f"{type(each).__name__}. Give a list or a tuple of tensors."

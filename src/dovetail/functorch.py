@@ -182,7 +182,7 @@ def make_functional(
     RuntimeError
         If the model has buffers.
     """
-    if next(model.buffers(), None) is not None:
+    if list(model.buffers()):
         raise RuntimeError(
             "make_functional(model): `model` has buffers. Please use "
             "make_functional_with_buffers(model) instead."

@@ -1,5 +1,9 @@
 """Apple's Metal, as ``torch.mps``: there is no backend for it; programs that ask do without."""
 
+import typing as _typing
+
+from .absent_names import names_of as _names_of
+
 __all__ = ["device_count", "is_available"]
 
 
@@ -11,3 +15,7 @@ def is_available() -> bool:
 def device_count() -> int:
     """Return 0: there is no backend for Apple's Metal."""
     return 0
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__)

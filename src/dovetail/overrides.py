@@ -157,7 +157,7 @@ def _signature(function: Any) -> _inspect.Signature:
         return found
     packet = getattr(ops.aten, function.__name__)
     schemas = [getattr(packet, name)._schema for name in packet.overloads()]
-    schemas = [s for s in schemas if not any(a.is_out for a in s.arguments)]
+    schemas = [s for s in schemas if not any([a.is_out for a in s.arguments])]
     required = set.intersection(
         *({_parameter(a.name) for a in s.arguments if not a.has_default_value()} for s in schemas)
     )
@@ -207,7 +207,7 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
     """Return the name of an overridable function as users write it, or None: ``"dovetail.add"``."""
     if hasattr(f, "_operator") or hasattr(f, "_qualified_op_name"):
         return overridden_name(f)
-    return next((names[f] for names in _overridable().values() if f in names), None)
+    return next(iter([names[f] for names in _overridable().values() if f in names]), None)
 
 
 _push_mode = _push_on_torch_function_stack

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Final
 
@@ -43,13 +44,19 @@ class _ProvidedModules:
         root, _, inner = fullname.partition(".")
         if root != _HERE or not inner:
             return None
-        name = inner.partition(".")[0]
-        if name in self._targets or (name == inner and self._is_found(fullname, name, path)):
+        name, _, within = inner.partition(".")
+        if self._has(name, within) if within else self._is_found(fullname, name, path):
             # The type asks for the base class, the import system only for the two methods below.
             return ModuleSpec(fullname, self, is_package=True)  # type: ignore[arg-type]
         return None
 
+    def _has(self, name: str, within: str) -> bool:
+        """Return whether a plugin's module that was imported has another one within."""
+        return name in self._targets and find_spec(f"{self._targets[name]}.{within}") is not None
+
     def _is_found(self, fullname: str, name: str, path: Sequence[str] | None) -> bool:
+        if name in self._targets:
+            return True
         if name not in _STANDING_IN and PathFinder.find_spec(fullname, path) is not None:
             return False
         return provides(name)

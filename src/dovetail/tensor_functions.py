@@ -76,7 +76,7 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
         For anything else; `promote_types` takes dtypes.
     """
     operands = (tensor1, tensor2)
-    if not all(isinstance(each, TensorBase | bool | int | float | complex) for each in operands):
+    if not all([isinstance(each, TensorBase | bool | int | float | complex) for each in operands]):
         given = ", ".join(type(each).__name__ for each in operands)
         raise TypeError(
             f"result_type() received an invalid combination of arguments - got ({given}), but "

@@ -18,7 +18,7 @@ from typing import Any, Final
 from dovetail_aten import Tensor
 from dovetail_kernel import Layout, MemoryFormat, Size, dtype
 
-from .absent_names import absence, names_of
+from .absent_names import absent_module, names_of
 from .nn.parameter import Parameter
 from .torch_version import TorchVersion
 
@@ -58,7 +58,8 @@ class _TorchFinder(MetaPathFinder, Loader):
         if not _is_module(here):
             module, _, name = here.rpartition(".")
             raise ModuleNotFoundError(
-                f"No module named {fullname!r}: {absence(module, name)}", name=fullname
+                f"No module named {fullname!r}: {absent_module(module, name)}",
+                name=fullname,
             )
         return ModuleSpec(fullname, self, is_package=True)
 

@@ -20,7 +20,7 @@ class TorchVersion(str):
     def _numbers(self, other: Any) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
         if isinstance(other, str):
             theirs = _numbers_in(other)
-        elif isinstance(other, tuple | list) and all(str(part).isdigit() for part in other):
+        elif isinstance(other, tuple | list) and all([str(part).isdigit() for part in other]):
             theirs = tuple(int(part) for part in other)
         else:
             return None

@@ -50,10 +50,10 @@ def test_other_dtypes_are_computed_by_the_kernel(name, dtype):
     np.testing.assert_allclose(found.to(dovetail.float64), expected, 1e-3)
 
 
+@pytest.mark.filterwarnings("ignore:Overriding")  # reported once in a process
 def test_a_kernel_of_the_user_is_called_for_few_elements_too():
-    with pytest.warns(UserWarning, match="kernel"):
-        library = Library("aten", "IMPL")
-        library.array_impl("erf", lambda x: x * 0 + 7, "CPU")
+    library = Library("aten", "IMPL")
+    library.array_impl("erf", lambda x: x * 0 + 7, "CPU")
     try:
         assert dovetail.erf(dovetail.ones(2)).tolist() == [7.0, 7.0]
     finally:
@@ -65,5 +65,5 @@ def test_a_kernel_of_the_user_is_called_for_few_elements_too():
 def test_an_explanation_says_what_computes_few_elements(name):
     packet = getattr(dovetail.ops.aten, name)
     text = str(dovetail.explain(packet, dovetail.ones(2)))
-    assert "for fewer than" in text
-    assert "for fewer than" not in str(dovetail.explain(packet, dovetail.ones(2).half()))
+    assert "elements by scipy.special." in text
+    assert "scipy.special" not in str(dovetail.explain(packet, dovetail.ones(2).half()))

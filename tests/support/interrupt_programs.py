@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,7 @@ from devices import own_key
 
 import dovetail as dt
 from dovetail import func
+from dovetail.amp.autocast_mode import autocast_decorator
 from dovetail.autograd import Function, forward_ad, graph
 from dovetail.func import functionalize
 from dovetail.library import Library, _scoped_library, custom_op
@@ -162,6 +164,17 @@ for _name, _make in blocks().items():
 @program
 def decorated_no_grad():
     dt.no_grad()(lambda: PLAIN * 2)()
+
+
+@program
+def decorated_guards():
+    for guard in (
+        dt.autocast("cpu"),
+        graph.disable_saved_tensors_hooks("no"),
+        checkpoints.set_checkpoint_early_stop(False),
+    ):
+        guard(lambda: PLAIN * 2)()
+    autocast_decorator(dt.autocast("cpu"), lambda: PLAIN * 2)()
 
 
 @program
@@ -403,6 +416,17 @@ def checkpointed():
 
 
 @program
+def checkpointed_selectively():
+    def contexts():
+        return checkpoints.create_selective_checkpoint_contexts([dt.ops.aten.exp.default])
+
+    checkpoints.checkpoint(
+        lambda x: (x * x).exp(), LEAF, use_reentrant=False, context_fn=contexts
+    ).sum().backward()
+    LEAF.grad = None
+
+
+@program
 def checkpointed_reentrant():
     checkpoints.checkpoint(lambda x: (x * x).exp(), LEAF, use_reentrant=True).sum().backward()
     LEAF.grad = None
@@ -421,6 +445,20 @@ def saving():
     dt.save({"a": PLAIN, "b": [MATRIX]}, file)
     file.seek(0)
     dt.load(file)
+
+
+@program
+def tracing_a_function():
+    gc.freeze()  # a trace looks at all other objects: nearly every instant would be there
+    try:
+        dt.jit.trace(lambda x: x * 2, (PLAIN,), check_trace=False)(PLAIN)
+    finally:
+        gc.unfreeze()
+
+
+@program
+def checking_an_operator():
+    dt.library.opcheck(scaled, (PLAIN, 2.0), test_utils="test_schema")
 
 
 @program

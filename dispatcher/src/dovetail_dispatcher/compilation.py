@@ -29,7 +29,7 @@ def _compile(source: str, name: str) -> CodeType:
     linecache.cache[filename] = (len(source), None, lines, filename)
     code = compile(source, filename, "exec")
     if source.startswith("def "):
-        body = next(each for each in code.co_consts if isinstance(each, CodeType))
+        body = next(iter([each for each in code.co_consts if isinstance(each, CodeType)]))
         finalize(body, _forget, filename, lines).atexit = False
     return code
 

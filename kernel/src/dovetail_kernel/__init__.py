@@ -3,7 +3,7 @@ manager.
 """
 
 from .devices.allocator import Allocator, DataPtr, MemoryStatistics
-from .devices.array_backend import ArrayBackend, BySize
+from .devices.array_backend import ArrayBackend
 from .devices.backends import (
     Backend,
     all_backends,
@@ -15,6 +15,7 @@ from .devices.backends import (
     on_new_backend,
     wrapped_backend,
 )
+from .devices.by_size import BySize
 from .devices.device import Device, get_default_device, set_default_device
 from .errors import AcceleratorError, PluginError, PluginNotFoundError, name_of_distribution
 from .forks import renewed_after_fork
@@ -34,7 +35,7 @@ from .keys.dispatch_keyset import (
     full_keyset,
     runtime_keys,
 )
-from .keys.guard import Guard, restoring
+from .keys.guard import DecoratingGuard, Guard, restoring
 from .keys.interception import disabled_torch_dispatch_impl, disabled_torch_function_impl
 from .keys.state import (
     AutoDispatchBelowADInplaceOrView,
@@ -139,6 +140,7 @@ __all__ = [
     "DLDeviceType",
     "DataPtr",
     "DatalessArray",
+    "DecoratingGuard",
     "Device",
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import _thread
 import multiprocessing
+import signal
 import sys
 import threading
 import time
@@ -188,6 +190,29 @@ def test_an_error_in_a_piece_of_another_thread_is_raised():
 
     with pytest.raises(ValueError, match="piece 1"):
         threads.run_pieces(fail, 2, threads.SHARED_FROM)
+
+
+def test_an_interrupt_is_raised_when_the_other_threads_are_done():
+    threads.set_num_threads(2)
+    begun, ended = threading.Event(), []
+
+    def interrupt(start, stop):
+        if not start:
+            assert begun.wait(30)
+            return
+        begun.set()
+        time.sleep(0.1)  # the caller waits for this piece by now
+        _thread.interrupt_main()
+        time.sleep(0.1)
+        ended.append(start)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # may be ignored
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            threads.run_pieces(interrupt, 2, threads.SHARED_FROM)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ended == [1]
 
 
 def test_a_caller_computes_what_no_thread_has_time_for():

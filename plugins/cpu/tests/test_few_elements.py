@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dovetail_aten.array_kernels.family import Family
-from dovetail_cpu import CpuArrays
+from dovetail_cpu import CpuArrays, blocks
 from dovetail_cpu.few_elements import few_of
 from dovetail_kernel import float16, float32, int64
 
@@ -68,7 +68,8 @@ def test_a_route_asks_for_it_for_floating_point_numbers_alone(name, table):
     for dtype in few_of(kernel).dtypes:
         assert arrays.by_size(kernel, dtype).least == few_of(kernel).least
     for dtype in (float16, int64, None):
-        assert arrays.by_size(kernel, dtype) is None
+        found = arrays.by_size(kernel, dtype)
+        assert found is None or found.few == kernel
 
 
 def test_no_kernel_is_marked_that_is_not_tested(table):
@@ -78,3 +79,15 @@ def test_no_kernel_is_marked_that_is_not_tested(table):
     marked = {name for name in table.kernels if is_marked(table.kernels[name])}
     assert marked == set(NAMES)
     assert isinstance(table.kernels["sigmoid"].fn.__self__, Family)
+
+
+def test_many_elements_are_computed_in_blocks_by_what_a_route_calls(table, monkeypatch):
+    """So that marking a kernel for few elements leaves out no step for many."""
+    calls = []
+    written = blocks.written
+    monkeypatch.setattr(blocks, "written", lambda *args: calls.append(args) or written(*args))
+    x = np.ones(blocks._WHOLE + 1, np.float32)
+    for name in ("sigmoid", "silu", "gelu", "erf"):
+        calls.clear()
+        CpuArrays().by_size(function(table, name), float32).many(x)
+        assert calls, name

@@ -108,10 +108,9 @@ def test_no_thread_warns():
 def test_functions_of_other_kinds_are_not_shared():
     assert shared(np.divmod) is None
     assert shared(np.matmul) is None
-    assert CpuArrays().by_size(len, None) is None
 
 
 def test_with_one_thread_nothing_is_shared():
-    assert CpuArrays().by_size(np.add, None) == (np.add, threads.SHARED_FROM, shared(np.add))
+    assert CpuArrays().by_size(np.add, None).many is shared(np.add)
     threads.set_num_threads(1)
-    assert CpuArrays().by_size(np.add, None) is None
+    assert CpuArrays().by_size(np.add, None).many is not shared(np.add)

@@ -16,7 +16,6 @@ def autocast_decorator(autocast_instance: autocast, func: Callable[..., Any]) ->
 
     @functools.wraps(func)
     def decorate_autocast(*args: Any, **kwargs: Any) -> Any:
-        with autocast_instance:
-            return func(*args, **kwargs)
+        return autocast_instance.around(func, *args, **kwargs)
 
     return decorate_autocast

@@ -205,7 +205,7 @@ class GradScaler:
                 "No inf checks were recorded for this optimizer. Compute gradients first."
             )
         result = None
-        if not any(found.item() for found in state["found_inf_per_device"].values()):
+        if not any([found.item() for found in state["found_inf_per_device"].values()]):
             result = optimizer.step(*args, **kwargs)
         state["stage"] = OptState.STEPPED
         return result

@@ -71,7 +71,7 @@ def arange(
     if step == 0:
         raise ValueError("arange: step must not be 0.")
     if dtype is None:
-        whole = all(isinstance(each, int) for each in (start, stop, step))
+        whole = all([isinstance(each, int) for each in (start, stop, step)])
         dtype = int64 if whole else get_default_dtype()
     if (stop - start) / step <= 0:
         return aten.empty((0,), dtype=dtype, device=device)
@@ -147,7 +147,7 @@ def linspace(
 ) -> Tensor:
     """Return `num` numbers in equal distances from `start` to `stop`, with or without that."""
     ends: tuple[Any, Any] = (start, stop)
-    is_complex = any(isinstance(each, complex) for each in ends)
+    is_complex = any([isinstance(each, complex) for each in ends])
     wanted = (default_complex() if is_complex else get_default_dtype()) if dtype is None else dtype
     if endpoint or not num:
         return aten.linspace(*ends, num, dtype=wanted, device=device)

@@ -128,7 +128,7 @@ def promoted(*operands: Any) -> list[Tensor]:
     TypeError
         If none is a tensor, or they do not promote.
     """
-    first = next((each for each in operands if isinstance(each, Tensor)), None)
+    first = next(iter([each for each in operands if isinstance(each, Tensor)]), None)
     if first is None:
         raise TypeError("at least one operand has to be an array. Convert one with asarray.")
     wanted = result_dtype(*operands)

@@ -89,13 +89,13 @@ def sdp_kernel(
 ) -> Iterator[dict[str, bool]]:
     """Set four switches inside a block. Deprecated: use `nn.attention.sdpa_kernel`."""
     before = dict(_switches)
-    _switches.update(
-        flash=bool(enable_flash),
-        math=bool(enable_math),
-        mem_efficient=bool(enable_mem_efficient),
-        cudnn=bool(enable_cudnn),
-    )
     try:
+        _switches.update(
+            flash=bool(enable_flash),
+            math=bool(enable_math),
+            mem_efficient=bool(enable_mem_efficient),
+            cudnn=bool(enable_cudnn),
+        )
         yield {}
     finally:
         _switches.update(before)

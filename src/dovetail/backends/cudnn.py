@@ -4,8 +4,11 @@ CuPy works without cuDNN.
 
 from __future__ import annotations
 
+import typing as _typing
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from ..absent_names import names_of as _names_of
 
 __all__ = ["flags", "is_acceptable", "is_available", "set_flags", "version"]
 
@@ -63,3 +66,7 @@ def flags(
         yield
     finally:
         globals().update(zip(_SWITCHES, before, strict=True))
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__)

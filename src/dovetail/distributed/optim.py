@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as _typing
 
+from ..absent_names import names_of as _names_of
 from . import _refusal
 
 __all__ = ["ZeroRedundancyOptimizer"]
@@ -20,3 +21,7 @@ class ZeroRedundancyOptimizer:
 
     def __init__(self, *arguments: _typing.Any, **options: _typing.Any) -> None:
         raise _refusal("optim.ZeroRedundancyOptimizer")
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__)

@@ -183,7 +183,7 @@ class _Joined(Constraint):
     @property
     def is_discrete(self) -> bool:
         """Whether any of them is."""
-        return any(each.is_discrete for each in self.cseq)
+        return any([each.is_discrete for each in self.cseq])
 
     @property
     def event_dim(self) -> int:

@@ -242,7 +242,7 @@ class ComposeTransform(Transform):
     @lazy_property
     def bijective(self) -> bool:
         """Whether all are."""
-        return all(part.bijective for part in self.parts)
+        return all([part.bijective for part in self.parts])
 
     @lazy_property
     def sign(self) -> Any:

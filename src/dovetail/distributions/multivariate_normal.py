@@ -80,7 +80,7 @@ class MultivariateNormal(Distribution):
                 "Exactly one of covariance_matrix or precision_matrix or scale_tril may be "
                 "specified."
             )
-        name, matrix = next((n, value) for n, value in given.items() if value is not None)
+        name, matrix = next(iter([(n, value) for n, value in given.items() if value is not None]))
         if matrix.dim() < 2:
             raise ValueError(
                 f"{name} matrix must be at least two-dimensional, with optional leading batch "

@@ -160,7 +160,7 @@ class _Joined(Transform):
     dim: int
 
     def __init__(self, tseq: Sequence[Transform], dim: int, cache_size: int) -> None:
-        if not all(isinstance(each, Transform) for each in tseq):
+        if not all([isinstance(each, Transform) for each in tseq]):
             raise AssertionError("All elements of tseq must be Transform instances")
         if cache_size:
             tseq = [each.with_cache(cache_size) for each in tseq]
@@ -170,7 +170,7 @@ class _Joined(Transform):
     @property
     def bijective(self) -> bool:
         """Whether all are."""
-        return all(each.bijective for each in self.transforms)
+        return all([each.bijective for each in self.transforms])
 
     def _parts(self, x: Tensor) -> Any:
         raise NotImplementedError

@@ -37,7 +37,7 @@ class TransformedDistribution(Distribution):
         if isinstance(transforms, Transform):
             transforms = [transforms]
         if not isinstance(transforms, list) or not all(
-            isinstance(each, Transform) for each in transforms
+            [isinstance(each, Transform) for each in transforms]
         ):
             raise ValueError(
                 f"transforms must be a Transform or list, but was {transforms}"

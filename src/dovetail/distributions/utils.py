@@ -36,7 +36,7 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     ValueError
         For what is neither a tensor nor a number.
     """
-    if not all(isinstance(value, Tensor | Number) for value in values):
+    if not all([isinstance(value, Tensor | Number) for value in values]):
         raise ValueError(
             "Input arguments must all be instances of Number, dovetail.Tensor or objects "
             "implementing __torch_function__."

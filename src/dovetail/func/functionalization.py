@@ -77,8 +77,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
     def functional(*args: Any, **kwargs: Any) -> Any:
         run = _Functionalization(copies_views=remove == "mutations_and_views")
         given = _map(run.take, (args, kwargs))
-        with run:
-            result = func(*given[0], **given[1])
+        result = run.around(func, *given[0], **given[1])
         run.write_back()
         return _map(run.give, result)
 

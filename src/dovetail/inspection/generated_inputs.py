@@ -104,10 +104,10 @@ def generated_inputs(op: OpOverload, *, requires_grad: bool = True) -> Iterator[
     """
     schema = op._schema
     kinds = [argument.real_type.schema_str for argument in schema.arguments]
-    has_tensors = any(kind.startswith("Tensor") for kind in kinds)
-    has_optional = any(kind.startswith("Tensor?") for kind in kinds)
+    has_tensors = any([kind.startswith("Tensor") for kind in kinds])
+    has_optional = any([kind.startswith("Tensor?") for kind in kinds])
     refused = getattr(op._operator.derivative, "refused", ())
-    writes_results = any(argument.is_out for argument in schema.arguments)
+    writes_results = any([argument.is_out for argument in schema.arguments])
     differentiable = {
         a.name for a in schema.arguments if requires_grad and not writes_results
     } - set(refused)

@@ -244,7 +244,7 @@ def _why_not_reached(
         )
         yield from _cuts(trace)
         return
-    if any(value.state == "freed" for node in nodes for value in saved_values(node)):
+    if any([value.state == "freed" for node in nodes for value in saved_values(node)]):
         yield Reason(
             "A backward ran through this graph, which freed it, but its gradient was not kept: "
             "zero_grad() came later, "

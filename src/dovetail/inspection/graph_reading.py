@@ -174,7 +174,7 @@ def _node(node: Node) -> Vertex:
         if len(saved) <= _MOST_LINES
         else [*saved[: _MOST_LINES - 1], f"… {len(saved)} saved values"]
     )
-    vertex.warning = any(line.endswith((" freed", " changed in place")) for line in saved)
+    vertex.warning = any([line.endswith((" freed", " changed in place")) for line in saved])
     return vertex
 
 

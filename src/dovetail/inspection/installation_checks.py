@@ -194,7 +194,7 @@ def _numpy() -> Iterator[Finding]:
                 f"is {value}: matrix products use {value} of {cores} cores.",
                 "Unset it to use all.",
             )
-    if cores < (os.cpu_count() or cores) and not any(name in os.environ for name in _THREADS):
+    if cores < (os.cpu_count() or cores) and not any([name in os.environ for name in _THREADS]):
         yield Finding(
             "BLAS threads",
             "note",
@@ -269,7 +269,7 @@ def _bytecode() -> Iterator[Finding]:
 
 def _can_be_written(file: Path) -> bool:
     """Return whether `file` can be made or replaced in its folder, which may have to be made."""
-    folder = next(each for each in file.parents if each.exists())
+    folder = next(iter([each for each in file.parents if each.exists()]))
     return os.access(folder, os.W_OK)
 
 

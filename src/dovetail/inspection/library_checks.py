@@ -231,14 +231,14 @@ def _gradcheck(op: OpOverload, inputs: Inputs) -> str | None:
         return "it is random"
     if op._schema.is_mutable:
         return "it writes to its arguments"
-    if not any(_is_double(t) for t in _tensors(inputs.args)):
+    if not any([_is_double(t) for t in _tensors(inputs.args)]):
         return "no argument is a double that requires grad"
     results = _tensors([op(*inputs.args, **inputs.kwargs)])
-    if not any(t.requires_grad for t in results):
+    if not any([t.requires_grad for t in results]):
         return "no result requires grad"
-    if any(t.dtype in (float32, float16, bfloat16) for t in results):
+    if any([t.dtype in (float32, float16, bfloat16) for t in results]):
         return "a result is less precise than double"
-    if any(t.dtype.is_floating_point and not bool(t.detach().isfinite().all()) for t in results):
+    if any([t.dtype.is_floating_point and not bool(t.detach().isfinite().all()) for t in results]):
         return "a result is not finite"
     variables = [t for t in _tensors(inputs.args) if _is_double(t)]
 

@@ -137,7 +137,9 @@ class Program:
         RuntimeError
             If a call gives another number of tensors than it did.
         """
-        values: dict[str, Any] = dict(zip(self.inputs, tensors_of((args, kwargs)), strict=False))
+        values: dict[str, Any] = dict(
+            zip(self.inputs, list(tensors_of((args, kwargs))), strict=False)
+        )
         values |= self.constants
         for name, attribute in self.attributes.items():
             values[name] = attribute.get()

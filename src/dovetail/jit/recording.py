@@ -147,11 +147,12 @@ class Recorder(TorchFunctionMode):
         given = tuple(args), dict(kwargs)
         templates = replaced(given, TensorBase, self.place)
         before = Setting.now()
-        token = applies_are_asked.set(False)
+        asked = applies_are_asked.get()
         try:
+            applies_are_asked.set(False)
             result = func(*args, **kwargs)
         finally:
-            applies_are_asked.reset(token)
+            applies_are_asked.set(asked)
         found = list(tensors_of(result))
         if not found and not self._is_effect(name, result):
             return result
@@ -221,8 +222,7 @@ def record(
     try:
         _recorder.set(recorder)
         applies_are_asked.set(True)
-        with recorder:
-            result = function(*args, **kwargs)
+        result = recorder.around(function, *args, **kwargs)
     finally:
         _recorder.set(outer)
         applies_are_asked.set(asked)

@@ -167,7 +167,7 @@ class ProcessContext:
         code = process.exitcode
         if code < 0:
             name = next(
-                (each.name for each in signal.Signals if each == -code), f"<unknown: {-code}>"
+                iter([each.name for each in signal.Signals if each == -code]), f"<unknown: {-code}>"
             )
             return ProcessExitedException(
                 f"process {index} terminated with signal {name}", index, process.pid, code, name

@@ -80,7 +80,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             ends != sorted(set(ends))
             or ends[0] <= 0
             or ends[-1] > n_classes - 1
-            or any(int(end) != end for end in ends)
+            or any([int(end) != end for end in ends])
         ):
             raise ValueError(
                 "cutoffs should be a sequence of unique, positive integers sorted in an "

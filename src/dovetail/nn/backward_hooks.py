@@ -94,7 +94,7 @@ class BackwardBoundary:
         for hook in self.hooks:
             result = hook(self.module, (None,) * self.input_count, outputs)
             if result is not None and not (
-                isinstance(result, tuple) and all(item is None for item in result)
+                isinstance(result, tuple) and all([item is None for item in result])
             ):
                 raise RuntimeError(
                     "Backward hook for Modules where no input requires gradient should always "
@@ -132,10 +132,10 @@ def _pass_through(
     will come by.
     """
     positions = [position for position, value in enumerate(values) if isinstance(value, Tensor)]
-    if not (is_grad_enabled() and any(values[position].requires_grad for position in positions)):
+    if not (is_grad_enabled() and any([values[position].requires_grad for position in positions])):
         return values, None
     outputs = BackwardHookFunction.apply(*[values[position] for position in positions])
-    attach(next(output.grad_fn for output in outputs if output.requires_grad))
+    attach(next(iter([output.grad_fn for output in outputs if output.requires_grad])))
     wrapped = list(values)
     for position, output in zip(positions, outputs, strict=True):
         wrapped[position] = output

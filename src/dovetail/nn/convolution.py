@@ -84,7 +84,7 @@ class _Convolution(Module):
                 raise ValueError(
                     f"Invalid padding string {self.padding!r}, should be one of 'valid', 'same'"
                 )
-            if self.padding == "same" and any(step != 1 for step in self.stride):
+            if self.padding == "same" and any([step != 1 for step in self.stride]):
                 raise ValueError("padding='same' is not supported for strided convolutions")
         if self.padding_mode not in _MODES:
             raise ValueError(
@@ -289,7 +289,7 @@ class _Transposed(_Convolution):
             for n, step, pad, apart, kernel in rows
         ]
         most = [size + step - 1 for size, step in zip(least, self.stride, strict=True)]
-        if any(not a <= n <= b for a, n, b in zip(least, wanted, most, strict=True)):
+        if any([not a <= n <= b for a, n, b in zip(least, wanted, most, strict=True)]):
             raise ValueError(
                 f"requested an output size of {tuple(wanted)}, but valid sizes range from {least} "
                 f"to {most} (for an input of {list(sizes)})"

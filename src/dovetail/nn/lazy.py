@@ -47,7 +47,7 @@ class LazyModuleMixin(Module):
     def has_uninitialized_params(self) -> bool:
         """Say whether a parameter or buffer of this module itself has no shape yet."""
         own = [*self._parameters.values(), *self._buffers.values()]
-        return any(is_lazy(tensor) for tensor in own)
+        return any([is_lazy(tensor) for tensor in own])
 
     def _save_to_state_dict(
         self, destination: OrderedDict[str, Any], prefix: str, keep_vars: bool

@@ -187,7 +187,9 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, dtype | None, bo
     if rest:
         non_blocking, rest = rest[0], rest[1:]
     expected = ((target, (str, int, Device)), (kind, dtype), (non_blocking, bool))
-    if rest or not all(value is None or isinstance(value, classes) for value, classes in expected):
+    if rest or not all(
+        [value is None or isinstance(value, classes) for value, classes in expected]
+    ):
         given = ", ".join(type(value).__name__ for value in (*args, *kwargs.values()))
         raise TypeError(
             f"to() received an invalid combination of arguments - got ({given}). "

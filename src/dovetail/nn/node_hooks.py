@@ -31,7 +31,7 @@ def hook_last_node(
     while not isinstance(first, Tensor):
         try:
             first = (
-                next(each for each in first.values() if isinstance(each, Tensor))
+                next(iter([each for each in first.values() if isinstance(each, Tensor)]))
                 if isinstance(first, dict)
                 else first[0]
             )
@@ -91,6 +91,6 @@ def _tensors(values: Any) -> tuple[Tensor, ...] | None:
     """Return the tensors that are one tensor or a tuple of tensors; None for anything else."""
     if isinstance(values, Tensor):
         return (values,)
-    if isinstance(values, tuple) and all(isinstance(value, Tensor) for value in values):
+    if isinstance(values, tuple) and all([isinstance(value, Tensor) for value in values]):
         return values
     return None

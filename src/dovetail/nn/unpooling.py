@@ -110,7 +110,7 @@ class _FractionalMaxPool(Module):
         self.register_buffer("_random_samples", _random_samples)
         self.output_size = None if output_size is None else repeated(output_size, self._ndim)
         self.output_ratio = None if output_ratio is None else repeated(output_ratio, self._ndim)
-        if self.output_ratio is not None and not all(0 < each < 1 for each in self.output_ratio):
+        if self.output_ratio is not None and not all([0 < each < 1 for each in self.output_ratio]):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
     def forward(self, input: Tensor) -> Any:

@@ -73,7 +73,7 @@ def check_states(
     """Raise RuntimeError if steps are not counted by tensors, IndexError if a list is shorter than
     that of the parameters.
     """
-    if not all(isinstance(each, Tensor) for each in state_steps):
+    if not all([isinstance(each, Tensor) for each in state_steps]):
         raise RuntimeError(
             "API has changed, `state_steps` argument must contain a list of singleton tensors. "
             "Pass a tensor(0.0) for each parameter."

@@ -52,8 +52,10 @@ def take_fused(optimizer: Any, group: dict[str, Any], pairs: list[_Pair]) -> lis
 def _is_plain(group: dict[str, Any]) -> bool:
     """Return whether the options are those that the kernels know."""
     is_on_device = any(
-        isinstance(value, Tensor)
-        for value in (group["lr"], group["weight_decay"], *group.get("betas", ()))
+        [
+            isinstance(value, Tensor)
+            for value in (group["lr"], group["weight_decay"], *group.get("betas", ()))
+        ]
     )
     special = group["differentiable"] or group.get("amsgrad") or group["foreach"] is False
     return not special and not is_on_device and dispatch_state() is _PLAIN
@@ -76,13 +78,15 @@ def _fit(first: Tensor, tensors: Sequence[Tensor | None]) -> bool:
         own is not None
         and own.dtype.is_floating_point
         and all(
-            each is not None
-            and type(each) in (Parameter, Tensor)
-            and each.dtype is first.dtype
-            and each.device == first.device
-            and each.shape == own.shape
-            and each.is_contiguous()
-            for each in tensors
+            [
+                each is not None
+                and type(each) in (Parameter, Tensor)
+                and each.dtype is first.dtype
+                and each.device == first.device
+                and each.shape == own.shape
+                and each.is_contiguous()
+                for each in tensors
+            ]
         )
     )
 

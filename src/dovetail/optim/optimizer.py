@@ -160,7 +160,7 @@ class Optimizer(OptimizerHooks):
                 "will cause an error"
             )
         taken = {id(parameter) for group in self.param_groups for parameter in group["params"]}
-        if any(id(tensor) in taken for tensor in tensors):
+        if any([id(tensor) in taken for tensor in tensors]):
             raise ValueError(
                 "some parameters appear in more than one parameter group. Name each in one group "
                 "only."

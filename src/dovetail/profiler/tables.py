@@ -74,10 +74,10 @@ def table_of(
             ("Self CPU Mem", _NUMBER_WIDTH, lambda e: format_memory(e.self_cpu_memory_usage)),
         ]
     columns.append(("# of Calls", _NUMBER_WIDTH, lambda e: str(e.count)))
-    if any(event.overload_name for event in rows if isinstance(event, FunctionEventAvg)):
+    if any([event.overload_name for event in rows if isinstance(event, FunctionEventAvg)]):
         width = _width(rows, "overload_name", widest_name)
         columns.insert(1, ("Overload Name", width, lambda e: e.overload_name))
-    if any(event.input_shapes for event in rows):
+    if any([event.input_shapes for event in rows]):
         width = _width(rows, "input_shapes", widest_shapes)
         columns.append(("Input Shapes", width, lambda e: _cut(str(e.input_shapes), widest_shapes)))
     sources = max((len(line) for event in rows for line in event.stack), default=0)
@@ -131,4 +131,4 @@ def _row(cells: list[tuple[str, int]]) -> str:
 
 def _flops_unit(most: int) -> tuple[str, float]:
     units = [("FLOPs", 1.0), ("KFLOPs", 1e3), ("MFLOPs", 1e6), ("GFLOPs", 1e9), ("TFLOPs", 1e12)]
-    return next((each for each in reversed(units) if most >= each[1]), units[0])
+    return next(iter([each for each in reversed(units) if most >= each[1]]), units[0])

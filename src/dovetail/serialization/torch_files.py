@@ -240,7 +240,7 @@ def _storage_id(identity: Any) -> StorageId:
     if found.view is not None and not (
         type(found.view) is tuple
         and len(found.view) == 3
-        and all(type(each) is int and 0 <= each < 2**60 for each in found.view[1:])
+        and all([type(each) is int and 0 <= each < 2**60 for each in found.view[1:]])
     ):
         raise corrupt("a view of a storage is not described by its place")
     return found

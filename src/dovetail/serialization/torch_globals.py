@@ -40,7 +40,7 @@ class Unsupported(FormatError):
 
 def _ordered(pairs: Any = ()) -> OrderedDict[Any, Any]:
     if type(pairs) not in (list, tuple) or not all(
-        type(pair) in (list, tuple) and len(pair) == 2 for pair in pairs
+        [type(pair) in (list, tuple) and len(pair) == 2 for pair in pairs]
     ):
         raise corrupt("an OrderedDict is made of no list of pairs")
     for key, _ in pairs:

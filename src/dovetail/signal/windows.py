@@ -24,12 +24,15 @@ range.
 from __future__ import annotations
 
 import math
+import typing as _typing
 from collections.abc import Callable, Iterable
 from typing import Any, TypedDict, Unpack
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_kernel import float32, float64, get_default_dtype, strided
+
+from ..absent_names import names_of as _names_of
 
 __all__ = [
     "bartlett",
@@ -220,3 +223,7 @@ def _check(name: str, length: int, options: _Options) -> Any:
     if dtype not in (float32, float64):
         raise ValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
     return dtype
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__)

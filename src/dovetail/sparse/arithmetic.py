@@ -268,7 +268,7 @@ def _getitem(input: Any, key: Any) -> Any:
     if not isinstance(input, CoordinateTensor):
         raise refusal("indexing by a sparse tensor")
     if any([each is Ellipsis for each in keys]):
-        at = next(i for i, each in enumerate(keys) if each is Ellipsis)
+        at = next(iter([i for i, each in enumerate(keys) if each is Ellipsis]))
         taken = len([each for each in keys if each is not None]) - 1
         keys[at : at + 1] = [slice(None)] * (input.ndim - taken)
     result: Any = input

@@ -59,5 +59,5 @@ def _device_has_foreach_support(device: Device) -> bool:
 def _has_foreach_support(tensors: Sequence[Tensor | None], device: Device) -> bool:
     """Return whether the ``_foreach`` functions take these tensors."""
     return _device_has_foreach_support(device) and all(
-        each is None or isinstance(each, Tensor) for each in tensors
+        [each is None or isinstance(each, Tensor) for each in tensors]
     )

@@ -366,12 +366,12 @@ def tree_map_only_(
 
 def tree_all(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
     """Return whether all leaves fit."""
-    return all(map(pred, tree_iter(tree, is_leaf)))
+    return all(map(pred, list(tree_iter(tree, is_leaf))))
 
 
 def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
     """Return whether a leaf fits."""
-    return any(map(pred, tree_iter(tree, is_leaf)))
+    return any(map(pred, list(tree_iter(tree, is_leaf))))
 
 
 def tree_all_only(
@@ -379,7 +379,7 @@ def tree_all_only(
 ) -> bool:
     """Return whether all leaves of a type (one of several) fit."""
     leaves = tree_iter(tree, is_leaf)
-    return all(pred(leaf) for leaf in leaves if isinstance(leaf, type_or_types))
+    return all(map(pred, [leaf for leaf in leaves if isinstance(leaf, type_or_types)]))
 
 
 def tree_any_only(
@@ -387,4 +387,4 @@ def tree_any_only(
 ) -> bool:
     """Return whether a leaf of a type (one of several) fits."""
     leaves = tree_iter(tree, is_leaf)
-    return any(pred(leaf) for leaf in leaves if isinstance(leaf, type_or_types))
+    return any(map(pred, [leaf for leaf in leaves if isinstance(leaf, type_or_types)]))

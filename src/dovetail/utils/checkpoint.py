@@ -9,7 +9,7 @@ function runs without a graph, and its node in the graph runs it again and a bac
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ContextDecorator, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from functools import partial
 from typing import Any
@@ -24,7 +24,8 @@ from dovetail_autograd import (
     is_grad_enabled,
     no_grad,
 )
-from dovetail_kernel import Guard, restoring, warn_user
+from dovetail_dispatcher import TorchDispatchMode
+from dovetail_kernel import DecoratingGuard, restoring, warn_user
 
 from ..nn.containers import Sequential
 from .recomputation import CheckpointError, Frame
@@ -65,6 +66,7 @@ def noop_context_fn() -> Contexts:
     return nullcontext(), nullcontext()
 
 
+@restoring(*TorchDispatchMode.variables)
 def checkpoint(
     function: Callable[..., Any],
     *args: Any,
@@ -143,6 +145,7 @@ def checkpoint(
     states = RngStates(args) if preserve_rng_state else None
     kept = _KeptArguments(args)
 
+    @restoring(*TorchDispatchMode.variables)
     def again() -> None:
         with nullcontext() if states is None else states.restored(), second:
             function(*kept.open(), **kwargs)
@@ -223,7 +226,7 @@ def _in_turn(steps: Sequence[Callable[..., Any]]) -> Callable[[Any], Any]:
     return run
 
 
-class set_checkpoint_early_stop(Guard, ContextDecorator):
+class set_checkpoint_early_stop(DecoratingGuard):
     """Context manager: whether the checkpoints inside stop early, whatever they are told
     themselves.
     """
@@ -238,7 +241,7 @@ class set_checkpoint_early_stop(Guard, ContextDecorator):
         _early_stop.set(self._wanted)
 
 
-class set_checkpoint_debug_enabled(Guard, ContextDecorator):
+class set_checkpoint_debug_enabled(DecoratingGuard):
     """Context manager: whether the checkpoints inside are in debug mode; None leaves it to them."""
 
     variables = (_debug,)

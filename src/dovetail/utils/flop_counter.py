@@ -227,16 +227,23 @@ class FlopCounterMode:
 
     def __enter__(self) -> Self:
         self.flop_counts.clear()
-        self.mod_tracker.__enter__()
-        self._mode = _Counting(self)
-        self._mode.__enter__()
+        mode = _Counting(self)
+        try:
+            self.mod_tracker.__enter__()
+            mode.__enter__()
+        except BaseException:
+            self.mod_tracker.__exit__()
+            raise
+        self._mode = mode
         return self
 
     def __exit__(self, *error: Any) -> None:
         assert self._mode is not None
-        self._mode.__exit__(*error)
-        self._mode = None
-        self.mod_tracker.__exit__()
+        mode, self._mode = self._mode, None
+        try:
+            mode.__exit__(*error)
+        finally:
+            self.mod_tracker.__exit__()
         if self.display:
             print(self.get_table(self.depth))
 
@@ -296,7 +303,7 @@ def _table(counts: Mapping[str, Mapping[Any, int]], depth: int | None) -> str:
 
     rows = []
     names = sorted(name for name in counts if name != _ROOT)
-    is_within = any(sum(counts[name].values()) >= total for name in names)
+    is_within = any([sum(counts[name].values()) >= total for name in names])
     for name in names if is_within else [_ROOT, *names]:
         if name in counts and (depth is None or name.count(".") < depth):
             rows.append(row(name, sum(counts[name].values())))

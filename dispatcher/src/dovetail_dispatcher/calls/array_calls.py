@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, partial
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from typing import Any, Final
 
 from dovetail_kernel import Backend
@@ -61,7 +62,7 @@ class ArrayCall:
         self.is_view = schema._is_view_op()
         self.inputs = [a for a in schema.arguments if not a.is_out]
         self.outs = [argument_value(a) for a in schema.arguments if a.is_out]
-        self.written = next((a for a in self.inputs if a.is_write), None)
+        self.written = next(iter([a for a in self.inputs if a.is_write]), None)
         self.tensors = [a for a in self.inputs if spelling(a) == TENSOR]
         self.makes_writable = op.name == DETACH and not key & NORMAL and not inference
         if self.is_view:  # a view is as normal as what it shows, wherever it is made
@@ -187,12 +188,27 @@ def general_call(
     """Return the call of `function` with all arguments."""
     function = _for_dtype(call, function)
     positional = [promotion.operands[a.name] for a in call.inputs if not a.kwarg_only]
-    keywords = [(a.name, promotion.operands[a.name]) for a in call.inputs if a.kwarg_only]
-    if not keywords:
-        return _call_by_size(call, promotion, role, function, tuple(positional))
-    return KernelCall(
-        role, function, tuple(positional), tuple(keywords), quiet=_quiet(call, function)
-    )
+    heeded = _heeded(call, function)
+    keywords = [
+        (a.name, promotion.operands[a.name])
+        for a in call.inputs
+        if a.kwarg_only and (heeded is None or a.name in heeded)
+    ]
+    return _call_by_size(call, promotion, role, function, tuple(positional), tuple(keywords))
+
+
+def _heeded(call: ArrayCall, function: Callable[..., Any]) -> tuple[str, ...] | None:
+    """Return the parameters of a kernel of ours that takes others as ``**options``, which it does
+    not read: they need not be handed over. None for any other function, which is given all.
+    """
+    while (inner := getattr(function, "__wrapped__", None)) is not None:
+        function = inner
+    code = getattr(function, "__code__", None)
+    if not call.kernel.is_our_own or code is None or not code.co_flags & CO_VARKEYWORDS:
+        return None
+    named = code.co_argcount + code.co_kwonlyargcount
+    rest = code.co_varnames[named + bool(code.co_flags & CO_VARARGS)]
+    return code.co_varnames[:named] if rest == "options" else None
 
 
 def call_of_tensors(
@@ -210,13 +226,15 @@ def _call_by_size(
     role: str,
     function: Callable[..., Any],
     given: tuple[Operand, ...],
+    keywords: tuple[tuple[str, Operand], ...] = (),
 ) -> KernelCall:
     """Return the call of `function`, or of what the backend has for that size of a tensor."""
     large, tensors = None, [each for each in given if isinstance(each, ArrayOf) and each.is_one]
-    found = call.backend.arrays.by_size(function, promotion.dtype) if tensors else None
-    if found is not None:
-        function, large = found.few, Large(tensors[0], found.least, found.many)
-    return KernelCall(role, function, given, large=large, quiet=_quiet(call, function))
+    if tensors and call.op.kind not in _COMPUTE_NOTHING:
+        found = call.backend.arrays.by_size(function, promotion.dtype)
+        if found is not None and (found.writes or not role.endswith("out_function")):
+            function, large = found.few, Large(tensors[0], found.least, found.many)
+    return KernelCall(role, function, given, keywords, large=large, quiet=_quiet(call, function))
 
 
 def _for_dtype(call: ArrayCall, function: Callable[..., Any]) -> Callable[..., Any]:

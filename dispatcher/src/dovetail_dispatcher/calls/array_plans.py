@@ -186,7 +186,7 @@ def _shared(call: ArrayCall) -> Value | None:
     """Return the argument whose memory the results share, if the operator is a view."""
     if not call.is_view or not call.schema.returns:
         return None
-    aliased = next((a for a in call.inputs if a.alias_info is not None), None)
+    aliased = next(iter([a for a in call.inputs if a.alias_info is not None]), None)
     return None if aliased is None else argument_value(aliased)
 
 

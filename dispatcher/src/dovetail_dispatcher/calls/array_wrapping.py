@@ -65,12 +65,15 @@ def list_wrapper(
             storage, counter = share_storage(shared), shared._counter
             if counter is None:
                 counter = shared._counter = VersionCounter()
-        made = []
+        made, last, signature = [], None, base
         for each in given:
             array: Any = each if each.__class__ is array_type else arrays.asarray(each)
+            native = array.dtype
+            if native is not last:  # most have one dtype
+                last, signature = native, base | dtype_bits[native]
             tensor = make()
             tensor.array = array
-            tensor._signature = base | dtype_bits[array.dtype] | (0 if array.ndim else ZERO_DIM)
+            tensor._signature = signature if array.ndim else signature | ZERO_DIM
             tensor._grad_fn = None
             tensor.output_nr = 0
             tensor._storage = storage

@@ -214,7 +214,7 @@ def number_argument(number: Any) -> NumberArgument:
     """Return a stand-in for a Python or NumPy number."""
     argument = NumberArgument()
     plain = number if isinstance(number, bool | int | float | complex) else number.item()
-    exact: Any = next(cls for cls in (bool, int, float, complex) if isinstance(plain, cls))
+    exact: Any = next(iter([cls for cls in (bool, int, float, complex) if isinstance(plain, cls)]))
     argument.number = exact(plain)
     return argument
 

@@ -11,6 +11,7 @@ from ..schema import bind
 from ..table.operator import Operator
 from .entry_support import number_argument
 from .number_arguments import is_arithmetic, number_arguments
+from .templates.arguments import INT_LISTS, spelling
 
 
 def resolve_overload(
@@ -67,16 +68,30 @@ def _first_fitting(
 
 
 def decided_by_class(op: Operator, args: tuple[Any, ...]) -> bool:
-    """Return whether every call with arguments of these classes fits `op`: nothing is cast, so no
+    """Return whether every call with arguments of these `forms` fits `op`: nothing is cast, so no
     value can matter.
     """
     for argument, value in zip(op.schema.arguments, args, strict=False):
         if isinstance(value, TensorBase):
             if argument.real_type.schema_str not in ("Tensor", "Tensor?"):
                 return False
+        elif isinstance(value, list | tuple):
+            kind = spelling(argument).removesuffix("?")
+            if kind not in INT_LISTS or any([item.__class__ is not int for item in value]):
+                return False
         elif type(value) not in (int, float, bool, NoneType):
             return False
     return True
+
+
+def forms(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the classes of arguments; of lists and tuples, those of their items too."""
+    return tuple(
+        [
+            (type(each), *map(type, each)) if isinstance(each, list | tuple) else type(each)
+            for each in args
+        ]
+    )
 
 
 def refused_by_number(op: Operator, count: int) -> bool:

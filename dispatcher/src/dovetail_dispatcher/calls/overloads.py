@@ -17,7 +17,7 @@ from ..table import registry
 from ..table.operator import Operator
 from ..table.tags import Tag
 from .entry_support import make_entry, miss, redispatch_entry
-from .overload_resolution import decided_by_class, refused_by_number, resolve_overload
+from .overload_resolution import decided_by_class, forms, refused_by_number, resolve_overload
 
 
 class OpOverload:
@@ -204,7 +204,7 @@ class OpOverloadPacket:
         self._epoch = -1
         self._only: OpOverload | None = None
         self._entry: Callable[..., Any] | None = None
-        self._known: dict[tuple[type, ...], Callable[..., Any]] = {}
+        self._known: dict[tuple[Any, ...], Callable[..., Any]] = {}
         self._found: dict[str, OpOverload] = {}
         self.__name__ = qualified_name.partition("::")[2]
 
@@ -259,10 +259,10 @@ class OpOverloadPacket:
             self._forget()
         epoch = self._epoch
         wanted = "" if name == "default" else name
-        op = next((each for each in self._operators if each.overload == wanted), None)
+        op = next(iter([each for each in self._operators if each.overload == wanted]), None)
         if op is None:
             with registry.lock:
-                op = next((each for each in self._operators if each.overload == wanted), None)
+                op = next(iter([each for each in self._operators if each.overload == wanted]), None)
         if op is None:
             raise AttributeError(
                 f"The underlying op of '{printed}' has no overload name '{name}'."
@@ -279,7 +279,9 @@ class OpOverloadPacket:
             self._forget()
         if not kwargs:
             entry = self._entry or self._known.get(tuple(map(type, args)))
-            return (entry or self._resolve(args, kwargs).op)(*args)
+            if entry is None:
+                entry = self._known.get(forms(args)) or self._resolve(args, kwargs).op
+            return entry(*args)
         overload = self._only or self._resolve(args, kwargs)
         try:
             return overload(*args, **kwargs)
@@ -311,7 +313,9 @@ class OpOverloadPacket:
         if not kwargs and decided_by_class(chosen, args):
             before, count = operators[: operators.index(chosen)], len(args)
             if all([refused_by_number(each, count) for each in before]):
-                self._known[tuple(map(type, args))] = overload.op
+                if len(self._known) >= _KEPT:
+                    self._known.clear()
+                self._known[forms(args)] = overload.op
         return overload
 
     def __repr__(self) -> str:
@@ -332,6 +336,9 @@ class OpOverloadPacket:
             "up in dovetail.ops."
         )
 
+
+_KEPT: Final = 256
+"""So many forms of arguments are remembered for a name: lists may be of any length."""
 
 _packets: Final[WeakValueDictionary[str, OpOverloadPacket]] = WeakValueDictionary()
 

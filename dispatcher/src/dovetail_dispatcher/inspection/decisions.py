@@ -205,10 +205,7 @@ def _by_size(key: DispatchKey, kernel: Kernel, composition: Composition) -> str:
     if backend is None or function is None:
         return ""
     found = backend.arrays.by_size(function, static_dtype(composition.key))
-    if found is None:
-        return ""
-    few, many = [getattr(each, "__name__", repr(each)) for each in (found.few, found.many)]
-    return f"; for fewer than {found.least} elements {few}, for more {many}"
+    return f"; {found.note}" if found is not None and found.note else ""
 
 
 def _below(

@@ -217,7 +217,7 @@ def explain_function(
 def _inside(found: InnerCalls, decision: Decision) -> InnerCalls:
     """Return what is inside the call that `found` begins with, which `decision` is about."""
     outer = next(
-        (call for call in found.calls if call.decision.operator == decision.operator), None
+        iter([call for call in found.calls if call.decision.operator == decision.operator]), None
     )
     if outer is None:
         return InnerCalls((), found.unknown)

@@ -284,8 +284,7 @@ class _Reached(TorchDispatchMode):
 def _reached(op: Operator, values: list[Any]) -> list[Any]:
     """Return the operators that a call comes down to: itself, or what it is composed of."""
     mode = _Reached()
-    with mode:
-        _run(op, [_copied(value) for value in values])
+    mode.around(_run, op, [_copied(value) for value in values])
     return mode.operators
 
 

@@ -91,7 +91,7 @@ def _get_schema(name: str, overload_name: str) -> FunctionSchema:
         If there is none.
     """
     schemas = _jit_get_schemas_for_operator(name)
-    found = next((s for s in schemas if s.overload_name == overload_name), None)
+    found = next(iter([s for s in schemas if s.overload_name == overload_name]), None)
     if found is None:
         names = [each.overload_name for each in schemas]
         raise RuntimeError(

@@ -21,7 +21,7 @@ def plain_signature(function: Callable[..., Any]) -> Signature:
     if not any([each.default is MISSING for each in parameters]):
         return found
     names = [each.name for each in parameters]
-    slot = next((n for n, name in enumerate(names) if name in (SURPLUS, "old1")), len(names))
+    slot = next(iter([n for n, name in enumerate(names) if name in (SURPLUS, "old1")]), len(names))
     plain = [_required(each) for each in parameters[:slot] if each.kind is not each.VAR_KEYWORD]
     for each in parameters[slot:]:
         is_slot = each.name.rstrip("0123456789") in (SURPLUS, "old")

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from dovetail_kernel.keys.guard import STATE
+
 from .intercepted_functions import hold_functions, release_functions
 from .mode_stacks import Mode, function_modes
 
@@ -30,6 +32,7 @@ class TorchFunctionMode(Mode):
     chooses.
     """
 
+    variables = (STATE, function_modes.variable)
     _stack = function_modes
 
     def __torch_function__(

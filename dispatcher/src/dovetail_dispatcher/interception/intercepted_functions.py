@@ -271,7 +271,13 @@ def _have_classes_asked(cls: type) -> None:
     """Have the functions ask arguments from now on, since `cls` overrides functions."""
     global _has_classes
     plain = next(
-        base for base in cls.__mro__ if base is TensorBase or base.__dict__.get("_is_plain", False)
+        iter(
+            [
+                base
+                for base in cls.__mro__
+                if base is TensorBase or base.__dict__.get("_is_plain", False)
+            ]
+        )
     )
     with _lock:
         if not _has_classes:

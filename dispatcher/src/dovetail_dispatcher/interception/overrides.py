@@ -200,8 +200,8 @@ def has_torch_function_variadic(*values: Any) -> bool:
 
 def unasked(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """Call `func` so that it does not ask; what it calls does."""
-    _skips.set(True)
     try:
+        _skips.set(True)
         return func(*args, **kwargs)
     finally:
         _skips.set(False)

@@ -14,6 +14,7 @@ from dovetail_kernel import (
     share_version,
     state,
 )
+from dovetail_kernel.keys.guard import STATE
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
 from dovetail_kernel.keys.state import StateGuard
 from dovetail_kernel.types.signature import NORMAL, SCALAR_BITS
@@ -41,6 +42,7 @@ class TorchDispatchMode(Mode):
     with ``__torch_dispatch__``, then to the kernel. Modes belong to the task that entered them.
     """
 
+    variables = (STATE, dispatch_modes.variable)
     _stack = dispatch_modes
 
     def __torch_dispatch__(

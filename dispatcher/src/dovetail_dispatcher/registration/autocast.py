@@ -7,7 +7,6 @@ costs nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ContextDecorator
 from contextvars import ContextVar
 from functools import cache, partial
 from typing import Any, Final
@@ -28,7 +27,7 @@ from dovetail_kernel import (
     state,
     warn_user,
 )
-from dovetail_kernel.keys.guard import STATE, Guard
+from dovetail_kernel.keys.guard import STATE, DecoratingGuard
 from dovetail_kernel.keys.state import Transition
 
 from ..table import registry
@@ -84,7 +83,7 @@ def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
     _dtypes.set({**_dtypes.get(), device_type: dtype})
 
 
-class autocast(Guard, ContextDecorator):
+class autocast(DecoratingGuard):
     """Run a block, or a function, in mixed precision: operators cast their arguments as
     `register_autocast` says.
 

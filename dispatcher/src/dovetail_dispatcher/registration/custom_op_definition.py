@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ContextDecorator
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, NoReturn, Self
 
@@ -17,7 +17,7 @@ from dovetail_kernel import (
 )
 from dovetail_kernel.devices.device import Device
 from dovetail_kernel.errors import where
-from dovetail_kernel.keys.guard import Guard
+from dovetail_kernel.keys.guard import DecoratingGuard
 
 from ..calls.overloads import OpOverload
 from ..calls.templates.arguments import is_tensor_like
@@ -184,7 +184,9 @@ class CustomOpDef:
         schema = self._operator.schema
         if any([is_tensor_like(a) for a in schema.arguments]) or "BackendSelect" in self._changes:
             return
-        position = next((i for i, a in enumerate(schema.arguments) if a.name == "device"), None)
+        position = next(
+            iter([i for i, a in enumerate(schema.arguments) if a.name == "device"]), None
+        )
         if position is None:
             raise ValueError(
                 "Functions without tensor inputs are required to have a `device: torch.device` "
@@ -332,7 +334,7 @@ class CustomOpDef:
         return before is not None and before.is_live and before.exchange(value)
 
 
-class _Enabled(Guard, ContextDecorator):
+class _Enabled(DecoratingGuard):
     """A kernel of a custom operator in use, or not, for a block."""
 
     def __init__(self, op: CustomOpDef, device_type: str, enabled: bool) -> None:

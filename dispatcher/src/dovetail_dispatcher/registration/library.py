@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import ContextDecorator
 from functools import partial
 from typing import Any, Final
 
 from dovetail_kernel import DispatchKey, parse_dispatch_key, plugin_manager
 from dovetail_kernel.errors import calling_frame, where
-from dovetail_kernel.keys.guard import Guard
+from dovetail_kernel.keys.guard import DecoratingGuard
 from dovetail_kernel.plugins.entries import LIBRARIES
 
 from ..calls.overloads import OpOverload
@@ -375,7 +374,7 @@ class Library:
         )
 
 
-class _scoped_library(Guard, ContextDecorator):
+class _scoped_library(DecoratingGuard):
     """Make a `Library` for the duration of a ``with`` block; parameters are those of `Library`."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -215,7 +215,7 @@ def _take_out_definition(op: Operator, definition: Definition | DefinitionTable)
             for observer in registry.undefined_observers:
                 observer(op.name)
     else:
-        beneath = next((each for each in op.covered if each.definition is definition), None)
+        beneath = next(iter([each for each in op.covered if each.definition is definition]), None)
         if beneath is not None:
             with registry.changing([op]):
                 op.drop_covered(beneath)

@@ -32,7 +32,7 @@ class FormulaOfModule(Formula):
         if name not in Formula.__slots__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         formulas = import_module(self._module).FORMULAS
-        own = next(formula for formula in formulas if formula.operator == self.operator)
+        own = next(iter([formula for formula in formulas if formula.operator == self.operator]))
         for field in Formula.__slots__:
             setattr(self, field, getattr(own, field))
         return getattr(own, name)

@@ -117,7 +117,7 @@ class _CoveringHelper(dict[str, Callable[..., Any]]):
     def __missing__(self, name: str) -> Callable[..., Any]:
         if name != self._name:
             raise KeyError(name)
-        covered = next(each[name] for each in self._beneath if name in each)
+        covered = next(iter([each[name] for each in self._beneath if name in each]))
         function = self[name] = self._make(covered)
         return function
 

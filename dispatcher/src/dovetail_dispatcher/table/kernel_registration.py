@@ -62,7 +62,7 @@ def cover_kernel(op: Operator, kernel: Kernel, owner: list[Change]) -> None:
 def _kernel_change(op: Operator, kernel: Kernel) -> KernelChange:
     """Return what puts `kernel` on top, after a warning if it covers one of other code."""
     stack = op.kernels.get(kernel.key, [])
-    earlier = next((old for old in stack if old.is_run_again_as(kernel)), None)
+    earlier = next(iter([old for old in stack if old.is_run_again_as(kernel)]), None)
     if (
         stack
         and earlier is None

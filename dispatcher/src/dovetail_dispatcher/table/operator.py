@@ -288,15 +288,14 @@ class Operator:
         if stack:
             return stack[0]
         if self.variant_of is not None:
-            return next(
-                (k for k in self.variant_of.kernels.get(key, ()) if k.convention == ARRAY), None
-            )
+            found = self.variant_of.kernels.get(key, ())
+            return next(iter([each for each in found if each.convention == ARRAY]), None)
         return None
 
     def exchange_kernel(self, old: Kernel, new: Kernel) -> bool:
         """Put `new` in the place of `old`, wherever that lies; return whether it was there."""
         stacks = [layer.kernels.get(old.key, []) for layer in self.layers()]
-        stack = next((each for each in stacks if old in each), None)
+        stack = next(iter([each for each in stacks if old in each]), None)
         if stack is None:
             return False
         stack[stack.index(old)] = new

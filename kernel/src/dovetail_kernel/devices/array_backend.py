@@ -5,27 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..types.dtype import dtype
 from ..types.named_dtype import AskedDtypes
 from .allocator import Allocator, DataPtr
-
-
-class BySize(NamedTuple):
-    """What a route calls by the number of elements of its first tensor.
-
-    Attributes
-    ----------
-    few
-        The function for fewer than `least`.
-    many
-        That for others.
-    """
-
-    few: Callable[..., Any]
-    least: int
-    many: Callable[..., Any]
+from .by_size import BySize
 
 
 class ArrayBackend:
@@ -61,6 +46,8 @@ class ArrayBackend:
         none.
     several_devices
         Whether arrays may be on another device than the current one.
+    is_unnumbered
+        Whether `device_index` is None for every array: then it is asked of the first one alone.
     launches_kernels
         Whether array functions hand kernels to a device, whose names `tell_launches` tells.
     """
@@ -77,6 +64,7 @@ class ArrayBackend:
     shared_allocator: Allocator | None = None
     bit_generators: tuple[str, ...] = ()
     several_devices: bool = False
+    is_unnumbered: bool = False
     launches_kernels: bool = False
 
     @cached_property

@@ -4,8 +4,9 @@ Device(...)``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from .device import Device
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 _stack: ContextVar[tuple[Device | None, ...]] = ContextVar(
     "dovetail_default_device", default=(None,)
 )
+
+chosen_devices: Final[Callable[[], tuple[Device | None, ...]]] = _stack.get
+"""Return the default devices in force, the innermost last; None where none was chosen."""
 
 
 def innermost() -> Device | None:

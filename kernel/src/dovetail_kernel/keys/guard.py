@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ContextDecorator
 from contextvars import ContextVar
 from functools import wraps
-from typing import Any, ClassVar, Final, ParamSpec, TypeVar
+from typing import Any, ClassVar, Final, ParamSpec, TypeVar, cast
 
 from .state import Saved, _state
 
 P = ParamSpec("P")
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 STATE: Final = _state
 """The context variable that holds the dispatch state, for `Guard.variables`."""
@@ -68,6 +70,32 @@ class Guard:
             self.restore(saved)
             raise
 
+    def around(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return ``function(*args, **kwargs)``, called within this guard, which is left also where
+        an interrupt comes between the block and `__exit__`.
+        """
+        level = self._saved
+        try:
+            with self:
+                return function(*args, **kwargs)
+        except BaseException:
+            if self._saved is not level:
+                self.__exit__(None, None, None)
+            raise
+
+
+class DecoratingGuard(Guard, ContextDecorator):
+    """A guard that also decorates functions: it is entered around each call."""
+
+    def __call__(self, function: F) -> F:
+        """Return `function`, called within this guard."""
+
+        @wraps(function)
+        def guarded(*args: Any, **kwargs: Any) -> Any:
+            return self._recreate_cm().around(function, *args, **kwargs)
+
+        return cast(F, guarded)
+
 
 def restoring(*variables: ContextVar[Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Return a decorator of functions that enter guards: it puts variables back where an exception
@@ -113,4 +141,4 @@ class SettingGuard(Guard):
             raise
 
 
-__all__ = ["STATE", "Guard", "SettingGuard", "restoring"]
+__all__ = ["STATE", "DecoratingGuard", "Guard", "SettingGuard", "restoring"]

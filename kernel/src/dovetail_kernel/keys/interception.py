@@ -75,7 +75,9 @@ def class_bits(cls: Any) -> int:
     global _used
     own = cls.__dict__.get("__torch_dispatch__", disabled_torch_dispatch_impl)
     if own is not disabled_torch_dispatch_impl:
-        defining = next(base for base in cls.__mro__ if "__torch_function__" in base.__dict__)
+        defining = next(
+            iter([base for base in cls.__mro__ if "__torch_function__" in base.__dict__])
+        )
         if defining.__dict__.get("_is_plain", False):
             cls.__torch_function__ = disabled_torch_function_impl
     bits = 0

@@ -81,7 +81,8 @@ class InstalledPlugins:
             return admitted[0]
         known = KNOWN.get((group, name))
         refused = next(
-            (each for each in (*candidates, known) if each is not None and blocked(each)), None
+            iter([each for each in (*candidates, known) if each is not None and blocked(each)]),
+            None,
         )
         if refused is not None:
             raise PluginError(

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..devices.backends import Backend
-from ..keys.state import DispatchState, dispatch_state
-from ..types.signature import DTYPE_MASK, INFERENCE, NORMAL, ZERO_DIM
+from ..keys.state import DispatchState, dispatch_state, state
+from ..types.signature import DTYPE_MASK, INFERENCE, NO_GRAD, NORMAL, ZERO_DIM
 from . import autograd_interface
 from .dataless import DatalessArray
 from .tensor_base import TensorBase
@@ -71,12 +71,13 @@ def wrap(array: Any, backend: Backend, cls: type[TensorBase] | None = None) -> T
         array = arrays.asarray(array)
     if cls is None:
         cls = tensor_class()
-    now = dispatch_state()
     signature = backend.bit | arrays.dtype_bits[array.dtype] | cls._class_bits
-    signature |= INFERENCE if now.inference else NORMAL
     if not array.shape:
         signature |= ZERO_DIM
-    tensor = new_tensor(array, signature, cls)
+    if not state() & ~NO_GRAD:
+        return new_tensor(array, signature | NORMAL, cls)
+    now = dispatch_state()
+    tensor = new_tensor(array, signature | (INFERENCE if now.inference else NORMAL), cls)
     if now.transformed:
         tensor._counter = inside_counter()
     return tensor

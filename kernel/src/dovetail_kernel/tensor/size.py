@@ -32,7 +32,7 @@ class Size(tuple[int, ...]):
             return tuple.__new__(cls, [int(index(item)) for item in items])
         except TypeError:
             position, bad = next(
-                (i, item) for i, item in enumerate(items) if not hasattr(item, "__index__")
+                iter([(i, item) for i, item in enumerate(items) if not hasattr(item, "__index__")])
             )
             raise TypeError(
                 f"dovetail.Size() takes an iterable of 'int' (item {position} is "

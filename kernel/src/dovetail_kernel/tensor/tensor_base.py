@@ -4,11 +4,11 @@ the base library.
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..devices.backends import Backend, backend_of_signature
-from ..devices.device import UNNUMBERED, Device
+from ..devices.device import Device
+from ..devices.known_devices import KNOWN_DEVICES, device_of
 from ..keys.interception import (
     class_bits,
     disabled_torch_dispatch_impl,
@@ -86,12 +86,8 @@ class TensorBase(OtherKinds):
     @property
     def device(self) -> Device:
         """Where the elements are."""
-        backend = backend_of_signature(self._signature)
-        if not backend.is_device:
-            wrapped: Device = self.array.physical.device
-            return wrapped
-        index = backend.arrays.device_index(self.array)
-        return UNNUMBERED[backend.name] if index is None else Device(backend.name, index)
+        found = KNOWN_DEVICES.get(self._signature)
+        return device_of(self._signature, self.array) if found is None else found
 
     @property
     def shape(self) -> Size:
@@ -115,15 +111,18 @@ class TensorBase(OtherKinds):
 
     def numel(self) -> int:
         """Return the number of elements."""
-        return prod(self.array.shape)
+        return self.array.size  # type: ignore[no-any-return]
 
     nelement = numel
 
     def stride(self, dim: int | None = None, axis: int | None = None) -> Any:
         """Return the strides in elements, or that of dimension `dim`, which NumPy calls `axis`."""
         strides = backend_of_signature(self._signature).arrays.strides(self.array)
-        dim = dim if axis is None else alone(axis, dim)
-        return strides if dim is None else strides[wrap_dim(dim, len(strides))]
+        if axis is not None:
+            dim = alone(axis, dim)
+        elif dim is None:
+            return strides
+        return strides[wrap_dim(dim, len(strides))]
 
     @property
     def itemsize(self) -> int:
@@ -189,8 +188,10 @@ class TensorBase(OtherKinds):
         """Return the address of the first element; 0 for a wrapper subclass, which has no data of
         its own.
         """
-        arrays, array = backend_of_signature(self._signature).arrays, self.array
-        return 0 if array.__class__ is DatalessArray else arrays.data_ptr(array)
+        array = self.array
+        if array.__class__ is DatalessArray:
+            return 0
+        return backend_of_signature(self._signature).arrays.data_ptr(array)
 
     @property
     def _version(self) -> int:

@@ -50,7 +50,7 @@ def _register() -> None:
 
 
 def _returning_float32(op: Operator, device_type: str) -> Any:
-    if all(argument.name != "dtype" for argument in op.schema.arguments):
+    if all([argument.name != "dtype" for argument in op.schema.arguments]):
         return casting_kernel(op, device_type, float32)
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
@@ -66,7 +66,9 @@ def _returning_float32(op: Operator, device_type: str) -> Any:
 
 
 def _gives_no_dtype(op: Operator, args: tuple[Any, ...]) -> bool:
-    position = next(i for i, argument in enumerate(op.schema.arguments) if argument.name == "dtype")
+    position = next(
+        iter([i for i, argument in enumerate(op.schema.arguments) if argument.name == "dtype"])
+    )
     return len(args) <= position or args[position] is None
 
 

@@ -15,8 +15,9 @@ from dovetail_kernel import BySize, DatalessArray, bfloat16, dtype
 
 from . import erf as error_functions
 from .accumulation import add_at_leading, add_slices, scatter_into
+from .aligned_memory import LARGE, aligned
 from .few_elements import few_of
-from .half_precision import converted
+from .half_precision import MANY, converted
 from .quick_functions import QUICK_FUNCTIONS
 from .random_arrays import CpuRandom
 from .shared_functions import shared
@@ -74,6 +75,7 @@ class CpuArrays(CpuRandom):
 
     array_types = (np.ndarray,)
     checks_bounds = True
+    is_unnumbered = True
     plain_arrays = True
     quick = QUICK_FUNCTIONS
     scipy_package = "scipy"
@@ -123,16 +125,19 @@ class CpuArrays(CpuRandom):
         return for_halves(function)
 
     def by_size(self, function: Any, dtype: dtype | None) -> BySize | None:
-        """Return what shares large arrays among threads, if there are several, and functions of
-        SciPy for few elements.
+        """Return what computes large arrays in aligned memory, on several threads if there are,
+        and functions of SciPy for few elements.
         """
-        if isinstance(function, np.ufunc):
-            many = shared(function) if get_num_threads() > 1 else None
-            return None if many is None else BySize(function, SHARED_FROM, many)
         few = few_of(function)
-        if few is None or dtype not in few.dtypes:
-            return None
-        return BySize(few.load(), few.least, silent(function))
+        if few is not None and dtype in few.dtypes:
+            return BySize(few.load(), few.least, silent(function), note=few.note)
+        if isinstance(function, np.ufunc) and get_num_threads() > 1:
+            many = shared(function)
+            if many is not None:
+                note = f"on several threads from {SHARED_FROM} elements on"
+                return BySize(function, LARGE, many, writes=True, note=note)
+        many = aligned(function)
+        return None if many is function else BySize(function, LARGE, many)
 
     # -- making arrays -----------------------------------------------------------------------------
 
@@ -223,7 +228,7 @@ class CpuArrays(CpuRandom):
 
     def is_contiguous(self, array: Array) -> bool:
         """Return whether the elements of `array` lie in C order without gaps."""
-        return bool(array.flags.c_contiguous)
+        return array.flags.c_contiguous
 
     def copy_into(self, destination: Any, source: Any) -> None:
         """Write `source`, broadcast and cast, into `destination`; a real one takes the real part of
@@ -244,14 +249,17 @@ class CpuArrays(CpuRandom):
         one.
         """
         # NumPy makes numbers, not arrays, of reductions over everything.
-        found = np.asarray(array)
+        found: Array = array if array.__class__ is np.ndarray else np.asarray(array)
         if found.base is not None and 0 in found.strides:
             # Expanded: NumPy would put the dimensions that share memory innermost.
             return np.array(_without_imaginary(found, native_dtype), native_dtype, order="C")
-        made: Array | None = _converted(found, native_dtype)
-        if made is None:
-            made = _astype(_without_imaginary(found, native_dtype), native_dtype)
-        return made
+        if found.size >= MANY:
+            made: Array | None = _converted(found, native_dtype)
+            if made is not None:
+                return made
+        if found.dtype.kind == "c":
+            found = _without_imaginary(found, native_dtype)
+        return _astype(found, native_dtype)  # type: ignore[no-any-return]
 
     def to_dlpack(self, array: Any, stream: int | None, max_version: tuple[int, int] | None) -> Any:
         """Return a DLPack capsule of `array`; of bfloat16 too, which NumPy does not exchange

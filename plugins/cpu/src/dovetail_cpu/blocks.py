@@ -17,6 +17,7 @@ import numpy
 from dovetail_aten.array_kernels import Function
 from dovetail_aten.array_kernels.broadcasting import raise_misfit
 
+from .aligned_memory import aligned_empty
 from .scratch import BLOCK_BYTES, Scratch
 from .threads import run_pieces, shared_step
 
@@ -116,7 +117,7 @@ def in_blocks(function: Function, *args: Any, **kwargs: Any) -> Any:
 
     first = block(0)
     parts = first if first.__class__ is tuple else (first,)
-    results = tuple([numpy.empty(shape, each.dtype, order) for each in parts])
+    results = tuple([aligned_empty(shape, each.dtype, order) for each in parts])
     targets = [line_of(each, order) for each in results]
     for target, part in zip(targets, parts, strict=True):
         target[:step] = part
@@ -153,7 +154,7 @@ def written(
     if order is None or dtype not in _FLOATS or any([each.dtype != dtype for each in operands]):
         return None
     if result is None:
-        result = numpy.empty(shape, dtype, order)
+        result = aligned_empty(shape, dtype, order)
     target, lines = line_of(result, order), [line_of(each, order) for each in operands]
     size = target.size
     step = shared_step(BLOCK_BYTES // dtype.itemsize, size, size, _UNIT)

@@ -127,7 +127,7 @@ class FastRectifiers(Rectifiers):
         return Rectifiers.threshold_backward(self, grad_output, x, threshold)
 
 
-@blockwise("log_sigmoid_forward", writing=OF_SIGMOIDS)
+@blockwise("log_sigmoid_forward", writing={**OF_SIGMOIDS, "exact_gelu": OF_SIGMOIDS["gelu"]})
 class FastSigmoids(Sigmoids):
     """Sigmoids in blocks; gelu by the logistic function."""
 

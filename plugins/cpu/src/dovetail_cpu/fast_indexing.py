@@ -21,7 +21,7 @@ from dovetail_kernel import contiguous_format
 
 from .accumulation import gathered, scatter_into
 from .fast_joining import FastJoining
-from .half_precision import converted
+from .half_precision import MANY, converted
 from .packed_order import PackedOrder
 from .sums_of_rows import add_rows
 from .top import top_of_rows
@@ -276,7 +276,7 @@ class FastShapes(FastJoining):
 
     def _converted(self, x: Any, dtype: Any) -> Any:
         """Return a copy in another dtype."""
-        made = converted(x, dtype)
+        made = converted(x, dtype) if x.size >= MANY else None
         return x.astype(dtype) if made is None else made
 
     tril = _triangle("tril", Shapes.tril)

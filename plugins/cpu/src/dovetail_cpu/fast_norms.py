@@ -13,8 +13,11 @@ from dovetail_aten.array_kernels.reductions import Dims
 
 from .constants import ones_of
 from .fast_softmax import are_within, is_small
+from .sums_along import sum_along
 from .threads import ROWS_TOGETHER, run_pieces, shared_step
 
+_add: Any = numpy.add.reduce
+_highest: Any = numpy.maximum.reduce
 _FLOATS: Final = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 _MANY: Final = 1 << 14
 """Elements from which this pays."""
@@ -79,6 +82,19 @@ class FastNorms(Norms):
                 squares += numpy.vecdot(rest, rest)
         return numpy.sqrt(squares).reshape(shape)
 
+    def _logsumexp_along(self, x: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
+        """Return `logsumexp` over other dimensions than the last: of many, with `sum_along`."""
+        if x.dtype not in _FLOATS or x.size <= _LONGEST or not x.flags.c_contiguous:
+            return Norms.logsumexp(self, x, dims, keepdim)
+        top = _highest(x, dims, None, None, True)
+        top[~numpy.isfinite(top)] = 0
+        powers = numpy.subtract(x, top)
+        total = sum_along(numpy.exp(powers, out=powers), dims, True)
+        if total is None:
+            total = _add(powers, dims, None, None, True)
+        numpy.add(numpy.log(total, out=total), top, out=total)
+        return self.ordered(total if keepdim else total.squeeze(dims))
+
     def logsumexp(self, x: Any, dim: Dims, keepdim: bool = False) -> Any:
         """Return ``log(sum(exp(x)))`` over `dim` without overflow."""
         dims = wrap_dims(dim, x.ndim)
@@ -88,7 +104,7 @@ class FastNorms(Norms):
                 return numpy.log(total, out=total)
         shape = _kept(x, dims, keepdim)
         if shape is None:
-            return Norms.logsumexp(self, x, dim, keepdim)
+            return self._logsumexp_along(x, dims, keepdim)
         rows = x.reshape(prod(shape), -1)
         length = rows.shape[1]
         made = numpy.empty(len(rows), x.dtype)

@@ -18,6 +18,7 @@ from .half_precision import MANY
 from .products_of_rows import product_of_rows
 from .repeating import across, down
 from .silence import silent
+from .sums_along import TALL, sum_along, sum_along_middle
 
 _SINGLE = numpy.dtype(numpy.float32)
 _BOOL = numpy.dtype(bool)
@@ -216,30 +217,6 @@ class FastReductions(Reductions):
     argmax = _place(numpy.ndarray.argmax, Reductions.argmax)
     argmin = _place(numpy.ndarray.argmin, Reductions.argmin)
 
-    def _sum_of_matrix(self, x: Any, dims: tuple[int, ...], keepdim: bool) -> Any | None:
-        """Return the sum over the last or first dimensions as a product with ones; None where that
-        does not pay.
-        """
-        ndim, summed = x.ndim, len(dims)
-        if summed == ndim or x.dtype not in _BLAS or not x.flags.c_contiguous:
-            return None
-        shape = x.shape
-        if dims == tuple(range(ndim - summed, ndim)):
-            kept, length = shape[: ndim - summed], prod(shape[ndim - summed :])
-            if not 1 < length <= _LONGEST:
-                return None
-            result = x.reshape(-1, length).dot(ones_of(length, x.dtype))
-        elif dims == tuple(range(summed)):
-            kept, length = shape[summed:], prod(shape[:summed])
-            if not 1 < length <= _LONGEST:
-                return None
-            result = ones_of(length, x.dtype).dot(x.reshape(length, -1))
-        else:
-            return None
-        if keepdim:
-            return result.reshape([1 if dim in dims else size for dim, size in enumerate(shape)])
-        return result.reshape(kept)
-
     def _sum_of_rows(self, x: Any) -> Any | None:
         """Return the sum of everything, in rows by BLAS and then pairwise; None where that does not
         pay.
@@ -296,8 +273,10 @@ class FastReductions(Reductions):
                 return result.reshape(rows, 1) if keepdim else result
             result = ones_of(rows, own).dot(x)
             return result.reshape(1, columns) if keepdim else result
-        if x.size >= _MANY and (result := self._sum_of_matrix(x, dims, keepdim)) is not None:
-            return result
+        if x.size >= _MANY or (x.size > _LONGEST and x.shape[dims[0]] > TALL):
+            result = sum_along(x, dims, keepdim)
+            if result is not None:
+                return result
         result = _add(x, dims, None, None, keepdim)
         return result if ndim < _CUBE or result.flags.c_contiguous else result.copy()
 
@@ -305,8 +284,11 @@ class FastReductions(Reductions):
         """Return the sum over the rows of a matrix, which a gradient of a bias needs, as a product
         with ones.
         """
-        if x.ndim == 2 and x.shape[1:] == shape and x.dtype in _BLAS and len(x) <= _LONGEST:
-            return ones_of(len(x), x.dtype).dot(x)
+        if x.ndim == 2 and x.shape[1:] == shape and x.dtype in _BLAS:
+            if len(x) <= TALL or x.size <= _LONGEST:
+                return ones_of(len(x), x.dtype).dot(x)
+            if x.flags.c_contiguous:
+                return sum_along_middle(x[None])[0]
         return Reductions.sum_to(self, x, shape)
 
     def count_nonzero(self, x: Any, dim: Dims = None) -> Any:

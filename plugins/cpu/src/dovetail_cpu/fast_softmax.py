@@ -19,6 +19,7 @@ from .extrema_of_rows import extrema_of_rows
 from .repeating import across
 from .scratch import BLOCK_BYTES, Scratch
 from .silence import LONG_ROW, row_by_row
+from .sums_along import TALL, sum_along_middle
 from .threads import ROWS_TOGETHER, run_pieces, shared_step
 
 _SINGLE = numpy.dtype(numpy.float32)
@@ -129,9 +130,14 @@ def _greatest(x: Any, axis: int) -> Any:
 
 
 def _sum(x: Any, axis: int) -> Any:
-    """Return the sums along `axis`, which stays: of rows by BLAS where they are short."""
-    if x.ndim == 2 and x.shape[1] <= _LONGEST:
-        return x.dot(ones_of(x.shape[1], x.dtype))[:, None]
+    """Return the sums along `axis`, which stays: of rows by BLAS where they are short, of columns
+    where they are long.
+    """
+    if x.ndim == 2:
+        if x.shape[1] <= _LONGEST:
+            return x.dot(ones_of(x.shape[1], x.dtype))[:, None]
+    elif x.shape[1] > TALL:
+        return sum_along_middle(x)[:, None]
     return _add(x, axis, None, None, True)
 
 
@@ -174,7 +180,7 @@ def _softmax_gradient_of(axis: int, result: Any, grad: Any, output: Any) -> None
     if grad.ndim == 2:
         total = numpy.vecdot(grad, output)[:, None]
     else:
-        total = _add(_multiply(grad, output, out=result), axis, None, None, True)
+        total = _sum(_multiply(grad, output, out=result), axis)
     _subtract(grad, total, out=result)
     _multiply(result, output, out=result)
 

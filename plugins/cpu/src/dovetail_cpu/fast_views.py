@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy
 
+from dovetail_aten.array_kernels.dims import wrap_dim
 from dovetail_aten.array_kernels.views import Views
 
 _make = numpy.ndarray
 
 
 class FastViews(Views):
-    """Other shapes, and expansion."""
+    """Other shapes, expansion, and slices."""
 
     def view(self, x: Any, size: Sequence[int]) -> Any:
         """Return a view with another shape, which NumPy finds; what it refuses or copies is looked
@@ -27,10 +28,10 @@ class FastViews(Views):
             return Views.view(self, x, size)
         # NumPy takes any negative size for the one to be found, and copies where it must: a copy
         # has neither the array nor its base for a base.
-        if result.shape != size and -1 not in size:
-            return Views.view(self, x, size)
         base = result.base
-        return result if base is x or base is x.base is not None else Views.view(self, x, size)
+        if (base is x or base is x.base is not None) and (-1 in size or result.shape == size):
+            return result
+        return Views.view(self, x, size)
 
     def expand(self, x: Any, size: Sequence[int], *, implicit: bool = False) -> Any:
         """Return a view broadcast to `size`, made from its strides; -1 keeps a size."""
@@ -45,8 +46,24 @@ class FastViews(Views):
         # times as long.
         result = _make(sizes, x.dtype, x, 0, steps)
         if repeats:
-            result.flags.writeable = False
+            # A third of the time of setting the flag by its name.
+            result.setflags(False)  # type: ignore[call-arg]  # the stubs want a keyword
         return result
+
+    def unbind(self, x: Any, dim: int = 0) -> list[Any]:
+        """Return views of all slices along `dim`, which NumPy finds by itself along the first of
+        several; of one alone it would make numbers.
+        """
+        if x.ndim < 2:
+            return Views.unbind(self, x, dim)
+        return [*(x.transpose(_first(dim, x.ndim)) if dim else x)]
+
+
+@lru_cache(256)
+def _first(dim: int, ndim: int) -> tuple[int, ...]:
+    """Return the order of dimensions that begins with `dim`."""
+    axis = wrap_dim(dim, ndim)
+    return (axis, *range(axis), *range(axis + 1, ndim))
 
 
 @lru_cache(1024)

@@ -21,7 +21,7 @@ class FastWindows(SlidingWindows):
         lead = x.ndim - len(windows)
         padded = self._padded(x, windows)
         if all([window.kernel == 1 for window in windows]):
-            return numpy.expand_dims(next(self._slices(padded, windows)), axis)
+            return numpy.expand_dims(next(iter(list(self._slices(padded, windows)))), axis)
         kernel = tuple([window.kernel for window in windows])
         counts = tuple([window.number for window in windows])
         steps = padded.strides[lead:]

@@ -35,6 +35,8 @@ class Few(NamedTuple):
     ----------
     load
         Returns the function, of one array.
+    name
+        What it is made of.
     dtypes
         Those that it computes as accurately as the kernel.
     least
@@ -42,8 +44,14 @@ class Few(NamedTuple):
     """
 
     load: Callable[[], Function]
+    name: str
     least: int
     dtypes: tuple[dtype, ...] = (float32, float64)
+
+    @property
+    def note(self) -> str:
+        """What is called when, in words."""
+        return f"fewer than {self.least} elements by {self.name}"
 
 
 def few(found: Few) -> Callable[[_Method], _Method]:
@@ -101,8 +109,8 @@ def _gelu() -> Function:
     return gelu
 
 
-SIGMOID: Final = Few(_sigmoid, 192)
-SILU: Final = Few(_silu, 192)
-ERF: Final = Few(_erf, 512)
-ERFC: Final = Few(_erfc, 512, (float32,))
-GELU: Final = Few(_gelu, 512)
+SIGMOID: Final = Few(_sigmoid, "scipy.special.expit", 192)
+SILU: Final = Few(_silu, "scipy.special.expit", 192)
+ERF: Final = Few(_erf, "scipy.special.erf", 512)
+ERFC: Final = Few(_erfc, "scipy.special.erfc", 512, (float32,))
+GELU: Final = Few(_gelu, "scipy.special.erfc", 512)

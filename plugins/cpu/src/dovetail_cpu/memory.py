@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from ctypes import c_size_t
+from ctypes import c_size_t, sizeof
 from typing import Any, Final
 
 import numpy as np
@@ -15,10 +16,12 @@ from .allocator import ALLOCATOR, SHARED_ALLOCATOR, AllocatedMemory
 
 Array = np.ndarray[Any, Any]
 
-_read_address = c_size_t.from_address
-_DATA: Final = object.__basicsize__
-"""Where an ndarray has its data pointer: it is the first member of NumPy's public struct, behind
-the object's head.
+_WORD: Final = sizeof(c_size_t)
+_WORDS: Final = (c_size_t * (sys.maxsize // _WORD)).from_address(0)
+"""All that can be addressed, as words: reading one makes no object of ctypes."""
+_DATA: Final = object.__basicsize__ // _WORD
+"""Where an ndarray has its data pointer, in words: it is the first member of NumPy's public struct,
+behind the object's head.
 """
 
 
@@ -47,18 +50,28 @@ def _view_of_memory(
     return np.asarray(_Memory(memory, interface)).view(dtype)
 
 
-class _Strides(dict[tuple[tuple[int, ...], int], tuple[int, ...]]):
-    """Strides in elements by those in bytes and the size of an element: they are few."""
+class _Strides(dict[tuple[int, ...], tuple[int, ...]]):
+    """Strides in elements by those in bytes: they are few."""
 
-    def __missing__(self, key: tuple[tuple[int, ...], int]) -> tuple[int, ...]:
+    def __init__(self, itemsize: int) -> None:
+        self._itemsize = itemsize
+
+    def __missing__(self, in_bytes: tuple[int, ...]) -> tuple[int, ...]:
         if len(self) >= 1024:
             self.clear()
-        in_bytes, itemsize = key
-        made = self[key] = tuple([stride // itemsize for stride in in_bytes])
+        made = self[in_bytes] = tuple([stride // self._itemsize for stride in in_bytes])
         return made
 
 
-_STRIDES = _Strides()
+class _StridesBySize(dict[int, _Strides]):
+    """The same by the size of an element: two look-ups hash less than one by both."""
+
+    def __missing__(self, itemsize: int) -> _Strides:
+        made = self[itemsize] = _Strides(itemsize)
+        return made
+
+
+_STRIDES: Final = _StridesBySize()
 
 
 class CpuMemory(NamespaceArrays):
@@ -70,13 +83,13 @@ class CpuMemory(NamespaceArrays):
     def data_ptr(self, array: Array) -> int:
         """Return the address of the first element."""
         # ndarray.ctypes.data says the same ten times slower, and writes in place ask for it.
-        return _read_address(id(array) + _DATA).value
+        return _WORDS[id(array) // _WORD + _DATA]
 
     def strides(self, array: Any) -> tuple[int, ...]:
         """Return the strides in elements; those of C order where there are no elements."""
         if not array.size:
             return super().strides(array)
-        return _STRIDES[array.strides, array.itemsize]
+        return _STRIDES[array.itemsize][array.strides]
 
     def memory_bounds(self, array: Any) -> tuple[int, int]:
         """Return the address where the memory of `array` begins, and the one behind its end."""

@@ -18,6 +18,8 @@ __all__ = ["MersenneTwister"]
 Array = np.ndarray[Any, Any]
 
 _WORDS: Final = 624
+_MOST_BATCHES: Final = 12
+"""So many times the words are renewed for one block at most."""
 _FEW: Final = 1 << 13
 """So many words cost less one by one than what the other way costs to begin."""
 _MASK: Final = np.array((1 << 53) - 1, np.uint64)
@@ -54,7 +56,16 @@ class MersenneTwister:
         Held while numbers are drawn.
     """
 
-    __slots__ = ("__weakref__", "_ahead", "_bits", "_in_batch", "_words", "kept", "lock")
+    __slots__ = (
+        "__weakref__",
+        "_ahead",
+        "_batches",
+        "_bits",
+        "_in_batch",
+        "_words",
+        "kept",
+        "lock",
+    )
 
     state_size: Final = _STATE.itemsize
 
@@ -68,6 +79,7 @@ class MersenneTwister:
     def _place(self, words: Array, position: int) -> None:
         self._in_batch = _WORDS - position
         self._ahead = _NONE_AHEAD
+        self._batches = 1
         self._bits.state = {
             "bit_generator": "MT19937",
             "state": {"key": words, "pos": position},
@@ -79,17 +91,26 @@ class MersenneTwister:
         Returns
         -------
         tuple or None
-            The block, and where in it they begin. None for many words, and where a block ends:
-            then they are to be drawn by another method.
+            The block, and where in it they begin. None for many words, which are to be drawn by
+            another method.
         """
         block = self._ahead
         start = block.at
         if start + count > block.words.size:
-            # A block ends where the words are renewed: going back is then another place in these.
-            size = self._in_batch or _WORDS
-            if block.left or not 0 < count <= size // 2:
+            # A block ends where the words are renewed, and begins with what is left of the one
+            # before. What makes numbers of words takes about as long for many as for few, so that
+            # blocks grow with what is drawn.
+            left, size = block.left, self._in_batch or self._batches * _WORDS
+            if not 0 < count <= size // 2:
                 return None
-            block = self._ahead = WordsAhead(self._drawn(size))
+            if not self._in_batch:
+                self._batches = min(2 * self._batches, _MOST_BATCHES)
+            # Going back within the last batch is another place in it; before it, words are renewed.
+            origin = self.position() if left or size > _WORDS else None
+            words = self._drawn(size)
+            if left:
+                words = np.concatenate((block.words[start:], words))
+            block = self._ahead = WordsAhead(words, origin)
             start = 0
         block.at = start + count
         return block, start
@@ -133,9 +154,15 @@ class MersenneTwister:
 
     def position(self) -> Any:
         """Return where the words come from, for `go_to`."""
-        state: Any = self._bits.state
-        state["state"]["pos"] -= self._ahead.left
-        return state
+        block, state = self._ahead, self._bits.state
+        inside: Any = state["state"]
+        if block.origin is None or block.left < inside["pos"]:
+            inside["pos"] -= block.left
+            return state
+        bits = np.random.MT19937(0)
+        bits.state = block.origin
+        bits.random_raw(block.at, output=False)
+        return bits.state
 
     def go_to(self, position: Any) -> None:
         """Go to where `position` was asked for."""

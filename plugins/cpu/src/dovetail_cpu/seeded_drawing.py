@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail_aten.array_kernels.drawing import Drawing, shape_of
+from dovetail_aten.array_kernels.creation import check_size
+from dovetail_aten.array_kernels.drawing import Drawing
 
 from . import drawn_numbers as drawn
 from .mersenne_twister import MersenneTwister
@@ -25,7 +26,7 @@ def numbers_for(like: Any, make: Callable[[int], Array]) -> Array:
     """Return numbers for an array or a shape, of which ``make(n)`` returns n one after another."""
     if isinstance(like, np.ndarray):
         return drawn.laid_out(like, make(like.size))
-    shape = shape_of(like)
+    shape = check_size(like)
     return make(math.prod(shape)).reshape(shape)
 
 
@@ -43,6 +44,9 @@ class SeededDrawing(Drawing):
         source = self.twister(generator)
         if source is None:
             return super()._uniform(like, dtype, generator, low, high)
+        if dtype is _SINGLE:  # most are
+            with source.lock:
+                return numbers_for(like, lambda n: drawn.uniform(source, n, dtype, low, high))
         self._check("check_uniform_bounds", dtype)
 
         def make(count: int) -> Array:
@@ -59,8 +63,13 @@ class SeededDrawing(Drawing):
         source = self.twister(generator)
         if source is None:
             return super()._normal(like, dtype, generator, mean, std)
-        self._check("normal_kernel", dtype)
         dense = not isinstance(like, np.ndarray) or like.flags.c_contiguous
+        if dtype is _SINGLE:
+            with source.lock:
+                return numbers_for(
+                    like, lambda n: drawn.normal(source, n, dtype, mean, std, dense=dense)
+                )
+        self._check("normal_kernel", dtype)
 
         def make(count: int) -> Array:
             if dtype.kind != "c":

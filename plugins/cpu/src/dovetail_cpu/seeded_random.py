@@ -9,6 +9,7 @@ import numpy as np
 
 from dovetail_aten.array_kernels.broadcasting import broadcast_shapes
 from dovetail_aten.array_kernels.distributions import Distributions
+from dovetail_aten.array_kernels.family import never_warns
 from dovetail_aten.array_kernels.gamma_numbers import GammaNumbers
 from dovetail_aten.array_kernels.random import Random
 
@@ -23,10 +24,12 @@ Array = np.ndarray[Any, Any]
 class SeededRandom(Random, SeededDrawing):
     """Random numbers, and choices by them."""
 
+    @never_warns
     def rand_like(self, x: Array, *, dtype: Any = None, **options: Any) -> Any:
         """Return an array like `x` of uniform numbers of [0, 1)."""
         return super().rand_like(np.empty_like(x), dtype=dtype)
 
+    @never_warns
     def randn_like(self, x: Array, *, dtype: Any = None, **options: Any) -> Any:
         """Return an array like `x` of standard normal numbers."""
         return super().randn_like(np.empty_like(x), dtype=dtype)

@@ -12,8 +12,9 @@ from typing import Any, Final
 
 import numpy
 
+from .aligned_memory import aligned, aligned_empty
 from .silence import nameless, silent
-from .threads import run_pieces
+from .threads import SHARED_FROM, run_pieces
 
 __all__ = ["shared"]
 _UNIT: Final = 64
@@ -29,13 +30,17 @@ def shared(ufunc: numpy.ufunc) -> Callable[..., Any] | None:
     """
     if ufunc.nout != 1 or ufunc.nin > 2 or ufunc.signature is not None:
         return None
-    in_parts = silent(_in_parts)
+    in_parts, whole = silent(_in_parts), aligned(ufunc)
 
     @nameless
     def compute(*operands: Any, out: Any = None) -> Any:
-        made = in_parts(ufunc, operands, out)
-        return ufunc(*operands, out=out) if made is None else made
+        if max([each.size for each in operands]) >= SHARED_FROM:
+            made = in_parts(ufunc, operands, out)
+            if made is not None:
+                return made
+        return whole(*operands) if out is None else ufunc(*operands, out=out)
 
+    compute.__name__ = f"{ufunc.__name__} on several threads"
     return compute
 
 
@@ -53,7 +58,7 @@ def _in_parts(ufunc: numpy.ufunc, operands: tuple[Any, ...], out: Any) -> Any | 
         dtype = _dtype_of_result(ufunc, *[each.dtype for each in operands])
         if dtype is None:
             return None
-        out = numpy.empty(shape, dtype, order)
+        out = aligned_empty(shape, dtype, order)
     elif any([each is not out and _share_memory(each, out) for each in operands]):
         return None
     given = [each.reshape(-1, order=order) if each.ndim else each for each in operands]

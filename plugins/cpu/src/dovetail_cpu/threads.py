@@ -47,14 +47,15 @@ class _Helper(local):
 class _Piece:
     """A part of a kernel's work, for the first thread that takes it."""
 
-    __slots__ = ("_context", "_error", "_function", "_is_done", "_start", "_stop", "take")
+    __slots__ = ("_context", "_done", "_error", "_function", "_start", "_stop", "is_done", "take")
 
     def __init__(self, function: Callable[[int, int], object], start: int, stop: int) -> None:
         self._context, self._function = copy_context(), function
         self._start, self._stop = start, stop
         self._error: BaseException | None = None
-        self._is_done = Lock()
-        self._is_done.acquire()
+        self.is_done = False
+        self._done = Lock()
+        self._done.acquire()
         self.take: Callable[[bool], bool] = Lock().acquire
 
     def compute(self) -> None:
@@ -64,11 +65,12 @@ class _Piece:
         except BaseException as error:
             self._error = error
         finally:
-            self._is_done.release()
+            self.is_done = True
+            self._done.release()
 
     def wait(self) -> None:
         """Wait until the thread that took the piece is done with it."""
-        self._is_done.acquire()
+        self._done.acquire()
 
     def check(self) -> None:
         """Raise the error of the piece."""
@@ -160,13 +162,28 @@ def run_pieces(function: Callable[[int, int], object], count: int, work: int) ->
         function(0, ends[1])
         failed = False
     finally:
-        for piece in pieces:
-            if not piece.take(False):
-                piece.wait()
-            elif not failed:  # the others are busy with the work of another call
-                piece.compute()
+        _complete(pieces, failed)
     for piece in pieces:
         piece.check()
+
+
+def _complete(pieces: list[_Piece], failed: bool) -> None:
+    """Compute the pieces that no thread has taken, unless the call has failed, and wait for those
+    that others compute; an interrupt is raised when these are done.
+    """
+    interrupt: BaseException | None = None
+    for piece in pieces:
+        if piece.take(False):  # the others are busy with the work of another call
+            if not failed:
+                piece.compute()
+            continue
+        while not piece.is_done:
+            try:
+                piece.wait()
+            except BaseException as error:
+                interrupt = error
+    if interrupt is not None:
+        raise interrupt
 
 
 def _new_pool() -> SimpleQueue[_Piece | None]:

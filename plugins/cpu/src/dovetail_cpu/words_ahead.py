@@ -24,6 +24,9 @@ class WordsAhead:
     ----------
     words
         The words, as uint64.
+    origin
+        The position of the first one in what they were drawn from; default: None, where the one
+        behind the last says as much.
 
     Attributes
     ----------
@@ -31,10 +34,11 @@ class WordsAhead:
         How many of them have been drawn.
     """
 
-    __slots__ = ("_forms", "at", "words")
+    __slots__ = ("_forms", "at", "origin", "words")
 
-    def __init__(self, words: Array) -> None:
+    def __init__(self, words: Array, origin: Any = None) -> None:
         self.words = words
+        self.origin = origin
         self.at = 0
         self._forms: dict[Hashable, Array] = {}
 

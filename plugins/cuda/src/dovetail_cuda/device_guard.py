@@ -107,7 +107,7 @@ def check_single_places(array: Any) -> None:
         0 in array.strides
         and array.size
         and any(
-            step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)
+            [step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)]
         )
     ):
         raise ValueError("assignment destination is read-only")

@@ -74,7 +74,7 @@ class _OfOneDtype(Family):
     def _fit(self, *arrays: Any) -> bool:
         """Return whether the arrays are floats of one dtype and shape."""
         own = arrays[0].dtype
-        same = all(each.dtype == own and each.shape == arrays[0].shape for each in arrays)
+        same = all([each.dtype == own and each.shape == arrays[0].shape for each in arrays])
         return same and own in self.precision.real_floats
 
 

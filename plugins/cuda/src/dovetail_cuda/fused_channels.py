@@ -142,7 +142,7 @@ class FusedChannelNormalization(FusedGroups):
         check_batch_norm(x.shape, weight, None, running_mean, running_var)
         used = (save_mean, save_invstd) if train else (running_mean, running_var)
         fit = grad_out.shape == x.shape and all(
-            each is not None and each.size == x.shape[1] for each in used
+            [each is not None and each.size == x.shape[1] for each in used]
         )
         others = (grad_out, weight, *used)
         if not fit or not self._are_plain(x, *others):

@@ -104,7 +104,7 @@ class FusedConvolutions(Convolutions):
 
     def _is_plain(self, *arrays: Any) -> bool:
         floats = self.precision.real_floats
-        return all(each.size and each.dtype in floats for each in arrays)
+        return all([each.size and each.dtype in floats for each in arrays])
 
 
 def _run(name: str, code: str, x: Any, windows: Sequence[Window], made: Any) -> Any:

@@ -119,5 +119,5 @@ class FusedLikelihood(Likelihood):
         return result
 
     def _is_plain(self, x: Any, target: Any, *others: Any) -> bool:
-        same = all(each.dtype == x.dtype for each in others)
+        same = all([each.dtype == x.dtype for each in others])
         return bool(same and x.ndim == 2 and x.size and target.dtype == self._long)

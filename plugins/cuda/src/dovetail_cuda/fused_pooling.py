@@ -100,7 +100,7 @@ class FusedMaxPooling(MaxPooling):
     ) -> tuple[Any, Any]:
         how = (kernel_size, stride, padding, dilation, ceil_mode)
         windows = pooled_windows(name, ndim, x.shape, *how)
-        apart = any(each.dilation > 1 for each in windows)
+        apart = any([each.dilation > 1 for each in windows])
         if apart or not x.size or x.dtype not in self.precision.real_floats:
             return MaxPooling._max_pool(self, name, ndim, x, *how)
         shape = (*x.shape[:-ndim], *[each.number for each in windows])

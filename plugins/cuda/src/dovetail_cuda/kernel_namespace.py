@@ -64,7 +64,7 @@ def _where(condition: Any, *choices: Any) -> Any:
     if not choices:
         with waiting("where(condition)"):
             return cupy.where(condition)
-    if all(getattr(each, "dtype", None) == _BFLOAT16 for each in choices):
+    if all([getattr(each, "dtype", None) == _BFLOAT16 for each in choices]):
         # CuPy would make float32 of it.
         bits = [each.view(np.int16) for each in choices]
         return _where_in_order(condition, *bits).view(_BFLOAT16)
@@ -79,7 +79,7 @@ def _order_in_memory(operands: tuple[Any, ...]) -> list[int] | None:
     """
     arrays = [each for each in operands if isinstance(each, cupy.ndarray)]
     ndim = max(each.ndim for each in arrays)
-    if ndim < 2 or any(0 in each.shape for each in arrays):
+    if ndim < 2 or any([0 in each.shape for each in arrays]):
         return None
     steps = [_steps(each, ndim) for each in arrays]
     sizes = [max(column) for column in zip(*(_sizes(each, ndim) for each in arrays), strict=True)]

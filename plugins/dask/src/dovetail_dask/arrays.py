@@ -214,7 +214,7 @@ class DaskArrays(NamespaceArrays):
         """Return a copy with `values` at ``[key]``, or added there, also at repeated places. The
         places of a mask are computed at once unless one number goes to all of them.
         """
-        if not any(isinstance(each, da.Array) for each in key):
+        if not any([isinstance(each, da.Array) for each in key]):
             made = array.copy()
             made[key] = values
             return made

@@ -20,7 +20,7 @@ def check_known(array: Any, what: str) -> None:
     ValueError
         With what to call. Every operator needs the shape of its arguments.
     """
-    if any(math.isnan(size) for size in array.shape):
+    if any([math.isnan(size) for size in array.shape]):
         raise ValueError(
             f"{what}: the array has chunks of unknown sizes, shape {array.shape}: it came out of a "
             "selection by values, or of a data frame. Call array.compute_chunk_sizes() first, "
@@ -38,7 +38,7 @@ def automatic(shape: Sequence[int]) -> Any:
 def one_chunk_along(array: Any, *axes: int) -> Any:
     """Return `array` with one chunk along each of `axes`; itself if it is so already."""
     wanted = {axis % array.ndim: -1 for axis in axes} if array.ndim else {}
-    if all(len(array.chunks[axis]) == 1 for axis in wanted):
+    if all([len(array.chunks[axis]) == 1 for axis in wanted]):
         return array
     return array.rechunk(wanted)
 

@@ -28,7 +28,7 @@ class ChunkedIndexing(Indexing):
         if not indices:
             raise IndexError("at least one index must be provided")
         key = self._key_of(x, indices)
-        if all(isinstance(each, slice) for each in key):
+        if all([isinstance(each, slice) for each in key]):
             return self.capabilities.clone(x)
         try:
             np.broadcast_shapes(*[each.shape for each in key if not isinstance(each, slice)])

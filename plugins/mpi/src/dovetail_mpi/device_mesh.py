@@ -1,5 +1,8 @@
 """The path of `DeviceMesh`, which annotations name."""
 
+from dovetail.absent_names import names_of as _names_of
 from dovetail.sharded_tensors import DeviceMesh
 
 __all__ = ["DeviceMesh"]
+
+__getattr__ = _names_of("dovetail.distributed.device_mesh")

@@ -42,7 +42,7 @@ def watch_exit(group: ProcessGroup) -> None:
 def _at_exit() -> None:
     if os.getpid() != _process:  # a fork has no part in MPI
         return
-    if any(group.failure is not None and not group.is_destroyed for group in _groups):
+    if any([group.failure is not None and not group.is_destroyed for group in _groups]):
         _abort()
     for group in _groups:
         if not group.is_destroyed:
@@ -54,7 +54,7 @@ def _aborting(shown: Callable[..., Any]) -> Callable[..., Any]:
         kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
         shown(kind, error, trace)
-        if os.getpid() == _process and any(not group.is_destroyed for group in _groups):
+        if os.getpid() == _process and any([not group.is_destroyed for group in _groups]):
             _abort()
 
     return show_and_abort

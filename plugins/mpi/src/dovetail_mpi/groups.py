@@ -372,5 +372,5 @@ def new_subgroups_by_enumeration(
     if len(set(flat)) != len(flat) or not flat:
         raise ValueError(f"each rank may be in one subgroup, not {ranks_per_subgroup_list}")
     made = [new_group(ranks, timeout) for ranks in ranks_per_subgroup_list]
-    mine = next((each for each in made if each != _NOT_A_MEMBER), None)
+    mine = next(iter([each for each in made if each != _NOT_A_MEMBER]), None)
     return mine, made

@@ -91,7 +91,7 @@ class Join:
                 "the optimizer."
             )
         groups = [each.join_process_group for each in joinables]
-        if any(each is not groups[0] for each in groups):
+        if any([each is not groups[0] for each in groups]):
             raise ValueError(
                 "Using join context manager with multiple process groups. Make one for each group."
             )

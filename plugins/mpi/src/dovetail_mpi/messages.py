@@ -180,7 +180,7 @@ class P2POp:
 
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work | None]:
     """Begin several messages; return the work of each, in their order."""
-    if not p2p_op_list or not all(isinstance(each, P2POp) for each in p2p_op_list):
+    if not p2p_op_list or not all([isinstance(each, P2POp) for each in p2p_op_list]):
         raise ValueError("p2p_op_list should be a list of P2POp, with one at least")
     return [
         each.op(each.tensor, each.peer, each.group, each.tag, each.group_peer)

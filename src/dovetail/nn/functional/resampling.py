@@ -120,7 +120,7 @@ def _sizes_and_factors(
                 "recompute_scale_factor is not meaningful with an explicit size. Leave it out."
             )
         sizes = list(_each(size, spatial, "output size of", "output size in (o1, o2, ...,oK)"))
-        if not all(isinstance(each, int) for each in sizes):
+        if not all([isinstance(each, int) for each in sizes]):
             raise TypeError(
                 "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, "
                 f"int, int], but got size with types {[type(each) for each in sizes]}. Round it."

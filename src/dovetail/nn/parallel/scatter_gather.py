@@ -92,7 +92,7 @@ def gather(outputs: Sequence[Any], target_device: int | Device | str, dim: int =
     if first is None:
         return None
     if isinstance(first, dict):
-        if any(len(each) != len(first) for each in outputs):
+        if any([len(each) != len(first) for each in outputs]):
             raise ValueError("All dicts must have the same number of keys")
         kind: Any = type(first)
         return kind(

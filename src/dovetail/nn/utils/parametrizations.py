@@ -129,7 +129,7 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
 
     def rename_keys_of_old(state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
         old = f"{prefix}{name}_g", f"{prefix}{name}_v"
-        if all(key in state_dict for key in old):
+        if all([key in state_dict for key in old]):
             for place, key in enumerate(old):
                 new = f"{prefix}parametrizations.{name}.original{place}"
                 state_dict[new] = state_dict.pop(key)

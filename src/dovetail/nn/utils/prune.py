@@ -352,8 +352,10 @@ def remove(module: M, name: str) -> M:
 def is_pruned(module: Module) -> bool:
     """Return whether anything in a module, or its submodules, is pruned."""
     return any(
-        isinstance(hook.function, BasePruningMethod)
-        for each in module.modules()
-        if each._hooks is not None
-        for hook in each._hooks.forward_pre.values()
+        [
+            isinstance(hook.function, BasePruningMethod)
+            for each in module.modules()
+            if each._hooks is not None
+            for hook in each._hooks.forward_pre.values()
+        ]
     )

@@ -222,7 +222,7 @@ def _forget_method(module: Module, name: str) -> BasePruningMethod | None:
     method = _method_of(module, name)
     if method is not None:
         functions = module._forward_pre_hooks
-        del functions[next(key for key, each in functions.items() if each is method)]
+        del functions[next(iter([key for key, each in functions.items() if each is method]))]
     return method
 
 

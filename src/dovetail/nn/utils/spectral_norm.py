@@ -168,7 +168,7 @@ class SpectralNormLoadStateDictPreHook:
             return
         key = prefix + hook.name
         if key + "_v" in state_dict or not all(
-            key + ending in state_dict for ending in ("_orig", "", "_u")
+            [key + ending in state_dict for ending in ("_orig", "", "_u")]
         ):
             return  # what is missing is reported by the load itself
         original, weight = state_dict[key + "_orig"], state_dict.pop(key)

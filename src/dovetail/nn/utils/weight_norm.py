@@ -42,7 +42,7 @@ class WeightNorm:
     @staticmethod
     def apply(module: Module, name: str, dim: int | None) -> WeightNorm:
         """Put the hook on a module, and the two parameters in place of the weight."""
-        if any(isinstance(hook, WeightNorm) and hook.name == name for hook in _hooks(module)):
+        if any([isinstance(hook, WeightNorm) and hook.name == name for hook in _hooks(module)]):
             raise RuntimeError(
                 f"Cannot register two weight_norm hooks on the same parameter {name}"
             )

@@ -120,7 +120,7 @@ class Compare:
         return (
             "\n".join(lines)
             + f"\n\nTimes are in {unit_to_english(unit)}s ({unit})."
-            + note * (self._warnings and any(each.has_warnings for each in results))
+            + note * (self._warnings and any([each.has_warnings for each in results]))
             + "\n"
         )
 

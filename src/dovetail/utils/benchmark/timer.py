@@ -181,8 +181,8 @@ class Timer:
     @contextmanager
     def _threads(self) -> Iterator[None]:
         before = get_num_threads()
-        set_num_threads(self._task_spec.num_threads)
         try:
+            set_num_threads(self._task_spec.num_threads)
             yield
         finally:
             set_num_threads(before)

@@ -19,7 +19,9 @@ def ordered_unique(elements: Iterable[Any]) -> list[Any]:
 
 def select_unit(t: float) -> tuple[str, float]:
     """Return the unit in which a time, in seconds, is best read, and its length in seconds."""
-    unit = next((name for name, size in reversed(_SECONDS.items()) if t >= size * 0.99999), "ns")
+    unit = next(
+        iter([name for name, size in reversed(_SECONDS.items()) if t >= size * 0.99999]), "ns"
+    )
     return unit, _SECONDS[unit]
 
 

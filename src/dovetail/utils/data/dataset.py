@@ -72,7 +72,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     tensors: tuple[Tensor, ...]
 
     def __init__(self, *tensors: Tensor) -> None:
-        if any(tensors[0].size(0) != tensor.size(0) for tensor in tensors):
+        if any([tensors[0].size(0) != tensor.size(0) for tensor in tensors]):
             raise AssertionError("Size mismatch between tensors")
         self.tensors = tensors
 
@@ -105,7 +105,7 @@ class StackDataset(Dataset[Any]):
             raise ValueError("At least one dataset should be passed")
         each = args or tuple(kwargs.values())
         self._length = len(each[0])
-        if any(len(dataset) != self._length for dataset in each):
+        if any([len(dataset) != self._length for dataset in each]):
             raise ValueError("Size mismatch between datasets")
         self.datasets = args or kwargs
 
@@ -143,7 +143,7 @@ class ConcatDataset(Dataset[_T_co]):
         self.datasets = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
-        if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
+        if any([isinstance(dataset, IterableDataset) for dataset in self.datasets]):
             raise AssertionError("ConcatDataset does not support IterableDataset")
         self.cumulative_sizes = list(accumulate([len(dataset) for dataset in self.datasets]))
 

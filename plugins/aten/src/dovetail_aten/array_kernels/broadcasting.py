@@ -56,7 +56,7 @@ def elementwise_layout(operands: Sequence[Geometry]) -> Geometry:
     """
     shape = broadcast_shapes([sizes for sizes, _ in operands])
     row_major = contiguous_strides(shape)
-    if all(sizes == shape and strides == row_major for sizes, strides in operands):
+    if all([sizes == shape and strides == row_major for sizes, strides in operands]):
         return shape, row_major
     order = _memory_order(shape, [_broadcast_strides(*operand, len(shape)) for operand in operands])
     strides = [1] * len(shape)

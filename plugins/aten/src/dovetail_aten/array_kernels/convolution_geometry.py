@@ -104,7 +104,7 @@ def _convolution(
         return Convolution(windows, (input[0], weight[1] * groups, *made))
     padded = [n + 2 * pad for n, _, _, pad, _ in rows]
     spans = [apart * (k - 1) + 1 for _, k, _, _, apart in rows]
-    if any(line < span for line, span in zip(padded, spans, strict=True)):
+    if any([line < span for line, span in zip(padded, spans, strict=True)]):
         raise RuntimeError(
             f"Calculated padded input size per channel: ({_by(padded)}). Kernel size: "
             f"({_by(spans)}). Kernel size can't be greater than actual input size"

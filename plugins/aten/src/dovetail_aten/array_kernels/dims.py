@@ -60,7 +60,7 @@ def wrap_dims(dims: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
 def _wrapped(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
     wrapped = tuple([wrap_dim(dim, ndim) for dim in dims])
     if len(wrapped) > 1 and len(set(wrapped)) < len(wrapped):
-        twice = next(dim for dim in wrapped if wrapped.count(dim) > 1)
+        twice = next(iter([dim for dim in wrapped if wrapped.count(dim) > 1]))
         raise RuntimeError(
             f"dim {twice} appears multiple times in the list of dims. Name every dimension once."
         )

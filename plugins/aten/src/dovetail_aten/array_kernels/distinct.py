@@ -136,7 +136,9 @@ class Distinct(Sorted):
     def _of_slices(
         self, x: Any, axis: int, found: Any, groups: Any, counts: Any
     ) -> tuple[Any, Any, Any]:
-        """Return slices that were rows as they lie in the array, contiguous."""
+        """Return slices that were rows as they lie in the array: each stays one piece of memory, as
+        in PyTorch.
+        """
         if not x.ndim:
             return found, groups, counts
-        return self.ordered(self._moved(found, 0, axis)), groups, counts
+        return self._moved(self.ordered(found), 0, axis), groups, counts

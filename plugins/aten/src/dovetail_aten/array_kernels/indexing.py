@@ -83,7 +83,7 @@ class Indexing(Family):
         if not indices:
             raise IndexError("at least one index must be provided")
         key = self._key_of(x, indices)
-        if not any(each is not _ALL for each in key):
+        if not any([each is not _ALL for each in key]):
             return self.capabilities.clone(x)
         try:
             return x[key]

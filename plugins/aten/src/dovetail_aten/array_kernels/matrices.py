@@ -120,7 +120,7 @@ class Matrices(Family):
         return run
 
     def _are_finite(self, *arrays: Any) -> bool:
-        return all(bool(self.xp.all(self.xp.isfinite(each))) for each in arrays)
+        return all([bool(self.xp.all(self.xp.isfinite(each))) for each in arrays])
 
     def _is_failure(self, error: Exception) -> bool:
         """Return whether an error is the one that the namespace raises for matrices that fail."""

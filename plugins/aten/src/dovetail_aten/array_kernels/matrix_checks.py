@@ -246,7 +246,7 @@ def failure(name: str, reason: str, infos: Sequence[int], shape: Sequence[int]) 
     shape
         The batch dimensions.
     """
-    place, info = next((at, info) for at, info in enumerate(infos) if info)
+    place, info = next(iter([(at, info) for at, info in enumerate(infos) if info]))
     batch = f"(Batch element {place}): " if math.prod(shape) > 1 or shape else ""
     kind: Any = RuntimeError if reason in ("lu", "ldl") else LinAlgError
     text = f"{name}: {batch}{_REASONS[reason].format(info)}.{_REMEDIES.get(reason, '')}"

@@ -170,7 +170,7 @@ def dense_strides_like(shape: Sequence[int], strides: Sequence[int]) -> tuple[in
 
 def has_zero_stride(shape: Sequence[int], strides: Sequence[int]) -> bool:
     """Return whether a dimension with several elements shows one and the same of them."""
-    return any(size > 1 and not stride for size, stride in zip(shape, strides, strict=True))
+    return any([size > 1 and not stride for size, stride in zip(shape, strides, strict=True)])
 
 
 def _by_stride(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:

@@ -35,7 +35,7 @@ def _elementwise_operators() -> Iterator[Operator]:
     for op in registry.all_operators():
         if op.namespace != "aten" or op.kind != "pointwise" or op.overload:
             continue
-        if op.variant_of is None and not any("Composite" in key.name for key in op.kernels):
+        if op.variant_of is None and not any(["Composite" in key.name for key in op.kernels]):
             yield op
 
 

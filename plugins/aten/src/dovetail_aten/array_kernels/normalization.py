@@ -17,9 +17,9 @@ class Normalization(Family):
         half-precision input.
         """
         given = [each.dtype for each in (weight, bias) if each is not None]
-        if all(each == own for each in given):
+        if all([each == own for each in given]):
             return own
-        if own in self.precision.halves and all(each == self.precision.single for each in given):
+        if own in self.precision.halves and all([each == self.precision.single for each in given]):
             return self.precision.single
         raise RuntimeError(
             "mixed dtype (CPU): all inputs must share same datatype. Convert weight and bias."

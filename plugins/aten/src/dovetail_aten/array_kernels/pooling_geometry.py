@@ -225,7 +225,7 @@ def _averaged_windows(
         lengths = [_lengths_with_padding(window) for window in windows]
     else:
         lengths = [each.lengths for each in runs]
-    if all(len(set(numbers)) == 1 for numbers in lengths):
+    if all([len(set(numbers)) == 1 for numbers in lengths]):
         return runs, math.prod([numbers[0] for numbers in lengths])
     return runs, tuple(lengths)
 

@@ -13,7 +13,7 @@ from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
 from .creation import check_size
 from .drawing import Drawing
-from .family import operator
+from .family import never_warns, operator
 
 _MOST_CATEGORIES = 1 << 24
 
@@ -22,6 +22,7 @@ class Random(Drawing):
     """Random numbers, and choices by them."""
 
     @operator("rand")
+    @never_warns
     def rand(
         self, size: Sequence[int], *, dtype: Any = None, generator: Any = None, **options: Any
     ) -> Any:
@@ -29,6 +30,7 @@ class Random(Drawing):
         return self._uniform(size, dtype or self.default_float(), generator)
 
     @operator("randn")
+    @never_warns
     def randn(
         self, size: Sequence[int], *, dtype: Any = None, generator: Any = None, **options: Any
     ) -> Any:
@@ -36,11 +38,13 @@ class Random(Drawing):
         return self._normal(size, dtype or self.default_float(), generator)
 
     @operator("rand_like")
+    @never_warns
     def rand_like(self, x: Any, *, dtype: Any = None, **options: Any) -> Any:
         """Return an array like `x` of uniform numbers of [0, 1)."""
         return self._uniform(x, dtype or x.dtype, None)
 
     @operator("randn_like")
+    @never_warns
     def randn_like(self, x: Any, *, dtype: Any = None, **options: Any) -> Any:
         """Return an array like `x` of standard normal numbers."""
         return self._normal(x, dtype or x.dtype, None)

@@ -8,13 +8,20 @@ from .family import Family, operator, widened
 
 
 def check_lstm_cell(input_gates: Any, hidden_gates: Any, cx: Any, *biases: Any) -> None:
-    """Refuse gates that are not four for each number of a cell state.
+    """Refuse gates that are not four for each number of a cell state, and other dtypes than one.
 
     Raises
     ------
     RuntimeError
         In words of its own: PyTorch has no kernel for host memory.
     """
+    named = (("hidden_gates", hidden_gates), ("cx", cx), *[("a bias", each) for each in biases])
+    for name, each in named:
+        if each is not None and each.dtype != input_gates.dtype:
+            raise RuntimeError(
+                f"Expected {name} of dtype {input_gates.dtype}, as input_gates, but got "
+                f"{each.dtype}. Convert it with Tensor.to."
+            )
     shape = tuple(cx.shape)
     wanted = (*shape[:-1], 4 * shape[-1]) if shape else ()
     for name, each in (("input_gates", input_gates), ("hidden_gates", hidden_gates)):
@@ -35,7 +42,6 @@ class RecurrentCells(Family):
     """One step of an LSTM."""
 
     @operator("_thnn_fused_lstm_cell")
-    @widened
     def fused_lstm_cell(
         self,
         input_gates: Any,
@@ -45,8 +51,14 @@ class RecurrentCells(Family):
         hidden_bias: Any = None,
     ) -> tuple[Any, Any, Any]:
         """Return the next hidden and cell state, and the four gates."""
-        xp = self.xp
         check_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias)
+        return self._lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias)
+
+    @widened
+    def _lstm_cell(
+        self, input_gates: Any, hidden_gates: Any, cx: Any, input_bias: Any, hidden_bias: Any
+    ) -> tuple[Any, Any, Any]:
+        xp = self.xp
         gates = xp.add(input_gates, hidden_gates)
         for bias in (input_bias, hidden_bias):
             gates = gates if bias is None else xp.add(gates, bias)

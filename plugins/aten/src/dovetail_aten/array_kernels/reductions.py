@@ -285,18 +285,18 @@ class Reductions(Family):
                 "std and var only support floating point and complex dtypes. Convert the tensor "
                 "first."
             )
-        x = x.astype(xp.complex128 if x.dtype in self.precision.complex else xp.float64, copy=False)
+        if x.dtype in self.precision.complex:  # infinite and NaN where one of the parts is
+            real, imag = [
+                self._variance(part, dim, correction, keepdim) for part in (x.real, x.imag)
+            ]
+            return real + imag
+        x = x.astype(xp.float64, copy=False)
         dims = wrap_dims(dim, x.ndim)
         size = count(x.shape, dims)
         freedom = max(0, size - (1 if correction is None else correction)) if size else 0
         mean = xp.sum(x, axis=dims, keepdims=True) / (size or math.nan)
         away = x - mean
-        square = (
-            away.real * away.real + away.imag * away.imag
-            if x.dtype in self.precision.complex
-            else away * away
-        )
-        total = self.ordered(xp.sum(square, axis=dims, keepdims=keepdim))
+        total = self.ordered(xp.sum(away * away, axis=dims, keepdims=keepdim))
         return total / freedom if freedom else total * math.inf
 
     @operator("var.correction")

@@ -79,5 +79,5 @@ def _elements(runs: Runs) -> tuple[tuple[Any, Any], ...]:
 def _as_slice(places: list[int]) -> slice | tuple[int, ...]:
     """Return places as a slice if they are equally far apart."""
     step = places[1] - places[0] if len(places) > 1 else 1
-    equal = all(b - a == step for a, b in pairwise(places))
+    equal = all([b - a == step for a, b in pairwise(places)])
     return slice(places[0], places[-1] + 1, step) if equal and step > 0 else tuple(places)

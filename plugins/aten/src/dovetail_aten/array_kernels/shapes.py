@@ -61,11 +61,8 @@ class Shapes(Family):
         x: Any,
         *,
         dtype: Any = None,
-        layout: Any = None,
-        device: Any = None,
-        pin_memory: bool | None = None,
-        non_blocking: bool = False,
         memory_format: Any = None,
+        **options: Any,
     ) -> Any:
         """Return a copy in another dtype or memory format; of complex numbers the real part in a
         real dtype.
@@ -75,8 +72,8 @@ class Shapes(Family):
         made = self._converted(self._readable_as(dtype, x), dtype)
         if (
             made.ndim > 1
-            and not self.capabilities.is_contiguous(made)
             and 0 in getattr(x, "strides", ())
+            and not self.capabilities.is_contiguous(made)
         ):
             # Expanded: array namespaces put the dimensions that share memory innermost.
             made = self.capabilities.contiguous(made)

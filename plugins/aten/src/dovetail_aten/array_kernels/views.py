@@ -69,19 +69,14 @@ class Views(Family):
     @operator("unsqueeze")
     def unsqueeze(self, x: Any, dim: int) -> Any:
         """Return a view with a new dimension of size 1 at `dim`."""
-        axis = wrap_dim(dim, x.ndim + 1)
-        return x[(_ALL,) * axis + (None, ...)]
+        return x[_with_new(dim, x.ndim)]
 
     @operator("squeeze", "squeeze.dim", "squeeze.dims")
     def squeeze(self, x: Any, dim: int | Sequence[int] | None = None) -> Any:
         """Return a view without dimensions of size 1: all of them, or those of `dim`."""
         if dim is None:
             return x[_without_ones(x.shape)]
-        dims = wrap_dims(dim, x.ndim) if isinstance(dim, int) or dim else ()
-        key = tuple(
-            [0 if size == 1 and axis in dims else _ALL for axis, size in enumerate(x.shape)]
-        )
-        return x[(*key, ...)]
+        return x[_without_some(x.shape, dim if isinstance(dim, int) else tuple(dim))]
 
     @operator("permute")
     def permute(self, x: Any, dims: Sequence[int]) -> Any:
@@ -92,8 +87,10 @@ class Views(Family):
     def transpose(self, x: Any, dim0: int, dim1: int) -> Any:
         """Return a view with two dimensions swapped."""
         ndim = x.ndim
-        dim0, dim1 = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
-        return x.swapaxes(dim0, dim1) if ndim else x
+        if not (-ndim <= dim0 < ndim and -ndim <= dim1 < ndim):
+            wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
+            return x
+        return x.swapaxes(dim0, dim1)
 
     @operator("t")
     def t(self, x: Any) -> Any:
@@ -108,29 +105,33 @@ class Views(Family):
     @operator("select.int")
     def select(self, x: Any, dim: int, index: int) -> Any:
         """Return a view of the slice `index` along `dim`, which the result has not."""
-        if not x.ndim:
+        shape = x.shape
+        if not shape:
             raise IndexError("select() cannot be applied to a 0-dim tensor.")
-        axis = wrap_dim(dim, x.ndim)
-        size = x.shape[axis]
+        axis = dim if 0 <= dim < len(shape) else wrap_dim(dim, len(shape))
+        size = shape[axis]
         if not -size <= index < size:  # JAX takes the nearest
             raise IndexError(
-                f"select(): index {index} out of range for tensor of size {list(x.shape)} at "
+                f"select(): index {index} out of range for tensor of size {list(shape)} at "
                 f"dimension {axis}"
             )
-        return x[(_ALL,) * axis + (index, ...)]
+        return x[(_ALL,) * axis + (index, ...)] if axis else x[index, ...]
 
     @operator("slice.Tensor")
     def slice_(
         self, x: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
     ) -> Any:
         """Return a view of ``[start:end:step]`` along `dim`."""
-        if not x.ndim:
+        ndim = x.ndim
+        if not ndim:
             raise IndexError("slice() cannot be applied to a 0-dim tensor.")
         if step <= 0:
             raise RuntimeError(
                 f"slice step must be positive, but is {step}. Use flip to read backwards."
             )
-        return x[(_ALL,) * wrap_dim(dim, x.ndim) + (slice(start, end, step),)]
+        axis = dim if 0 <= dim < ndim else wrap_dim(dim, ndim)
+        part = slice(start, end, step)
+        return x[(_ALL,) * axis + (part,)] if axis else x[part]
 
     @operator("diagonal")
     def diagonal(self, x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
@@ -233,11 +234,11 @@ class Views(Family):
             raise RuntimeError(
                 f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}"
             )
+        starts = range(0, max(size, 1), max(split_size, 1))
+        if not axis:
+            return [x[start : start + split_size] for start in starts]
         before = (_ALL,) * axis
-        return [
-            x[(*before, slice(start, start + split_size))]
-            for start in range(0, max(size, 1), max(split_size, 1))
-        ]
+        return [x[(*before, slice(start, start + split_size))] for start in starts]
 
     @operator("split_with_sizes", "unsafe_split_with_sizes")
     def split_with_sizes(self, x: Any, split_sizes: Sequence[int], dim: int = 0) -> list[Any]:
@@ -248,7 +249,7 @@ class Views(Family):
             )
         axis = wrap_dim(dim, x.ndim)
         size = x.shape[axis]
-        if any(length < 0 for length in split_sizes):
+        if any([length < 0 for length in split_sizes]):
             raise RuntimeError(
                 "split_with_sizes expects split_sizes have only non-negative entries, but got "
                 f"split_sizes={list(split_sizes)}"
@@ -270,6 +271,19 @@ class Views(Family):
 def _without_ones(shape: tuple[int, ...]) -> tuple[Any, ...]:
     """Return the index that drops the dimensions of size 1 of an array of `shape`."""
     return (*[0 if size == 1 else _ALL for size in shape], ...)
+
+
+@lru_cache(1024)
+def _without_some(shape: tuple[int, ...], dim: int | tuple[int, ...]) -> tuple[Any, ...]:
+    """Return the index that drops the dimensions of size 1 that are among `dim`."""
+    dims = wrap_dims(dim, len(shape)) if isinstance(dim, int) or dim else ()
+    return (*[0 if size == 1 and axis in dims else _ALL for axis, size in enumerate(shape)], ...)
+
+
+@lru_cache(1024)
+def _with_new(dim: int, ndim: int) -> tuple[Any, ...]:
+    """Return the index that adds a dimension at `dim` to `ndim` others."""
+    return (*[_ALL] * wrap_dim(dim, ndim + 1), None, ...)
 
 
 @lru_cache(1024)

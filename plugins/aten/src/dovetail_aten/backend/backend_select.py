@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from dovetail_dispatcher import Kernel, Operator
-from dovetail_dispatcher.calls.routes import redispatch_route
+from dovetail_dispatcher.calls.routes import MAX_ROUTES, redispatch_route
 from dovetail_dispatcher.schema import default_of
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.kernel_registration import add_kernel
@@ -79,14 +79,40 @@ class Selection:
     def __init__(self, op: Operator) -> None:
         self._op = op
         self._select: Callable[..., Any] | None = None
+        self._has_tensor = op.schema.arguments[0].name == "self"
+        # Calls that stay on the device of their tensor: the operator's own dict of routes, by the
+        # signature of the tensor and the state. It has a route as long as the table is as it was.
+        self._known: dict[int, dict[int, Callable[..., Any]]] = {}
 
     def __call__(self, *args: Any, **options: Any) -> Any:
+        stays = (
+            self._has_tensor
+            and options["device"] is None
+            and options["layout"] is None
+            and not options["pin_memory"]
+        )
+        if stays:
+            key = args[0]._signature | state()
+            known = self._known.get(key)
+            route = None if known is None else known.get(key)
+            if route is not None:
+                return route(*args, *options.values())
         if options.get("layout") is not None:
             check_layout(self._op.base_name, options["layout"])
         select = self._select
         if select is None:
             select = self._select = _selection_of(self._op)
+        if stays:
+            self._remember(key, args[0]._backend)
         return select(*args, **options)
+
+    def _remember(self, key: int, backend: Backend) -> None:
+        """Keep where the routes of calls with `key` are that stay on the device of their tensor."""
+        route_below(self._op, backend, key)
+        if len(self._known) >= MAX_ROUTES:
+            self._known.clear()
+        # What was composed may be gone again, but not the dict.
+        self._known[key] = self._op.redispatch_routes.setdefault(dense_keys(backend), {})
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -286,7 +312,9 @@ def check_size(name: str, size: tuple[int, ...]) -> None:
 
 def _declared_default(op: Operator) -> Callable[[tuple[Any, ...]], dtype]:
     """Return what gives the dtype that the schema has for none: ``long``, or the default one."""
-    argument = next(argument for argument in op.schema.arguments if argument.name == "dtype")
+    argument = next(
+        iter([argument for argument in op.schema.arguments if argument.name == "dtype"])
+    )
     declared = default_of(argument)
     return lambda _args: get_default_dtype() if declared is None else declared
 

@@ -24,7 +24,7 @@ def images(op: Operator) -> Rule:
         given = list(args)
         places = [names.index(name) for name in tensors]
         shapes = [logical_shape(args[place], in_dims[place]) for place in places]
-        if any(len(shape) not in (single, single + 1) for shape in shapes) or not size:
+        if any([len(shape) not in (single, single + 1) for shape in shapes]) or not size:
             call_one(call, in_dims, *args, **kwargs)
         together = len(shapes[0]) == single + 1
         for place, shape in zip(places, shapes, strict=True):

@@ -124,7 +124,7 @@ def _fill_masked(
     """Return `own` with the one value where the mask is: the only use of a batched mask whose shape
     is known.
     """
-    at, mask = next((at, index) for at, index in enumerate(indices) if index is not None)
+    at, mask = next(iter([(at, index) for at, index in enumerate(indices) if index is not None]))
     trailing = logical_ndim(own, 0) - at - logical_ndim(mask, 0)
     shape = mask.array.shape
     mask = F.view(F.to(mask, bool_), (shape[0], *([1] * at), *shape[1:], *([1] * trailing)))
@@ -174,7 +174,7 @@ def _together(places: Sequence[Any]) -> bool:
 
 
 def _first(places: Sequence[Any]) -> int:
-    return next((at for at, place in enumerate(places) if place is not None), 0)
+    return next(iter([at for at, place in enumerate(places) if place is not None]), 0)
 
 
 def _index_ndim(places: Sequence[Any], dims: Sequence[Any]) -> int:

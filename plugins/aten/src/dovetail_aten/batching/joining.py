@@ -35,7 +35,7 @@ def to_copy(
 def cat(info: Any, in_dims: Any, tensors: Sequence[Any], dim: int = 0) -> tuple[Any, Any]:
     shapes = [logical_shape(tensor, own) for tensor, own in zip(tensors, in_dims[0], strict=True)]
     # PyTorch passes over vectors of no elements, whatever the others are.
-    ndim = next((len(shape) for shape in shapes if shape != (0,)), 1)
+    ndim = next(iter([len(shape) for shape in shapes if shape != (0,)]), 1)
     kept = [
         batched(tensor, own, info.batch_size)
         for tensor, own, shape in zip(tensors, in_dims[0], shapes, strict=True)

@@ -20,7 +20,7 @@ def elementwise(op: Operator) -> Rule:
     promote = op.promote if op.variant_of is None else op.variant_of.promote
     promotes = (op.promotion if op.variant_of is None else op.variant_of.promotion) != "none"
     names = [a.name for a in op.schema.arguments if not a.kwarg_only]
-    writes = any(a.is_write for a in op.schema.arguments)
+    writes = any([a.is_write for a in op.schema.arguments])
 
     def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         if len(args) == 1:

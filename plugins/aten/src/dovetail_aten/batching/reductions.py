@@ -27,7 +27,7 @@ def reduce(op: Operator) -> Rule:
     several = op.schema.arguments[at].real_type.schema_str not in ("int", "int?")
     results = len(op.schema.returns)
     keepdim_at = positional.index("keepdim") if "keepdim" in positional else None
-    keeps = any(a.name == "keepdim" for a in op.schema.arguments)
+    keeps = any([a.name == "keepdim" for a in op.schema.arguments])
     out_dims: Any = 0 if results == 1 else (0,) * results
 
     def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
@@ -56,7 +56,7 @@ def reduce(op: Operator) -> Rule:
 def along_dim(op: Operator) -> Rule:
     """Return the rule of an operator that goes along the dimension ``dim`` and keeps it."""
     call = op.handle
-    place = next(i for i, a in enumerate(op.schema.arguments) if a.name == "dim")
+    place = next(iter([i for i, a in enumerate(op.schema.arguments) if a.name == "dim"]))
     at: Any = "dim" if op.schema.arguments[place].kwarg_only else place
     several = len(op.schema.returns) > 1
 
@@ -80,7 +80,7 @@ def _whole(op: Operator) -> Rule:
     of samples made vectors.
     """
     overloads = registry.operators[op.name].values()
-    along = next(o for o in overloads if any(a.name == "dim" for a in o.schema.arguments))
+    along = next(iter([o for o in overloads if any([a.name == "dim" for a in o.schema.arguments])]))
     call = along.handle
     is_number = along.schema.arguments[1].real_type.schema_str == "int"
     dim = 1 if is_number else (1,)

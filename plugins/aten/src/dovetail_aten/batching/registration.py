@@ -38,7 +38,7 @@ def register() -> None:
             if rule is not None:
                 _set(op, rule)
                 for variant in op.variants:
-                    if not any(argument.is_out for argument in variant.schema.arguments):
+                    if not any([argument.is_out for argument in variant.schema.arguments]):
                         _set(variant, _of_variant(variant, function, rule))
 
 

@@ -68,7 +68,7 @@ def old_overload(
         return call_overrides(function, overloaded, tuple(args), given)
     known = OLD_OVERLOADS[function]
     for signature in known.signatures:
-        for parameters in _orders(signature):
+        for parameters in list(_orders(signature)):
             if given.keys() <= _keywords(signature) and _fit(parameters, args, known.numbers):
                 _warn(function.__name__, signature, known.current)
                 return function(**_named(parameters, args), **given)

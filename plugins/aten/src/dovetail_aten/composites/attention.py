@@ -86,7 +86,7 @@ def scaled_dot_product_attention_math(
     """Return the means of values, and their weights."""
     dtype = query.dtype
     if any(
-        each.dtype in (float16, bfloat16) for each in (query, key, value)
+        [each.dtype in (float16, bfloat16) for each in (query, key, value)]
     ):  # scores overflow, and means lose digits
         query, key, value = (F.to(each, float32) for each in (query, key, value))
     if enable_gqa:

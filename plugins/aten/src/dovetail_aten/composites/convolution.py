@@ -72,7 +72,7 @@ def _padded_by_name(name: str, ndim: int) -> Callable[..., Any]:
                     images, weight, bias, stride, none, dilation, False, none, groups
                 ),
             )
-        if any(step != 1 for step in stride):
+        if any([step != 1 for step in stride]):
             raise RuntimeError(
                 "padding='same' is not supported for strided convolutions. Give numbers."
             )

@@ -123,7 +123,7 @@ def multi_margin_loss(
 
 def _check_scores(name: str, self: Any) -> None:
     """Refuse what are not scores of classes, or a batch of them."""
-    fits = self.ndim <= 2 and all(size for size in self.shape[-1:])
+    fits = self.ndim <= 2 and all([size for size in self.shape[-1:]])
     if not fits:
         raise RuntimeError(
             "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "

@@ -56,7 +56,7 @@ def linalg_vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
 def cross(self: Any, other: Any, dim: int | None = None) -> Any:
     """Return the cross products along `dim`, by default the first dimension of size 3."""
     if dim is None:
-        dim = next((at for at, size in enumerate(self.shape) if size == 3), None)
+        dim = next(iter([at for at, size in enumerate(self.shape) if size == 3]), None)
         if dim is None:
             raise RuntimeError(
                 "no dimension of size 3 in input. Cross products need three elements."

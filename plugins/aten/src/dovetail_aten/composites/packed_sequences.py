@@ -144,7 +144,9 @@ def _can_be_expanded(sequence: Any, first: Any) -> bool:
         sequence.ndim
         and sequence.ndim == first.ndim
         and all(
-            size in (1, wanted)
-            for size, wanted in zip(sequence.shape[1:], first.shape[1:], strict=True)
+            [
+                size in (1, wanted)
+                for size, wanted in zip(sequence.shape[1:], first.shape[1:], strict=True)
+            ]
         )
     )

@@ -135,7 +135,7 @@ def _once(cell: Cell, gates: int, input: Any, state: list[Any], weights: Weights
     """
     check_dtype(input)
     hidden_size = weights.hidden.shape[-1]
-    if any(each.ndim < 2 for each in (input, *state)):
+    if any([each.ndim < 2 for each in (input, *state)]):
         raise IndexError(
             "Dimension out of range: a cell expects an input and states of 2 dimensions. Add one "
             "with unsqueeze."

@@ -51,6 +51,8 @@ def repeat_interleave(
     self: Any, repeats: Any, dim: int | None = None, *, output_size: int | None = None
 ) -> Any:
     """Return slices along a dimension one after another, each as often as `repeats` says."""
+    if repeats.ndim > 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor. Flatten it.")
     if dim is None:
         self, dim = F.reshape(self, (-1,)), 0
     if not self.ndim:

@@ -44,7 +44,7 @@ def split_with_sizes_backward(
     k: Any, grads: Sequence[Any], lengths: Sequence[int], dim: int, sizes: Sequence[int]
 ) -> Any:
     """Return the gradient of split_with_sizes; pieces without gradient count as zero."""
-    known = next(grad for grad in grads if grad is not None)
+    known = next(iter([grad for grad in grads if grad is not None]))
     dim %= len(sizes)
 
     def piece(grad: Any, length: int) -> Any:
@@ -57,7 +57,7 @@ def split_with_sizes_backward(
 
 def unbind_backward(k: Any, grads: Sequence[Any], dim: int, sizes: Sequence[int]) -> Any:
     """Return the gradient of unbind; results without gradient count as zero."""
-    known = next(grad for grad in grads if grad is not None)
+    known = next(iter([grad for grad in grads if grad is not None]))
     return k.stack([k.zeros_like(known) if grad is None else grad for grad in grads], dim)
 
 

@@ -67,7 +67,7 @@ def along_dim(op: Operator, results: Sequence[str]) -> Rule:
     """Return the rule of an operator that goes along the dimension ``dim`` and keeps it."""
     given = _reader(op)
     make = _maker(op, results)
-    default = next(default_of(a) for a in op.schema.arguments if a.name == "dim")
+    default = next(iter([default_of(a) for a in op.schema.arguments if a.name == "dim"]))
 
     def rule(*args: Any, **options: Any) -> Any:
         values = given(args, options)

@@ -69,7 +69,7 @@ def cat(tensors: Sequence[MetaArray], dim: int = 0) -> MetaArray:
     if not kept:
         return MetaArray((0,), dtype)
     first = kept[0]
-    if any(not tensor.ndim for tensor in kept):
+    if any([not tensor.ndim for tensor in kept]):
         raise RuntimeError(
             "zero-dimensional tensor (at position 0) cannot be concatenated. Use stack."
         )

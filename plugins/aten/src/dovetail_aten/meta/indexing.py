@@ -60,7 +60,7 @@ def index_put(
             f"{self.dtype.scalar_name} for the "
             f"destination and {values.dtype.scalar_name} for the source. Convert the source."
         )
-    if any(index is not None and index.dtype in (bool_, uint8) for index in indices):
+    if any([index is not None and index.dtype in (bool_, uint8) for index in indices]):
         return self
     wanted = index(self, indices).shape
     if broadcast_shapes([wanted, values.shape]) != wanted:

@@ -16,7 +16,7 @@ Optional = MetaArray | None
 def _of_statistics(input: MetaArray, parameters: Sequence[Optional]) -> dtype:
     """Return the dtype of mean and deviation: that of the parameters, if some differ."""
     given = [each.dtype for each in parameters if each is not None]
-    return next((each for each in given if each is not input.dtype), input.dtype)
+    return next(iter([each for each in given if each is not input.dtype]), input.dtype)
 
 
 def batch_norm(

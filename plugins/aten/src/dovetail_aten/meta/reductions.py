@@ -128,7 +128,7 @@ def _one(self: MetaArray, dim: int, keepdim: bool, dtype: DType) -> MetaArray:
 
 
 def _refuse_empty(self: MetaArray, dims: Sequence[int], name: str) -> None:
-    if any(not self.shape[dim] for dim in dims):
+    if any([not self.shape[dim] for dim in dims]):
         raise RuntimeError(
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Give dim=."
         )

@@ -169,7 +169,7 @@ def split(self: MetaArray, split_size: int, dim: int = 0) -> list[MetaArray]:
 
 def split_with_sizes(self: MetaArray, split_sizes: Sequence[int], dim: int = 0) -> list[MetaArray]:
     place = wrap_dim(dim, self.ndim)
-    if sum(split_sizes) != self.shape[place] or any(n < 0 for n in split_sizes):
+    if sum(split_sizes) != self.shape[place] or any([n < 0 for n in split_sizes]):
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to sum exactly to {self.shape[place]} (input "
             "tensor's size at "

@@ -21,6 +21,15 @@ class Conversion(NamedTuple):
     memory_format: MemoryFormat | None = None
 
 
+class _ToDtype(dict[dtype, Conversion]):
+    """The conversion to each dtype: making one costs as much as all else here."""
+
+    def __missing__(self, wanted: dtype) -> Conversion:
+        made = self[wanted] = Conversion(wanted)
+        return made
+
+
+_TO_DTYPE = _ToDtype()
 _KEYWORDS = frozenset({"dtype", "device", "other", "non_blocking", "copy", "memory_format"})
 
 
@@ -39,7 +48,7 @@ def conversion_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Conversion:
         For any other combination.
     """
     if len(args) == 1 and not kwargs and args[0].__class__ is dtype:
-        return Conversion(args[0])
+        return _TO_DTYPE[args[0]]
     if not kwargs.keys() <= _KEYWORDS:
         raise _refusal(args, kwargs)
     options = dict(kwargs)
@@ -62,7 +71,7 @@ def conversion_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Conversion:
             options[name] = rest.pop(0)
     other = options.pop("other", None)
     if rest or not all(
-        isinstance(options.get(name, False), bool) for name in ("non_blocking", "copy")
+        [isinstance(options.get(name, False), bool) for name in ("non_blocking", "copy")]
     ):
         raise _refusal(args, kwargs)
     if other is not None:

@@ -193,7 +193,7 @@ def _is_on(tensor: TensorBase, device: Device) -> bool:
 
 def _dtype_of_type(name: str) -> dtype:
     scalar = name.rpartition(".")[2].removesuffix("Tensor")
-    found = next((each for each in DTYPES if each.scalar_name == scalar), None)
+    found = next(iter([each for each in DTYPES if each.scalar_name == scalar]), None)
     if found is None:
         raise ValueError(f"invalid type: '{name}'. Give a dtype such as dovetail.float32.")
     return found

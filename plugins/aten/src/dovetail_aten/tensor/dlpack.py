@@ -25,7 +25,7 @@ def import_array(ext_tensor: Any, device: Any, copy: bool | None) -> Any:
     source = ext_tensor if hasattr(ext_tensor, "__dlpack__") else DlpackSource(ext_tensor)
     backend = _backend_for(source.__dlpack_device__()[0])
     array = backend.arrays.from_dlpack(source)
-    if any(stride < 0 for stride in array.strides):
+    if any([stride < 0 for stride in array.strides]):
         raise ValueError(
             "At least one stride of the given array is negative, and tensors with negative "
             "strides are not currently "
@@ -98,7 +98,7 @@ def _backend_for(kind: int) -> Backend:
     for each in all_backends():
         if each.is_attached and kind in each.arrays.dlpack_types:
             return each
-    name = next((name for known, name in _PROVIDERS.items() if known == kind), None)
+    name = next(iter([name for known, name in _PROVIDERS.items() if known == kind]), None)
     if name is None:
         raise RuntimeError(
             f"Unsupported device_type: {kind}: no backend in use has memory of this DLPack kind. "

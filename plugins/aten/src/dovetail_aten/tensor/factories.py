@@ -30,7 +30,7 @@ __all__ = [
 
 _zeros = Factory("zeros")
 _ones = Factory("ones")
-_empty = Factory("empty", "memory_format", tail=(None,))
+_empty = Factory("empty", "memory_format")
 _full = Factory("full")
 _arange = Factory("arange", "start_step")
 _linspace = Factory("linspace")
@@ -388,7 +388,7 @@ def check_range(start: Any, end: Any, step: Any) -> None:
             )
     if step == 0:
         raise RuntimeError(f"step must be nonzero: the range {start} -> {end} would never end")
-    if not all(-_INFINITY < bound < _INFINITY for bound in (start, end)):
+    if not all([-_INFINITY < bound < _INFINITY for bound in (start, end)]):
         raise RuntimeError(f"unsupported range: {start} -> {end}. Give finite bounds.")
     if (end - start) * step < 0:
         raise RuntimeError(

@@ -20,7 +20,7 @@ from dovetail_kernel import (
     warn_user,
 )
 from dovetail_kernel import dtype as DType
-from dovetail_kernel.devices.default_device import innermost
+from dovetail_kernel.devices.default_device import chosen_devices, innermost
 from dovetail_kernel.devices.device import CPU
 from dovetail_kernel.keys.state import inference_mode_on
 from dovetail_kernel.types.signature import (
@@ -52,21 +52,19 @@ class Factory:
     that choice applies.
     """
 
-    __slots__ = ("_default", "_epoch", "_function", "_known", "_name", "_op", "_selected", "_tail")
+    __slots__ = ("_default", "_epoch", "_function", "_known", "_name", "_op", "_selected")
 
     def __init__(
         self,
         name: str,
         overload: str = "",
         *,
-        tail: tuple[Any, ...] = (),
         default: Any = get_default_dtype,
     ) -> None:
         self._name = name
         self._function: Any = None
         self._op = registry.find_or_throw(f"aten::{name}", overload)
         self._default = default
-        self._tail = tail
         self._selected = False
         # The routes on the cpu by state, as long as the table is as it was: see `_is_selected`.
         self._known: dict[int, Callable[..., TensorBase]] = {}
@@ -86,7 +84,7 @@ class Factory:
         pin_memory: bool | None,
         requires_grad: bool,
         out: Tensor | None,
-        tail: tuple[Any, ...] | None = None,
+        tail: tuple[Any, ...] = (),
     ) -> Tensor:
         """Return the new tensor: the `leading` arguments of the schema, then the options that all
         factories share.
@@ -98,18 +96,13 @@ class Factory:
             and not pin_memory
             and (dtype is None or dtype.__class__ is DType)
             and self._epoch == registry.epoch
-            and innermost() is None
+            and chosen_devices()[-1] is None
         ):
             route = self._known.get(state())
             if route is not None:
-                made = route(
-                    *leading,
-                    dtype or self._default(),
-                    None,
-                    CPU,
-                    None,
-                    *(self._tail if tail is None else tail),
-                )
+                if dtype is None:
+                    dtype = self._default()
+                made = route(*leading, dtype, None, CPU, None, *tail)
                 if requires_grad:
                     made.requires_grad = requires_grad
                 result: Any = made
@@ -125,7 +118,7 @@ class Factory:
         pin_memory: bool | None,
         requires_grad: bool,
         out: Tensor | None,
-        tail: tuple[Any, ...] | None,
+        tail: tuple[Any, ...],
     ) -> Tensor:
         """Do the same for any options, and remember the route of those that most calls have."""
         op = self._op
@@ -160,7 +153,7 @@ class Factory:
                 None,
                 place,
                 None,
-                *(self._tail if tail is None else tail),
+                *tail,
             )
         if out is not None:
             made = _written(self._name, made, out)

@@ -173,8 +173,10 @@ def _is_legacy_tuple(index: Sequence[Any]) -> bool:
     not all numbers.
     """
     return len(index) < _MAX_LEGACY_SEQUENCE and any(
-        item is None or item is Ellipsis or isinstance(item, slice | TensorBase | Sequence)
-        for item in index
+        [
+            item is None or item is Ellipsis or isinstance(item, slice | TensorBase | Sequence)
+            for item in index
+        ]
     )
 
 

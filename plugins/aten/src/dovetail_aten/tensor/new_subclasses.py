@@ -145,7 +145,7 @@ def make_wrapper_subclass(
             f"{cls.__name__} must define __torch_dispatch__: a wrapper subclass has no data that a "
             "kernel could use. Define it as a classmethod (cls, func, types, args, kwargs)."
         )
-    if not isinstance(size, tuple | list) or not all(isinstance(n, int) for n in size):
+    if not isinstance(size, tuple | list) or not all([isinstance(n, int) for n in size]):
         raise TypeError(
             "_make_wrapper_subclass(): argument 'size' (position 2) must be tuple of ints, not "
             f"{type(size).__name__}"

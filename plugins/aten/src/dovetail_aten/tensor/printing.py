@@ -109,8 +109,8 @@ def printoptions(**options: Any) -> Iterator[None]:
     """Set print options, as `set_printoptions` does, for the duration of a ``with`` block."""
     global _options
     before = _options
-    set_printoptions(**options)
     try:
+        set_printoptions(**options)
         yield
     finally:
         _options = before
@@ -141,7 +141,7 @@ class _Numbers:
             return
         sizes = [abs(number) for number in numbers]
         smallest, largest = min(sizes), max(sizes)
-        self.whole = all(number == math.ceil(number) for number in numbers)
+        self.whole = all([number == math.ceil(number) for number in numbers])
         self.scientific = (
             largest / smallest > 1000 or largest > 1e8 or (not self.whole and smallest < 1e-4)
         )

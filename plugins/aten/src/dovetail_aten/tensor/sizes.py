@@ -60,7 +60,7 @@ def shape_of(function: str, sizes: tuple[Any, ...], size: Any) -> tuple[int, ...
             raise TypeError
         shape = tuple([index(n) for n in sizes])
     except TypeError:
-        wrong = next((n for n in sizes if not _is_int(n)), sizes[0])
+        wrong = next(iter([n for n in sizes if not _is_int(n)]), sizes[0])
         raise TypeError(
             f"{function}(): argument 'size' (position 1) must be tuple of ints, not "
             f"{type(wrong).__name__}. Give ints."

@@ -187,14 +187,15 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
 
     def tolist(self) -> Any:
         """Return the elements as nested lists of Python numbers; a 0-d tensor as a number."""
-        if self._signature & PYTHON_DISPATCH:
+        signature = self._signature
+        if signature & PYTHON_DISPATCH:
             raise RuntimeError(
                 f".tolist() is not supported for tensor subclasses, got {type(self).__name__}. "
                 "Take the tensor out "
                 "of it first."
             )
-        host = self._backend.arrays.to_host(self.array)
-        return (host.astype("float32") if self.dtype is bfloat16 else host).tolist()
+        host = backend_of_signature(signature).arrays.to_host(self.array)
+        return (host.astype("float32") if signature & bfloat16.bit else host).tolist()
 
     def __bool__(self) -> bool:
         size = 1 if self._signature & ZERO_DIM else prod(self.array.shape)
@@ -226,7 +227,7 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         return int(aten._local_scalar_dense(self))
 
     def _single(self) -> Any:
-        if prod(self.array.shape) != 1:
+        if not self._signature & ZERO_DIM and prod(self.array.shape) != 1:
             raise ValueError(
                 "only one element tensors can be converted to Python scalars. Use tolist()."
             )

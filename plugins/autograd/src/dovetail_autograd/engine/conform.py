@@ -4,16 +4,27 @@ engine promises them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from dovetail_dispatcher.table.kernel_namespace import KernelNamespace
+from dovetail_dispatcher.table.kernel_namespace import KernelNamespace, NoArrayKernelError
 from dovetail_kernel.devices.backends import Backend
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.dtype import dtype, dtype_of_signature
 
 from ..graph import engine_ops
 from ..graph.node import Node
+
+
+def _sum_to(kernels: KernelNamespace) -> Callable[[Any, Any], Any]:
+    """Return what sums arrays to a shape: a backend without the base library's array kernels has
+    nothing better than its namespace's sum.
+    """
+    try:
+        found: Callable[[Any, Any], Any] = kernels.sum_to
+    except NoArrayKernelError:
+        return engine_ops.sum_array_to_shape
+    return found
 
 
 def is_expandable(shape: Sequence[int], to: Sequence[int]) -> bool:
@@ -47,8 +58,7 @@ def conform_array(
     if found != shape:
         if found[len(found) - len(shape) :] != shape and not is_expandable(shape, found):
             raise _wrong_shape(node, index, found, shape)
-        # A backend without the base library's array kernels has no faster way.
-        grad = vars(kernels).get("sum_to", engine_ops.sum_array_to_shape)(grad, shape)
+        grad = _sum_to(kernels)(grad, shape)
     if grad.dtype != native and native is not None:
         bits = backend.arrays.dtype_bits
         given = dtype_of_signature(bits[grad.dtype])

@@ -177,7 +177,7 @@ def raise_modified(node: Node, name: str) -> NoReturn:
         )
     array, counter, expected = value
     output_nr = next(
-        (saved.output for saved in node._formula_record.saved if saved.name == name), 0
+        iter([saved.output for saved in node._formula_record.saved if saved.name == name]), 0
     )
     raise modified(rebuild(node, array), counter.value, expected, node, output_nr)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import ContextDecorator
 from contextvars import ContextVar
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from dovetail_kernel import share_version
-from dovetail_kernel.keys.guard import Guard
+from dovetail_kernel.keys.guard import DecoratingGuard, Guard
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from . import engine_ops
@@ -74,7 +73,7 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(pack, unpack)
 
 
-class disable_saved_tensors_hooks(Guard, ContextDecorator):
+class disable_saved_tensors_hooks(DecoratingGuard):
     """Context manager and decorator: saved-tensor hooks are refused inside.
 
     Parameters

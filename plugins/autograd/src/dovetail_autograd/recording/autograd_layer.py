@@ -32,7 +32,7 @@ def autograd_layer(composition: Composition, kernel: Kernel, below: RoutePlan) -
     if composition.records:
         return derived_plan(composition, formula, below)
     if op.schema._is_view_op() and not composition.state.inference:
-        return marking_views(below, composition.key)
+        return marking_views(below, composition)
     return below
 
 
@@ -43,7 +43,7 @@ def view_layer(composition: Composition, below: RoutePlan) -> RoutePlan:
     formula = composition.op.formula
     if isinstance(formula, Formula) and not _is_differentiable(formula):
         return below
-    return marking_views(below, composition.key)
+    return marking_views(below, composition)
 
 
 def install() -> None:

@@ -83,7 +83,7 @@ class _Recording:
 
     def __init__(self, composition: Composition, formula: Formula, below: RoutePlan) -> None:
         self.op = op = composition.op
-        self.key = composition.key
+        self.composition, self.key = composition, composition.key
         self.formula = formula
         self.below = below
         self.arguments = {a.name: a for a in op.schema.arguments}
@@ -95,7 +95,7 @@ class _Recording:
         inputs = [self.arguments[name] for name in formula.inputs]
         self.find = [find_edge(a, self.key, is_only=is_only) for a in inputs]
         self.edges = {a.name: each.edge for a, each in zip(inputs, self.find, strict=True)}
-        self.written = next((a.name for a in op.schema.arguments if _is_written(a)), None)
+        self.written = next(iter([a.name for a in op.schema.arguments if _is_written(a)]), None)
         self.is_view = op.schema._is_view_op() and self.written is None
         self.arrays = {wrap.result: wrap.array for wrap in below.each(WrapArray)}
         self.backend = self._backend()
@@ -132,7 +132,7 @@ class _Recording:
             below = below.replaced(steps=(InState(below.steps, below_ad_inplace_or_view),))
         steps = [self._recorded(step) for step in below.steps]
         plan = below.replaced(steps=(*self._before(), *steps, self._node()))
-        return marking_views(plan, self.key) if self.is_view else plan
+        return marking_views(plan, self.composition) if self.is_view else plan
 
     # -- before the call ---------------------------------------------------------------------------
 

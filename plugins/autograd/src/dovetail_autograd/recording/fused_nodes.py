@@ -246,7 +246,7 @@ def _needs(node: Any, formula: Formula, name: str) -> bool:
     """Return whether the outer node saves the input `name`: some input whose gradient takes it
     requires grad.
     """
-    saved = next((each for each in formula.saved if each.name == name), None)
+    saved = next(iter([each for each in formula.saved if each.name == name]), None)
     if saved is None:
         return False
     needed = [node.next_edges[formula.inputs.index(each)] is not None for each in saved.needed_by]

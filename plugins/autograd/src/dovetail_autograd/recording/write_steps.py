@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from dovetail_dispatcher.calls.composition import Composition
 from dovetail_dispatcher.calls.plan import RoutePlan, Step, Value, argument_value
 from dovetail_dispatcher.calls.shared_results import tensors_among
 from dovetail_dispatcher.calls.steps.results import WrapArray
 from dovetail_dispatcher.calls.templates.arguments import TENSOR, is_tensor_like, spelling
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
-from dovetail_kernel.keys.state import state
 from dovetail_kernel.tensor.new_tensors import wrap
 from dovetail_kernel.tensor.tensor_base import TensorBase
-from dovetail_kernel.types.signature import GRAD, VIEW
+from dovetail_kernel.types.signature import GRAD, NO_GRAD, VIEW
 
 from ..graph import engine_ops as calls
 from ..graph.autograd_meta import gradient_edge
@@ -22,7 +22,6 @@ from ..graph.views import (
     CreationMeta,
     DifferentiableViewMeta,
     check_inplace,
-    creation_in,
     mark_view,
     set_view,
     view_of,
@@ -31,6 +30,9 @@ from .edges import Edge, any_edge, edge_of
 
 if TYPE_CHECKING:
     from dovetail_dispatcher.calls.printer import Printer
+
+
+_GRAD_AND_VIEW: Final = GRAD | VIEW
 
 
 class RefuseGradient(Step):
@@ -95,36 +97,39 @@ class MarkView(Step):
     Attributes
     ----------
     is_new
-        The result is a tensor that the route has made: what `mark_view` does is written out.
+        The result is a tensor that the route has made, with the bits of a view in its signature:
+        the rest of what `mark_view` does is written out.
     of_view
-        Whether the argument is a view itself; None: it may be.
+        Whether the argument is a view itself.
+    creation
+        How views come about in the state of the call; None: as the argument says.
     """
 
     result: Value
     source: Value
     is_new: bool
-    of_view: bool | None
+    of_view: bool
+    creation: CreationMeta | None = None
 
     def print(self, to: Printer) -> None:
         result, source = to.name(self.result), to.name(self.source)
-        if not self.is_new or self.of_view is None:
+        if not self.is_new:
             to.add(f"{to.bind('mark_view', mark_view)}({result}, {source})")
             return
-        now, meta = to.scratch("now"), to.scratch("meta")
-        base, recorded = source, to.bind("DEFAULT", CreationMeta.DEFAULT)
+        base, meta = source, to.scratch("meta")
+        creation = self.creation or CreationMeta.DEFAULT
+        created = to.bind(creation.name, creation)
         if self.of_view:
             viewed = to.scratch("viewed")
-            base, recorded = f"{viewed}.base", f"{viewed}.creation_meta"
+            base = f"{viewed}.base"
+            created = f"{viewed}.creation_meta" if self.creation is None else created
             to.add(f"{viewed} = {source}._meta")
-        creation = f"{to.bind('creation_in', creation_in)}({now}, {recorded})"
         to.add(
-            f"{now} = {to.bind('state', state)}()",
             f"{meta} = {result}._meta = "
             f"{to.bind('DifferentiableViewMeta', DifferentiableViewMeta)}()",
             f"{meta}.base = {base}",
-            f"{meta}.creation_meta = {creation} if {now} else {recorded}",
+            f"{meta}.creation_meta = {created}",
             f"{meta}.attr_version = {result}._counter.value",
-            f"{result}._signature |= {to.bind('GRAD_AND_VIEW', GRAD | VIEW)}",
         )
 
 
@@ -153,20 +158,31 @@ def guarding_writes(plan: RoutePlan) -> RoutePlan:
     return plan.beginning_with(CheckAllInplace(values)) if values else plan
 
 
-def marking_views(plan: RoutePlan, key: int) -> RoutePlan:
-    """Return the plan of calls with `key` with a note on every result whose view it is."""
+def marking_views(plan: RoutePlan, composition: Composition) -> RoutePlan:
+    """Return the plan of a call with a note on every result whose view it is."""
+    key = composition.key
     schema = plan.op.schema
-    source = next((a for a in schema.arguments if a.alias_info is not None), None)
+    source = next(iter([a for a in schema.arguments if a.alias_info is not None]), None)
     if source is None or len(plan.results) != 1:
         return plan
     result, viewed = plan.results[0], argument_value(source)
     if spelling(schema.returns[0]) != TENSOR:
         return plan.ending_with(MarkViews(result, viewed))
-    is_new = any([wrap.result == result and wrap.shared for wrap in plan.each(WrapArray)])
-    of_view: bool | None = bool(key & VIEW)
-    if of_view and sum([is_tensor_like(a) for a in schema.arguments]) > 1:
-        of_view = None
-    return plan.ending_with(MarkView(result, viewed, is_new, of_view))
+    of_view = bool(key & VIEW)
+    # Among several tensors it may be another that is a view.
+    is_sure = not of_view or sum([is_tensor_like(a) for a in schema.arguments]) == 1
+    wrap = next((w for w in plan.each(WrapArray) if w.result == result and w.shared), None)
+    is_new = is_sure and wrap is not None
+    if is_new and wrap is not None:
+        signed = wrap.replaced(
+            signature=wrap.signature.replaced(base=wrap.signature.base | GRAD | VIEW)
+        )
+        plan = plan.replaced(steps=tuple([signed if step is wrap else step for step in plan.steps]))
+    # Routes are found by the state as well, so that it is known here.
+    creation = CreationMeta.NO_GRAD_MODE if key & NO_GRAD else None
+    if composition.state.inference:
+        creation = CreationMeta.INFERENCE_MODE
+    return plan.ending_with(MarkView(result, viewed, is_new, of_view, creation))
 
 
 # -- what routes call ------------------------------------------------------------------------------
@@ -210,14 +226,15 @@ def copy_before_write(tensor: TensorBase) -> TensorBase:
 def mark_views(results: Sequence[TensorBase], source: TensorBase) -> None:
     """Note that every result is a view of `source`."""
     base, creation = view_of(source, several=True)
+    shared = source._counter
+    version = None if shared is None else shared.value
     for result in results:
-        counter = result._counter
-        if counter is None or result._meta is not None:
+        if version is None or result._counter is not shared or result._meta is not None:
             set_view(result, base, creation)
             continue
         # As `set_view` does it, without a frame for each.
         meta = result._meta = DifferentiableViewMeta()
         meta.base = base
         meta.creation_meta = creation
-        meta.attr_version = counter.value
-        result._signature |= GRAD | VIEW
+        meta.attr_version = version
+        result._signature |= _GRAD_AND_VIEW

@@ -79,9 +79,13 @@ def _shape_of(op: Any) -> _Shape:
     alias = returns[0].alias_info if len(returns) == 1 and not schema.is_mutable else None
     if alias is not None and returns[0].real_type.schema_str == "Tensor":
         view_of = next(
-            i
-            for i, a in enumerate(arguments)
-            if a.alias_info and a.alias_info.before_set & alias.before_set
+            iter(
+                [
+                    i
+                    for i, a in enumerate(arguments)
+                    if a.alias_info and a.alias_info.before_set & alias.before_set
+                ]
+            )
         )
     else:
         view_of = None

@@ -115,7 +115,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         """
         parameters = self._parameters()
         dtypes = {each.dtype for each in parameters}
-        if len(dtypes) > 1 or not all(each.is_floating_point() for each in parameters):
+        if len(dtypes) > 1 or not all([each.is_floating_point() for each in parameters]):
             raise TypeError(
                 "ZeroRedundancyOptimizer requires parameters of one floating dtype, but got "
                 f"{sorted(map(str, dtypes))}. Make one optimizer for each."

@@ -75,7 +75,8 @@ def collate(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
         found = collate_fn_map.get(kind)
         if found is None:
             found = next(
-                (make for types, make in collate_fn_map.items() if isinstance(first, types)), None
+                iter([make for types, make in collate_fn_map.items() if isinstance(first, types)]),
+                None,
             )
         if found is not None:
             return found(batch, collate_fn_map=collate_fn_map)
@@ -88,7 +89,7 @@ def collate(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
     if _is_named(first):
         return kind(*[column(samples) for samples in zip(*batch, strict=False)])
     if isinstance(first, Sequence):
-        if any(len(sample) != len(first) for sample in batch):
+        if any([len(sample) != len(first) for sample in batch]):
             raise RuntimeError("each element in list of batch should be of equal size")
         columns = [column(samples) for samples in zip(*batch, strict=True)]
         return columns if isinstance(first, tuple) else _like(first, columns)

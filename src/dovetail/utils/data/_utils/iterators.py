@@ -187,7 +187,7 @@ class ProcessIterator(BatchIterator):
         """Give the next index to the next worker that has samples left."""
         count = len(self._workers)
         turns = [self._workers[(self._turn + step) % count] for step in range(count)]
-        worker = next((each for each in turns if not each.is_exhausted), None)
+        worker = next(iter([each for each in turns if not each.is_exhausted]), None)
         if worker is None:
             return
         try:
@@ -236,7 +236,9 @@ class ProcessIterator(BatchIterator):
             if number in self._waiting:  # else of a pass that was left before its end
                 self._arrived[number] = data
         if not heard:
-            self._died(next(each for each in self._workers if each.process.sentinel in ready))
+            self._died(
+                next(iter([each for each in self._workers if each.process.sentinel in ready]))
+            )
 
     def _send(self, worker: _Worker, message: Work) -> None:
         try:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dovetail_dispatcher.testing import SampleInput, TensorMaker
+from dovetail_kernel import float16
 
 from ..samples import refusals
 
@@ -47,6 +48,23 @@ UNFIT = refusals(
         lambda make: SampleInput(make(2, 8), make(2, 8), make(2, 2), make(4)),
         RuntimeError,
         "Expected a bias of 8 numbers",
+    ),
+    (
+        lambda make: SampleInput(make(2, 8), make(2, 8), make(2, 2, dtype=float16)),
+        RuntimeError,
+        "Expected cx of dtype",
+    ),
+    (
+        lambda make: SampleInput(make(2, 8), make(2, 8, dtype=float16), make(2, 2)),
+        RuntimeError,
+        "Expected hidden_gates of dtype",
+    ),
+    (
+        lambda make: SampleInput(
+            *(make(2, 8), make(2, 8), make(2, 2), None, make(8, dtype=float16))
+        ),
+        RuntimeError,
+        "Expected a bias of dtype",
     ),
 )
 
