@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parents[2]
 LINE = re.compile(r"^    (pip install .*)$", re.MULTILINE)
 
-NEEDED = ("ml-dtypes", "numpy", "pluggy", "rich", "scipy", "typer")
+NEEDED = ("ml-dtypes", "numpy", "pluggy", "rich", "scipy", "threadpoolctl", "typer")
 BUILDING = ("hatchling", "pluggy")
 
 PROGRAM = """

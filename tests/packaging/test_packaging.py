@@ -61,7 +61,7 @@ THIRD_PARTY = {
     "dovetail-dispatcher": set(),
     "dovetail-autograd": set(),
     "dovetail-aten": set(),
-    "dovetail-cpu": {"ml-dtypes", "numpy", "scipy"},
+    "dovetail-cpu": {"ml-dtypes", "numpy", "scipy", "threadpoolctl"},
     "dovetail-cuda": {"ml-dtypes", "numpy"},
     "dovetail-mpi": {"mpi4py", "numpy"},
     "dovetail-numba": {"numba", "numpy"},

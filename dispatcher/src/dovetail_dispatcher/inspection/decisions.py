@@ -199,12 +199,12 @@ _ARRAYS = "gets the backend's arrays; the route unwraps and wraps"
 
 def _by_size(key: DispatchKey, kernel: Kernel, composition: Composition) -> str:
     """Return in words what the route calls in the place of a kernel, by the size of an argument."""
-    backends = (key.backend, *backends_of_signature(composition.key)[-1:])
-    backend = next((each for each in backends if each is not None and each.is_attached), None)
+    candidates = (key.backend, *backends_of_signature(composition.key)[-1:])
+    backends = [each for each in candidates if each is not None and each.is_attached]
     function = kernel.fast_path or kernel.fn
-    if backend is None or function is None:
+    if not backends or function is None:
         return ""
-    found = backend.arrays.by_size(function, static_dtype(composition.key))
+    found = backends[0].arrays.by_size(function, static_dtype(composition.key))
     return f"; {found.note}" if found is not None and found.note else ""
 
 

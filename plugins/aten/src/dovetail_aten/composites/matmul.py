@@ -79,7 +79,7 @@ def _folded(self: Any, other: Any) -> Any:
 
 
 def _is_unseen(self: Any, other: Any) -> bool:
-    """Return whether nobody sees which operators are called: no graph, no mode, no transform."""
+    """Return whether no graph, mode or transform sees which operators are called."""
     now = state()
     bits = self._signature | other._signature
     if now & ~NO_GRAD or bits & _SEEN:

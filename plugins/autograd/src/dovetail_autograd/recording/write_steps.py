@@ -171,7 +171,7 @@ def marking_views(plan: RoutePlan, composition: Composition) -> RoutePlan:
     of_view = bool(key & VIEW)
     # Among several tensors it may be another that is a view.
     is_sure = not of_view or sum([is_tensor_like(a) for a in schema.arguments]) == 1
-    wrap = next((w for w in plan.each(WrapArray) if w.result == result and w.shared), None)
+    wrap = next(iter([w for w in plan.each(WrapArray) if w.result == result and w.shared]), None)
     is_new = is_sure and wrap is not None
     if is_new and wrap is not None:
         signed = wrap.replaced(
