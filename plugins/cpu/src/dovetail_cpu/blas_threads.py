@@ -8,6 +8,7 @@ product of some microseconds takes some milliseconds: until the scheduler looks 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from importlib import import_module
 from threading import RLock
@@ -57,19 +58,6 @@ class OneThread:
         return bool(self._before)
 
 
-class _AsItIs:
-    """Leaves the threads as they are while it is entered."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-
-_AS_IT_IS: Final = _AsItIs()
-
-
 @cache
 def _limit(package: str) -> OneThread | None:
     """Return what limits the BLAS that came with a package; None if it shares another's."""
@@ -80,13 +68,13 @@ def _limit(package: str) -> OneThread | None:
     return OneThread(own[0]) if own else None
 
 
-def numpy_in_calling_thread(count: int) -> OneThread | _AsItIs:
+def numpy_in_calling_thread(count: int) -> AbstractContextManager[None]:
     """Return a context manager within which NumPy computes products in the calling thread, for
     those of `count` products of elements each, if these are few.
     """
     if count >= _LONG or get_num_threads() == 1:
-        return _AS_IT_IS
-    return _limit("numpy") or _AS_IT_IS
+        return nullcontext()
+    return _limit("numpy") or nullcontext()
 
 
 def in_calling_thread(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -102,11 +90,12 @@ def in_calling_thread(function: Callable[..., Any]) -> Callable[..., Any]:
     return compute
 
 
-def scipy_in_calling_thread(*matrices: Any) -> OneThread | _AsItIs:
+def scipy_in_calling_thread(*matrices: Any) -> AbstractContextManager[None]:
     """Return a context manager within which SciPy computes in the calling thread, for many calls
     one after the other, if matrices are small.
     """
-    return _AS_IT_IS if _are_large(matrices) else _limit("scipy") or _AS_IT_IS
+    limit = None if _are_large(matrices) else _limit("scipy")
+    return limit or nullcontext()
 
 
 def _are_large(matrices: Sequence[Any]) -> bool:

@@ -23,6 +23,7 @@ from .threads import run_pieces, shared_step
 
 __all__ = [
     "BLOCK_BYTES",
+    "UNIT",
     "Write",
     "blockwise",
     "contiguous_order",
@@ -35,7 +36,7 @@ _LEAST_ITEM: Final = 4
 """Half precision is computed in single."""
 _WHOLE: Final = BLOCK_BYTES // _LEAST_ITEM
 """Elements up to which there is one block."""
-_UNIT: Final = 64
+UNIT: Final = 64
 """Elements that vectors of any length divide: blocks begin at multiples of it."""
 _OF_FIRST: Final = 4
 """Blocks of each thread, where the first is computed alone."""
@@ -107,7 +108,7 @@ def in_blocks(function: Function, *args: Any, **kwargs: Any) -> Any:
     size = lines[0].size
     step = BLOCK_BYTES // max(_LEAST_ITEM, *[each.itemsize for each in operands])
     # The first block shows what there is to write to: it is computed before all others.
-    step = shared_step(step, -(-size // _OF_FIRST), size, _UNIT)
+    step = shared_step(step, -(-size // _OF_FIRST), size, UNIT)
 
     def block(start: int) -> Any:
         given = list(args)
@@ -157,7 +158,7 @@ def written(
         result = aligned_empty(shape, dtype, order)
     target, lines = line_of(result, order), [line_of(each, order) for each in operands]
     size = target.size
-    step = shared_step(BLOCK_BYTES // dtype.itemsize, size, size, _UNIT)
+    step = shared_step(BLOCK_BYTES // dtype.itemsize, size, size, UNIT)
     refused = []
 
     def compute(begin: int, end: int) -> None:

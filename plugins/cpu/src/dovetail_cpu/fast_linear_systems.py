@@ -14,7 +14,7 @@ import numpy
 from dovetail_aten.array_kernels.dims import wrap_dim
 from dovetail_aten.array_kernels.linear_systems import LinearSystems, check_cross
 
-from .blas_threads import in_calling_thread
+from .blas_threads import scipy_in_calling_thread
 from .fast_matrices import FastMatrices
 
 _SINGLE, _DOUBLE = numpy.dtype(numpy.float32), numpy.dtype(numpy.float64)
@@ -32,15 +32,16 @@ def _solve(matrix: Any, sides: Any) -> Any | None:
     A matrix in C order is its transpose in Fortran order, which is LAPACK's, so that nothing is
     turned: of ``matrix.T = P L U`` follows ``X.T P L U = sides.T``.
     """
-    factor = in_calling_thread(import_module("scipy.linalg.lapack").dgetrf)
-    solve = in_calling_thread(import_module("scipy.linalg.blas").dtrsm)
+    factor = import_module("scipy.linalg.lapack").dgetrf
+    solve = import_module("scipy.linalg.blas").dtrsm
     dtype, shares = matrix.dtype, matrix.dtype == _DOUBLE
-    factors, pivots, info = factor(matrix.T.astype(_DOUBLE, copy=False), overwrite_a=not shares)
-    if info:
-        return None
-    made = sides.T.astype(_DOUBLE, copy=False)
-    made = solve(1, factors, made, side=1, overwrite_b=not shares)
-    made = solve(1, factors, made, side=1, lower=1, diag=1, overwrite_b=1)
+    with scipy_in_calling_thread(matrix, sides):
+        factors, pivots, info = factor(matrix.T.astype(_DOUBLE, copy=False), overwrite_a=not shares)
+        if info:
+            return None
+        made = sides.T.astype(_DOUBLE, copy=False)
+        made = solve(1, factors, made, side=1, overwrite_b=not shares)
+        made = solve(1, factors, made, side=1, lower=1, diag=1, overwrite_b=1)
     order = list(range(len(pivots)))
     for place in range(len(order) - 1, -1, -1):
         other = pivots[place]

@@ -33,25 +33,30 @@ class Few(NamedTuple):
 
     Attributes
     ----------
-    load
-        Returns the function, of one array.
     name
-        What it is made of.
-    dtypes
-        Those that it computes as accurately as the kernel.
+        Of a function of `scipy.special`, of one array.
     least
         From how many elements on the kernel itself takes less time.
+    dtypes
+        Those that it computes as accurately as the kernel.
+    around
+        Returns the function, given that of SciPy; None: it is that of SciPy.
     """
 
-    load: Callable[[], Function]
     name: str
     least: int
     dtypes: tuple[dtype, ...] = (float32, float64)
+    around: Callable[[Function], Function] | None = None
+
+    def load(self) -> Function:
+        """Return the function, of one array."""
+        found: Function = getattr(import_module("scipy.special"), self.name)
+        return found if self.around is None else self.around(found)
 
     @property
     def note(self) -> str:
         """What is called when, in words."""
-        return f"fewer than {self.least} elements by {self.name}"
+        return f"fewer than {self.least} elements by scipy.special.{self.name}"
 
 
 def few(found: Few) -> Callable[[_Method], _Method]:
@@ -70,36 +75,13 @@ def few_of(kernel: Function) -> Few | None:
     return found
 
 
-def _special(name: str) -> Function:
-    function: Function = getattr(import_module("scipy.special"), name)
-    return function
-
-
-def _sigmoid() -> Function:
-    """Return ``1 / (1 + exp(-x))``."""
-    return _special("expit")
-
-
-def _silu() -> Function:
+def _silu(expit: Function) -> Function:
     """Return ``x * sigmoid(x)``."""
-    expit = _special("expit")
-
     return nameless(lambda x: _multiply(x, expit(x)))
 
 
-def _erf() -> Function:
-    """Return the error function."""
-    return _special("erf")
-
-
-def _erfc() -> Function:
-    """Return the complementary error function."""
-    return _special("erfc")
-
-
-def _gelu() -> Function:
+def _gelu(erfc: Function) -> Function:
     """Return ``x * erfc(-x / sqrt(2)) / 2``, which loses no digits where `x` is negative."""
-    erfc = _special("erfc")
 
     @nameless
     def gelu(x: Any) -> Any:
@@ -109,8 +91,8 @@ def _gelu() -> Function:
     return gelu
 
 
-SIGMOID: Final = Few(_sigmoid, "scipy.special.expit", 192)
-SILU: Final = Few(_silu, "scipy.special.expit", 192)
-ERF: Final = Few(_erf, "scipy.special.erf", 512)
-ERFC: Final = Few(_erfc, "scipy.special.erfc", 512, (float32,))
-GELU: Final = Few(_gelu, "scipy.special.erfc", 512)
+SIGMOID: Final = Few("expit", 192)
+SILU: Final = Few("expit", 192, around=_silu)
+ERF: Final = Few("erf", 512)
+ERFC: Final = Few("erfc", 512, (float32,))
+GELU: Final = Few("erfc", 512, around=_gelu)

@@ -13,12 +13,12 @@ from typing import Any, Final
 import numpy
 
 from .aligned_memory import aligned, aligned_empty
+from .blocks import UNIT, contiguous_order, line_of
 from .silence import nameless, silent
 from .threads import SHARED_FROM, run_pieces
 
 __all__ = ["shared"]
-_UNIT: Final = 64
-"""Elements that vectors of any length divide: parts begin at multiples of it."""
+
 _array: Final = numpy.ndarray
 _share_memory: Final = numpy.may_share_memory
 
@@ -51,8 +51,8 @@ def _in_parts(ufunc: numpy.ufunc, operands: tuple[Any, ...], out: Any) -> Any | 
     shape = written[0].shape
     if any([each.__class__ is not _array or each.shape != shape for each in written]):
         return None
-    order: Any = "C" if all([each.flags.c_contiguous for each in written]) else "F"
-    if order == "F" and not all([each.flags.f_contiguous for each in written]):
+    order = contiguous_order(*written)
+    if order is None:
         return None
     if out is None:
         dtype = _dtype_of_result(ufunc, *[each.dtype for each in operands])
@@ -61,14 +61,14 @@ def _in_parts(ufunc: numpy.ufunc, operands: tuple[Any, ...], out: Any) -> Any | 
         out = aligned_empty(shape, dtype, order)
     elif any([each is not out and _share_memory(each, out) for each in operands]):
         return None
-    given = [each.reshape(-1, order=order) if each.ndim else each for each in operands]
-    target = out.reshape(-1, order=order)
+    given = [line_of(each, order) if each.ndim else each for each in operands]
+    target = line_of(out, order)
 
     def compute(start: int, stop: int) -> None:
-        some = slice(start * _UNIT, stop * _UNIT)
+        some = slice(start * UNIT, stop * UNIT)
         ufunc(*[each[some] if each.ndim else each for each in given], out=target[some])
 
-    run_pieces(compute, -(-target.size // _UNIT), target.size)
+    run_pieces(compute, -(-target.size // UNIT), target.size)
     return out
 
 

@@ -23,16 +23,9 @@ def _check_lines(name: str, self: Any, **numbers: Sequence[int]) -> None:
             )
 
 
-def max_pool1d_with_indices(
-    self: Any,
-    kernel_size: Sequence[int],
-    stride: Sequence[int] = (),
-    padding: Sequence[int] = (0,),
-    dilation: Sequence[int] = (1,),
-    ceil_mode: bool = False,
-) -> tuple[Any, Any]:
+def max_pool1d_with_indices(self: Any, *how: Any) -> tuple[Any, Any]:
     """Return the maximum of each window over the last dimension, and its place."""
-    made, places = _maxima_of_lines(self, kernel_size, stride, padding, dilation, ceil_mode)
+    made, places = _maxima_of_lines(self, *how)
     return F.squeeze_dim(made, -2), F.squeeze_dim(places, -2)
 
 
