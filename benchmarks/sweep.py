@@ -10,9 +10,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
-import math
-import statistics
 import sys
 import time
 import warnings
@@ -22,14 +19,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.suite import machine
+from benchmarks.suite import machine, measuring, report
+from benchmarks.suite.row import Row, Run
 
 MOST = 2000
 """Elements of a sample, at most: the call is to be measured, not the loop."""
-TURN = 1e-3
-"""Seconds that a turn of one side takes, about."""
-
-Run = Callable[[], object]
 
 
 def converted(value: Any, dovetail: Any, torch: Any) -> Any:
@@ -56,11 +50,10 @@ def function_of(name: str, dovetail: Any) -> Callable[..., Any]:
     return lambda x, *args, **kwargs: getattr(x, name)(*args, **kwargs)
 
 
-def calls(dovetail: Any, torch: Any) -> Iterator[tuple[str, Run | None, Run | None]]:
-    """Yield the name of each operator and a call of it on both sides, None without a sample."""
+def rows(dovetail: Any, torch: Any) -> Iterator[Row]:
+    """Yield a row for each operator that has a sample of this size in float32."""
     table = importlib.import_module("torch.testing._internal.common_methods_invocations").op_db
     for entry in table:
-        name = f"{entry.name} {entry.variant_test_name}".strip()
         if torch.float32 not in entry.dtypes:
             continue
         samples = [
@@ -70,50 +63,24 @@ def calls(dovetail: Any, torch: Any) -> Iterator[tuple[str, Run | None, Run | No
             and each.input.layout is torch.strided
             and 0 < each.input.numel() <= MOST
         ]
-        if not samples:
-            yield name, None, None
-            continue
-        sample = samples[len(samples) // 2]
-        given = (sample.input, *sample.args)
-        try:
-            ours = converted(given, dovetail, torch), converted(sample.kwargs, dovetail, torch)
-        except (TypeError, AttributeError):  # a layout or a dtype that NumPy has not
-            yield name, None, None
-            continue
-        function = function_of(entry.name, dovetail)
-        yield name, bound(function, *ours), bound(entry.op, given, sample.kwargs)
+        if samples:
+            name = f"{entry.name} {entry.variant_test_name}".strip()
+            sample = samples[len(samples) // 2]
+            yield Row("operators", "operators", name, calling(entry, sample, torch), "no_grad")
 
 
-def bound(function: Callable[..., Any], args: Any, kwargs: Any) -> Run:
-    """Return the call of a function."""
-    return lambda: function(*args, **kwargs)
+def calling(entry: Any, sample: Any, torch: Any) -> Callable[[Any], Run]:
+    """Return what makes, for a library, the call of an operator with a sample."""
 
+    def make(lib: Any) -> Run:
+        args, kwargs = (sample.input, *sample.args), sample.kwargs
+        if lib is torch:
+            return lambda: entry.op(*args, **kwargs)
+        function = function_of(entry.name, lib)
+        own = converted(args, lib, torch), converted(kwargs, lib, torch)
+        return lambda: function(*own[0], **own[1])
 
-def seconds(run: Run, count: int) -> float:
-    """Return the processor time of one call, as the mean of `count`."""
-    begin = time.thread_time()
-    for _ in range(count):
-        run()
-    return (time.thread_time() - begin) / count
-
-
-def timed(sides: tuple[Run, Run], rounds: int) -> tuple[float, float, float]:
-    """Return the medians of both sides in microseconds, and of the ratios."""
-    counts = []
-    for run in sides:
-        seconds(run, 3)
-        counts.append(max(1, min(300, int(TURN / max(seconds(run, 3), 1e-7)))))
-    turns = [
-        [seconds(run, count) for run, count in zip(sides, counts, strict=True)]
-        for _ in range(rounds)
-    ]
-    ours, theirs = zip(*turns, strict=True)
-    ratios = [a / b for a, b in turns]
-    return (
-        statistics.median(ours) * 1e6,
-        statistics.median(theirs) * 1e6,
-        statistics.median(ratios),
-    )
+    return make
 
 
 def main() -> None:
@@ -129,30 +96,17 @@ def main() -> None:
     torch, dovetail = machine.torch(1), importlib.import_module("dovetail")
     if torch is None:
         raise SystemExit("PyTorch is not installed: make .venv/.stamps/oracle")
-    rows, left_out = [], []
-    with torch.no_grad(), dovetail.no_grad():
-        for name, ours, theirs in calls(dovetail, torch):
-            if options.only not in name:
-                continue
-            try:
-                if ours is None or theirs is None:
-                    raise LookupError("no sample of this size")
-                rows.append((*timed((ours, theirs), options.rounds), name))
-            except Exception as error:
-                left_out.append(f"{name}: {type(error).__name__}: {str(error)[:80]}")
-    rows.sort(key=lambda row: -row[2])
-    for mine, other, ratio, name in rows[: options.worst]:
-        print(f"{ratio:7.2f} {mine:9.1f} {other:9.1f}  {name}")
-    logarithms = [math.log(ratio) for _, _, ratio, _ in rows]
-    quartiles = statistics.quantiles([row[2] for row in rows], n=4) if len(rows) > 1 else []
-    print(
-        f"{len(rows)} operators: geometric mean {math.exp(statistics.fmean(logarithms)):.2f}, "
-        f"quartiles {', '.join([f'{each:.2f}' for each in quartiles])}; "
-        f"{len(left_out)} left out, which raised or have no sample of this size"
-    )
+    libraries = {"dovetail": dovetail, "torch": torch}
+    measured = [
+        measuring.measure(row, libraries, options.rounds, time.thread_time)
+        for row in rows(dovetail, torch)
+        if options.only in row.name
+    ]
+    print(report.summary(measured, tuple(libraries), options.worst))
+    failed = [report.line(each, tuple(libraries)) for each in measured if "failed" in each]
+    print(f"{len(failed)} are computed by one side alone:", *failed, sep="\n")
     if options.json:
-        found = {"about": machine.about(1, tuned=True), "rows": rows, "left out": left_out}
-        Path(options.json).write_text(json.dumps(found, indent=1))
+        report.write(Path(options.json), machine.about(1, tuned=True), measured)
 
 
 if __name__ == "__main__":
