@@ -75,6 +75,16 @@ def test_the_last_of_several_callers_gives_the_threads_back(library):
     assert library.number == 8
 
 
+def test_within_another_block_the_threads_stay_away(library):
+    limit = OneThread(library)
+    with limit:
+        with limit:
+            assert library.number == 1
+        assert library.number == 1
+    assert library.number == 8
+    assert library.set == [1, 8]
+
+
 @pytest.mark.parametrize("name", ["get_blas_funcs", "get_lapack_funcs", "expm"])
 def test_every_function_of_linear_algebra_is_such_a_function(name, library, monkeypatch):
     seen = []
