@@ -89,6 +89,10 @@ TOLERANCES = {"float32": 2e-6, "float64": 4e-15}
 """Relative; beside it, of numbers that are not very small, a third of it absolute."""
 SUMS = ("cumsum", "cumsum of columns")
 """Their numbers are held in double precision, and the cpu's are not."""
+OF_SINGLE_ERF = ("gelu", "float32")
+"""As in PyTorch it is ``1 + erf``, which has no digits left where it is small. The cpu has them if
+elements are few.
+"""
 
 
 def case_id(value: Any) -> str:
@@ -120,8 +124,8 @@ def numbers(dtype: str, seed: int) -> Any:
     return made
 
 
-def compare(found: Any, expected: Any, name: str, tolerance: float) -> None:
-    """Compare two arrays, with the signs of zeros."""
+def compare(found: Any, expected: Any, name: str, tolerance: float, least: float) -> None:
+    """Compare two arrays, very small numbers to an error of `least`, with the signs of zeros."""
     found, expected = found.detach().numpy(), expected.detach().numpy()
     assert found.dtype == expected.dtype and found.shape == expected.shape
     if expected.dtype.kind != "f":
@@ -132,7 +136,7 @@ def compare(found: Any, expected: Any, name: str, tolerance: float) -> None:
         found[ordinary], expected[ordinary], tolerance, tolerance / 3, err_msg=name
     )
     np.testing.assert_allclose(
-        found[~ordinary], expected[~ordinary], tolerance, 2e-45, err_msg=name
+        found[~ordinary], expected[~ordinary], tolerance, least, err_msg=name
     )
     zeros = (found == 0) & (expected == 0)
     np.testing.assert_array_equal(
@@ -162,7 +166,8 @@ def test_a_loop_returns_what_the_cpu_does(
     request.getfixturevalue("loops_for_all_sizes")
     for number, (found, wanted) in enumerate(zip(results(), expected, strict=True)):
         tolerance = TOLERANCES[dtype] * (10 if name in SUMS else 1)
-        compare(found, wanted, f"{name}, result {number}", tolerance)
+        least = 1e-7 if (name, dtype) == OF_SINGLE_ERF else 2e-45
+        compare(found, wanted, f"{name}, result {number}", tolerance, least)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -15,9 +15,9 @@ def activations(m: Any) -> dict[str, tuple[Function, int, int]]:
     """Return the functions over the numbers of a module, `single` or `double`; with each how many
     arrays and how many numbers it takes.
     """
-    real, exp, erf, log1p = m.real, m.exp, m.erf, m.log1p_below_one
+    real, exp, log1p, normal_share = m.real, m.exp, m.log1p_below_one, m.normal_share
     zero, one, half, two = real(0), real(1), real(0.5), real(2)
-    sqrt_half, density = real(math.sqrt(0.5)), real(1 / math.sqrt(2 * math.pi))
+    density = real(1 / math.sqrt(2 * math.pi))
     linear = real(-2 * math.sqrt(2 / math.pi))
     cubic = real(-2 * math.sqrt(2 / math.pi) * 0.044715)
     three, six = real(3), real(6)
@@ -40,11 +40,10 @@ def activations(m: Any) -> dict[str, tuple[Function, int, int]]:
         return g * (s * (one + x * (one - s)))
 
     def gelu(x):
-        return (x * half) * (one + erf(x * sqrt_half))
+        return x * normal_share(x)
 
     def gelu_backward(g, x):
-        share = half * (one + erf(x * sqrt_half))
-        return g * (share + exp(x * x * -half) * (x * density))
+        return g * (normal_share(x) + exp(x * x * -half) * (x * density))
 
     def gelu_tanh(x):
         return x / (one + exp(x * (linear + cubic * (x * x))))

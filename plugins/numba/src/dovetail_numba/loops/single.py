@@ -200,6 +200,12 @@ def erf(x: Any) -> Any:
     return real(-1) if x < real(-3.84) else inside
 
 
+@_exact
+def normal_share(x: Any) -> Any:
+    """Return the normal distribution function, to an absolute error of 2e-7."""
+    return real(0.5) + real(0.5) * erf(x * real(0.5**0.5))
+
+
 __all__ = [
     "MAGNITUDE",
     "SIGN_SHIFT",
@@ -213,5 +219,6 @@ __all__ = [
     "log",
     "log1p",
     "log1p_below_one",
+    "normal_share",
     "real",
 ]
