@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail_aten import Tensor
+from dovetail_dispatcher import overridable
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import warn_user
 
@@ -111,6 +112,7 @@ def _check_tensor_all(cond: Any, message: Message = None) -> None:
     _check_tensor_all_with(RuntimeError, cond, message)
 
 
+@overridable
 def _assert(condition: Any, message: str) -> None:
     """Raise AssertionError if a condition, a bool or a tensor of one element, does not hold."""
     if not condition:

@@ -15,11 +15,6 @@ _STARTED: Final = (
 _FLOATING: Final = "Quantized dtypes are not supported: keep tensors floating."
 _STATE: Final = "A graph cannot be exported. Save the state_dict with dovetail.save."
 _NO_COMPILER: Final = "Programs run as they stand, without a compiler: leave the call out."
-_TRACED: Final = (
-    "A module cannot be traced to a graph. dovetail.jit.trace records the calls of one, "
-    "dovetail.tracing those of a block."
-)
-
 REMEDIES: Final = {
     "accelerator.memory": "Ask dovetail.cuda for the memory of a device: "
     "dovetail.cuda.memory_allocated.",
@@ -49,7 +44,7 @@ REMEDIES: Final = {
     "ZeroRedundancyOptimizer; the other optimizers are in dovetail.optim.",
     "distributed.tensor": _PARALLEL,
     "export": _STATE,
-    "fx": _TRACED,
+    "fx": "dir(dovetail.fx) lists what there is of graphs of programs.",
     "jit": "dovetail.jit.trace records the calls of a function or module; the others return what "
     "they are given.",
     "jit.quantized": _FLOATING,

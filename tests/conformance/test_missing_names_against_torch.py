@@ -27,7 +27,7 @@ REASONS = {
         classes futures cpp PRIVATE_OPS init_num_threads package monitor
         prepare_multiprocessing_environment profiler_allow\w+ USE_\w+ compiled_with_cxx11_abi""",
     "a program is not made into a graph": r"""
-        export onnx fx sym_constrain\w+ sym_fresh_size ao""",
+        export onnx sym_constrain\w+ sym_fresh_size ao""",
     "tensors are not quantized": r"""
         q_\w+ qscheme quantiz\w+ per_\w+ \w*dequantize fake_quantize\w+
         int_repr choose_qparams\w* empty_quantized fbgemm\w+ fused_moving\w+ Q\w+Storage""",

@@ -45,7 +45,7 @@ def test_an_absent_module_says_what_to_use_when_imported_and_as_an_attribute(
     [
         ("distributed.fsdp.wrap", "DistributedDataParallel"),
         ("distributed.tensor.parallel", "DistributedDataParallel"),
-        ("fx.experimental.recording", "dovetail.jit.trace"),
+        ("fx.experimental.recording", "dir(dovetail.fx) lists"),
         ("cuda.nccl", "dovetail-mpi sends between processes"),
         ("cuda.tunable", "cuBLAS"),
         ("accelerator.memory", "dovetail.cuda.memory_allocated"),

@@ -42,15 +42,10 @@ def test_whether_a_transform_runs_is_told() -> None:
     assert seen == [False, True, True]
 
 
-def test_nothing_is_exported_or_traced_to_a_graph() -> None:
+def test_nothing_is_exported() -> None:
     assert not dovetail.onnx.is_in_onnx_export()
-    assert dovetail.fx.wrap(abs) is abs
-    with pytest.raises(RuntimeError, match="Must be either a callable or string name"):
-        dovetail.fx.wrap(3)  # type: ignore[type-var]
     with pytest.raises(AttributeError, match=r"cannot be exported\. Save the state_dict"):
         dovetail.onnx.export  # type: ignore[attr-defined]  # noqa: B018 - it raises
-    with pytest.raises(AttributeError, match=r"dovetail\.jit\.trace records the calls"):
-        dovetail.fx.replace_pattern  # type: ignore[attr-defined]  # noqa: B018 - it raises
 
 
 def test_conditions_on_values_raise_the_message() -> None:
@@ -230,8 +225,6 @@ def test_classes_without_instances_are_there_for_isinstance() -> None:
         DTensor(dovetail.ones(1))
     with pytest.raises(RuntimeError, match="Nothing is compiled: use the module as it is"):
         OptimizedModule(nn.Linear(1, 1))
-    with pytest.raises(RuntimeError, match=r"dovetail\.jit\.trace records the calls"):
-        dovetail.fx.GraphModule(nn.Linear(1, 1), None)
     with pytest.raises(NotImplementedError, match="scaled_dot_product_attention"):
         BlockMask((1, 1), x, x, None, None, None, None, None, None)
 
@@ -340,18 +333,6 @@ def test_divided_optimizers_say_what_to_install() -> None:
     assert not isinstance(optimizer, ZeroRedundancyOptimizer)
     with pytest.raises(RuntimeError, match=r"optim\.ZeroRedundancyOptimizer: .*dovetail-mpi"):
         ZeroRedundancyOptimizer([dovetail.ones(1)], dovetail.optim.SGD)
-
-
-@pytest.mark.parametrize(
-    "name", ["Graph", "Interpreter", "Node", "Proxy", "Tracer", "Transformer", "symbolic_trace"]
-)
-def test_graphs_can_be_named_and_not_made(name: str) -> None:
-    given = getattr(dovetail.fx, name)
-    if isinstance(given, type):
-        assert not isinstance(nn.Linear(1, 1), given)
-        given = type("Mine", (given,), {})
-    with pytest.raises(RuntimeError, match="cannot be traced to a graph"):
-        given(nn.Linear(1, 1))
 
 
 @pytest.mark.parametrize("name", ["Graph", "Node", "Value"])

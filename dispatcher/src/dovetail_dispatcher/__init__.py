@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         operator_modules,
     )
     from .interception.intercepted_functions import (
+        ask_arguments,
         is_overridable,
         overridable,
         redispatch_function,
@@ -106,6 +107,7 @@ _ON_DEMAND = {
     "has_torch_function_unary": "interception.overrides",
     "has_torch_function_variadic": "interception.overrides",
     "interceptable": "interception.interceptable_attributes",
+    "ask_arguments": "interception.intercepted_functions",
     "is_overridable": "interception.intercepted_functions",
     "operator_modules": "interception.interceptable_attributes",
     "overridable": "interception.intercepted_functions",
@@ -147,6 +149,7 @@ __all__ = [
     "Trace",
     "_scoped_library",
     "accesses",
+    "ask_arguments",
     "check_pending",
     "custom_op",
     "define",

@@ -110,7 +110,7 @@ def __getattr__(name: str) -> Any:
 
         return LinAlgError
     if name in ("Graph", "Node", "Value"):  # those of scripts, of which there are none either
-        from ..fx import graphs
+        from . import script_graphs
 
-        return getattr(graphs, name)
+        return getattr(script_graphs, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,44 +1,64 @@
-"""What modules say to ``torch.fx`` when they are defined: nothing is traced to a graph here."""
+"""``dovetail.fx``: programs as graphs that can be read, changed and run."""
 
 from __future__ import annotations
 
 import typing as _typing
-from collections.abc import Callable
 
 from ..absent_names import names_of as _names_of
 
-__all__ = ["wrap"]
-
-_OF_GRAPHS = (
-    *("Graph", "Interpreter", "Node", "Proxy", "Tracer", "Transformer"),
+__all__ = [
+    "PH",
+    "CodeGen",
+    "Graph",
+    "GraphModule",
+    "Interpreter",
+    "Node",
+    "Proxy",
+    "Tracer",
+    "Transformer",
+    "has_side_effect",
+    "map_arg",
+    "replace_pattern",
     "symbolic_trace",
-)
-_F = _typing.TypeVar("_F", bound="str | Callable[..., _typing.Any]")
+    "wrap",
+]
 
-
-def wrap(fn_or_name: _F) -> _F:
-    """Return a function, or its name, as it is: a tracer would keep calls of it whole.
-
-    Raises
-    ------
-    RuntimeError
-        For something else.
-    """
-    if not callable(fn_or_name) and not isinstance(fn_or_name, str):
-        raise RuntimeError(
-            "Unsupported type for global function! Must be either a callable or string name"
-        )
-    return fn_or_name
-
-
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+if _typing.TYPE_CHECKING:
+    from ._symbolic_trace import PH as PH
+    from ._symbolic_trace import Tracer as Tracer
+    from ._symbolic_trace import symbolic_trace as symbolic_trace
+    from ._symbolic_trace import wrap as wrap
+    from .graph import CodeGen as CodeGen
+    from .graph import Graph as Graph
+    from .graph_module import GraphModule as GraphModule
+    from .interpreter import Interpreter as Interpreter
+    from .interpreter import Transformer as Transformer
+    from .node import Node as Node
+    from .node import has_side_effect as has_side_effect
+    from .node import map_arg as map_arg
+    from .proxy import Proxy as Proxy
+    from .subgraph_rewriter import replace_pattern as replace_pattern
+else:  # modules say ``torch.fx.wrap`` when they are defined: nothing more is imported for it
     __getattr__ = _names_of(
         __name__,
-        ("experimental", "graph_module", "graphs"),
+        (
+            *("experimental", "graph", "graph_module", "immutable_collections", "interpreter"),
+            *("node", "passes", "proxy", "subgraph_rewriter", "_symbolic_trace"),
+        ),
         {
+            "CodeGen": f"{__name__}.source",
+            "Graph": f"{__name__}.graph",
             "GraphModule": f"{__name__}.graph_module",
-            **dict.fromkeys(_OF_GRAPHS, f"{__name__}.graphs"),
+            "Interpreter": f"{__name__}.interpreter",
+            "Node": f"{__name__}.node",
+            "PH": f"{__name__}._symbolic_trace",
+            "Proxy": f"{__name__}.proxy",
+            "Tracer": f"{__name__}._symbolic_trace",
+            "Transformer": f"{__name__}.interpreter",
+            "has_side_effect": f"{__name__}.node",
+            "map_arg": f"{__name__}.node",
+            "replace_pattern": f"{__name__}.subgraph_rewriter",
+            "symbolic_trace": f"{__name__}._symbolic_trace",
+            "wrap": f"{__name__}._symbolic_trace",
         },
-        remedy="A module cannot be traced to a graph. dovetail.jit.trace records the calls of one, "
-        "dovetail.trace those of a program.",
     )

@@ -1,19 +1,326 @@
-"""The class of modules made of graphs, for ``isinstance`` and annotations: there are none."""
+"""`GraphModule`: a module whose forward is the source of a graph."""
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+import linecache
+from collections.abc import Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any, Final, Self
 
 from ..nn import Module
+from ..serialization import save
+from .graph import Graph, PythonCode
+from .graph_tables import GraphTable, graph_of, table_of
+from .names import GLOBALS, is_of_dovetail, qualified_name
+from .source import TreeCodeGen
 
 __all__ = ["GraphModule"]
 
+_numbers = count()
+_TABLES: Final = ("_modules", "_parameters", "_buffers", "_non_persistent_buffers_set", "training")
+"""What a module has, beside its forward."""
+
 
 class GraphModule(Module):
-    """A module made of a graph. Making one raises RuntimeError: nothing is traced to a graph."""
+    """A module whose forward is the source of a graph. Each has a class of its own.
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise RuntimeError(
-            "GraphModule: a module cannot be made of a graph. dovetail.jit.trace records the calls "
-            "of one."
+    Parameters
+    ----------
+    root
+        A module, or a dict from names, with dots, to what they mean: where the modules and
+        attributes come from that the nodes name. The others are left out.
+    graph
+        Its nodes; the module has a copy of them if another module has the graph.
+    class_name
+        How the class is called.
+
+    Raises
+    ------
+    RuntimeError
+        For another root, and a dict without a name that a node has.
+
+    Attributes
+    ----------
+    graph
+        The graph; assigning another recompiles.
+    code
+        The source of the forward.
+    meta
+        A dict for what passes note.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        # `recompile` writes the forward of the class: it has to be that of one module.
+        known = next(iter([each for each in cls.__mro__ if "_is_of_graph" not in each.__dict__]))
+        own = type("GraphModuleImpl", (known,), {"_is_of_graph": True})
+        return super().__new__(own)
+
+    def __init__(
+        self, root: Module | Mapping[str, Any], graph: Graph, class_name: str = "GraphModule"
+    ) -> None:
+        super().__init__()
+        type(self).__name__ = class_name
+        if isinstance(root, Module):
+            self.training = root.training
+            if hasattr(root, "_non_persistent_buffers_set"):
+                self._non_persistent_buffers_set = set(root._non_persistent_buffers_set)
+            for name in _targets(graph):
+                if _has(root, name):
+                    _copy(root, self, name)
+        elif isinstance(root, Mapping):
+            names = _targets(graph)
+            for name, node in names.items():
+                if name not in root:
+                    raise RuntimeError(
+                        f"Node {node} referenced target {name} but that target was not provided "
+                        "in ``root``!"
+                    )
+            for name in sorted(names, key=lambda each: each.count(".")):
+                _assign(root[name], self, name)
+        else:
+            raise RuntimeError(f"Unsupported type {root} passed for root!")
+        self._tracer_cls = graph._tracer_cls
+        self._tracer_extras = graph._tracer_extras
+        self.meta: dict[str, Any] = {}
+        self.graph = graph
+
+    @property
+    def graph(self) -> Graph:
+        """The graph; assigning another recompiles."""
+        return self._graph
+
+    @graph.setter
+    def graph(self, graph: Graph) -> None:
+        if not isinstance(graph, Graph):
+            raise AssertionError(f"Expected a Graph instance, but got {type(graph)}")
+        self._graph = graph if graph.owning_module is None else copy.deepcopy(graph)
+        self._graph.owning_module = self
+        self.recompile()
+
+    @property
+    def code(self) -> str:
+        """The source of the forward."""
+        return self._code
+
+    def recompile(self) -> PythonCode:
+        """Write the forward anew, after the graph has changed, and return its source."""
+        form = self._graph._codegen
+        if isinstance(form, TreeCodeGen):
+            self._in_spec, self._out_spec = form.in_spec, form.out_spec
+        written = self._graph.python_code("self")
+        self._code = written.src
+        type(self).forward = _function(written.src, written.globals)
+        return written
+
+    # -- submodules ------------------------------------------------------------------------------
+
+    def add_submodule(self, target: str, m: Module) -> bool:
+        """Put a module at a path, with new modules between; tell whether that was possible."""
+        *above, last = target.split(".")
+        module: Module = self
+        for name in above:
+            found = getattr(module, name, None)
+            if found is None:
+                found = Module()
+                setattr(module, name, found)
+            elif not isinstance(found, Module):
+                return False
+            module = found
+        module.add_module(last, m)
+        return True
+
+    def delete_submodule(self, target: str) -> bool:
+        """Take out the module at a path; tell whether there was one."""
+        *above, last = target.split(".")
+        module: Any = self
+        for name in above:
+            module = getattr(module, name, None)
+            if not isinstance(module, Module):
+                return False
+        if not isinstance(getattr(module, last, None), Module):
+            return False
+        delattr(module, last)
+        return True
+
+    def delete_all_unused_submodules(self) -> None:
+        """Take out the modules that no node names."""
+        used: set[str] = set()
+        for name, node in _targets(self._graph).items():
+            parts = name.split(".")
+            used.update([".".join(parts[: end + 1]) for end in range(len(parts))])
+            if node.op == "call_module" and _has(self, name):
+                used.update(
+                    [f"{name}.{each}" for each, _ in self.get_submodule(name).named_modules()]
+                )
+        for name in [each for each, _ in self.named_modules() if each and each not in used]:
+            self.delete_submodule(name)
+
+    # -- copies, files ---------------------------------------------------------------------------
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
+        kept = {name: value for name, value in self.__dict__.items() if name != "_graph"}
+        plain = Module()
+        plain.__dict__.update(copy.deepcopy(kept, memo))
+        made = GraphModule.__new__(self._own_class())
+        memo[id(self)] = made
+        GraphModule.__init__(made, plain, copy.deepcopy(self._graph), type(self).__name__)
+        for name, value in plain.__dict__.items():
+            made.__dict__.setdefault(name, value)
+        for table in ("_modules", "_parameters", "_buffers"):  # what no node names, too
+            made.__dict__[table].update(plain.__dict__[table])
+        made.meta = plain.__dict__["meta"]
+        return made
+
+    def __copy__(self) -> GraphModule:
+        made = GraphModule.__new__(self._own_class())
+        GraphModule.__init__(made, self, self._graph, type(self).__name__)
+        made.meta = self.meta
+        return made
+
+    def __reduce__(self) -> Any:
+        kept = {name: value for name, value in self.__dict__.items() if name != "_graph"}
+        return _load, (self._own_class(), type(self).__name__, kept, table_of(self._graph))
+
+    def _own_class(self) -> type[GraphModule]:
+        return next(
+            iter([each for each in type(self).__mro__ if "_is_of_graph" not in each.__dict__])
         )
+
+    def to_folder(self, folder: str | Path, module_name: str = "FxModule") -> None:
+        """Write the module as a package: its source, and what it has.
+
+        Parameters
+        ----------
+        folder
+            Made if it is not there.
+        module_name
+            The class in it.
+        """
+        place = Path(folder)
+        place.mkdir(exist_ok=True, parents=True)
+        tables = {name: self.__dict__[name] for name in _TABLES}
+        save(tables, place / "tables.pt")
+        lines = [_imports(self._graph.python_code("self")), "from pathlib import Path", ""]
+        lines += ["", f"class {module_name}(dovetail.nn.Module):", "    def __init__(self):"]
+        lines += [
+            "        super().__init__()",
+            "        file = Path(__file__).parent / 'tables.pt'",
+        ]
+        lines += ["        self.__dict__.update(dovetail.load(file, weights_only=False))"]
+        lines += ["", *[f"    {line}".rstrip() for line in self.code.strip().split("\n")], ""]
+        (place / "module.py").write_text("\n".join(lines))
+        (place / "__init__.py").write_text("from .module import *\n")
+
+    # -- texts -----------------------------------------------------------------------------------
+
+    def print_readable(self, print_output: bool = True, **options: Any) -> str:
+        """Return the source as a class, and print it unless `print_output` is False."""
+        lines = [f"class {type(self).__name__}(dovetail.nn.Module):"]
+        lines += [f"    {line}" if line.strip() else "" for line in self.code.strip().split("\n")]
+        text = "\n".join(lines).rstrip() + "\n"
+        if print_output:
+            print(text)
+        return text
+
+    def __str__(self) -> str:
+        hint = "# To see more debug info, please use `graph_module.print_readable()`"
+        return "\n".join([super().__str__(), self._code, hint])
+
+
+def _targets(graph: Graph) -> dict[str, Any]:
+    """Return the names that nodes have of modules and attributes, with the first such node."""
+    found: dict[str, Any] = {}
+    for node in graph.nodes:
+        if node.op in ("get_attr", "call_module"):
+            found.setdefault(str(node.target), node)
+    return found
+
+
+def _has(module: Any, name: str) -> bool:
+    for part in name.split("."):
+        if not hasattr(module, part):
+            return False
+        module = getattr(module, part)
+    return True
+
+
+def _copy(source: Any, to: Any, name: str) -> None:
+    """Give `to` what `source` has at a path, with plain modules between."""
+    *above, last = name.split(".")
+    for part in above:
+        found = getattr(source, part)
+        there = getattr(to, part, None)
+        if there is found:  # a module that another node calls: all of it is there
+            return
+        if there is None:
+            there = Module()
+            setattr(to, part, there)
+        source, to = found, there
+    value = getattr(source, last)
+    buffers = getattr(source, "_buffers", {})
+    if last in buffers and last not in getattr(to, "_buffers", {}):
+        persistent = last not in source._non_persistent_buffers_set
+        to.register_buffer(last, value, persistent=persistent)
+    else:
+        setattr(to, last, value)
+
+
+def _assign(value: Any, to: Any, name: str) -> None:
+    """Give `to` a value at a path, with plain modules between."""
+    from dovetail_aten import Tensor
+
+    from ..nn import Parameter
+
+    *above, last = name.split(".")
+    for part in above:
+        there = getattr(to, part, None)
+        if there is None:
+            there = Module()
+            setattr(to, part, there)
+        to = there
+    if isinstance(value, Tensor) and not isinstance(value, Parameter):
+        to.register_buffer(last, value)
+    else:
+        setattr(to, last, value)
+
+
+def _function(src: str, names: dict[str, Any]) -> Any:
+    """Return the function that a source defines; tracebacks show its lines."""
+    file = f"<eval_with_key>.{next(_numbers)}"
+    linecache.cache[file] = (len(src), None, src.splitlines(keepends=True), file)
+    names = {**names, "__name__": __name__}
+    exec(compile(src, file, "exec"), names)
+    return names["forward"]
+
+
+def _imports(written: PythonCode) -> str:
+    """Return the lines that import what the source names."""
+    lines = []
+    for name, value in written.globals.items():
+        if name in GLOBALS:
+            lines.append(GLOBALS[name][0])
+            continue
+        if name in ("int", "float", "bool", "str"):
+            continue
+        module, _, attribute = qualified_name(value).rpartition(".")
+        if is_of_dovetail(f"{module}.{attribute}"):
+            lines.append(f"from {module} import {attribute} as {name}")
+        else:
+            lines.append(f"from {module} import {attribute} as {name}")
+    return "\n".join(lines)
+
+
+def _load(
+    cls: type[GraphModule], name: str, kept: dict[str, Any], table: GraphTable
+) -> GraphModule:
+    """Make a module of what `GraphModule.__reduce__` returned."""
+    plain = Module()
+    plain.__dict__.update(kept)
+    made = cls.__new__(cls)
+    GraphModule.__init__(made, plain, graph_of(table), name)
+    for each in ("_modules", "_parameters", "_buffers"):  # what no node names, too
+        made.__dict__[each].update(kept[each])
+    made.meta = kept["meta"]
+    return made

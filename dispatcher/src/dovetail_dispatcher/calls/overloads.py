@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
-from dovetail_kernel import DispatchKey, DispatchKeySet
+from dovetail_kernel import DispatchKey, DispatchKeySet, TensorBase
 from dovetail_kernel.errors import did_you_mean
 
+from ..interception.overrides import call_overrides, has_override, overriding
 from ..schema import FunctionSchema, bind
 from ..table import operator as operator_module
 from ..table import registry
@@ -194,6 +195,24 @@ def _make_overload(operator: Operator) -> OpOverload:
 operator_module.handle_factory = _make_overload
 
 
+class _Overridden:
+    """The call of a packet with arguments that override functions and are no tensors: no schema
+    takes them.
+    """
+
+    def __init__(self, packet: OpOverloadPacket, overloaded: list[Any]) -> None:
+        self.packet = packet
+        self.overloaded = overloaded
+
+    @property
+    def op(self) -> Callable[..., Any]:
+        """What a call runs."""
+        return self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return call_overrides(self.packet, self.overloaded, args, kwargs)
+
+
 class OpOverloadPacket:
     """All overloads of one name: ``ops.aten.add``. A call takes the first overload that its
     arguments fit.
@@ -286,6 +305,8 @@ class OpOverloadPacket:
         try:
             return overload(*args, **kwargs)
         except TypeError as error:
+            if isinstance(overload, _Overridden):
+                raise
             if error.__traceback__ is not None and error.__traceback__.tb_next is None:
                 bind(
                     overload._schema, args, kwargs
@@ -303,10 +324,15 @@ class OpOverloadPacket:
         # Last: until then other threads look for themselves.
         self._epoch = epoch
 
-    def _resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
+    def _resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload | _Overridden:
         """Return the overload for a call, and remember it if the classes of the arguments alone
-        decide.
+        decide; or what overrides the call, if that is no tensor.
         """
+        given = (*args, *kwargs.values())
+        if any([not isinstance(each, TensorBase) and has_override(each) for each in given]):
+            _, overloaded = overriding(args, kwargs)
+            if overloaded:
+                return _Overridden(self, overloaded)
         operators = self._operators
         chosen = resolve_overload(self._qualified_op_name, operators, args, kwargs)
         overload: OpOverload = chosen.handle

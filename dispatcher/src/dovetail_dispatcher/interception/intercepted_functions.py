@@ -37,6 +37,7 @@ from .interceptable_attributes import accesses, interceptable, operator_modules
 from .overrides import call_overrides, overriding, unasked
 
 __all__ = [
+    "ask_arguments",
     "hold_functions",
     "is_overridable",
     "overridable",
@@ -66,6 +67,8 @@ class _Overridable:
         What handlers get to call: the function itself, or ``Tensor.shape.__get__``.
     is_method, is_access
         As for `asking_code`.
+    is_spread
+        Handlers get a single sequence in the place of its last parameters item by item.
     """
 
     def __init__(
@@ -75,11 +78,13 @@ class _Overridable:
         *,
         is_method: bool = False,
         is_access: bool = False,
+        is_spread: bool = False,
     ) -> None:
         self.function = function
         self.func = func
         self.is_method = is_method
         self.is_access = is_access
+        self.is_spread = is_spread
         self.own_code = function.__code__
         self.original = FunctionType(
             function.__code__, function.__globals__, function.__name__, function.__defaults__
@@ -117,6 +122,8 @@ class _Overridable:
         modes, overloaded = overriding(*((args[:1], {}) if self.is_access else (args, kwargs)))
         if not modes and not overloaded:
             return self.original(*args, **kwargs)
+        if self.is_spread and len(args) == self.own_code.co_argcount + 1:
+            args = (*args[:-1], *args[-1]) if isinstance(args[-1], (list, tuple)) else args
         if self.is_method:
             args, kwargs = self._as_given(args, kwargs)
         elif any([each is MISSING for each in args]):  # NumPy's names are among the keywords
@@ -151,7 +158,7 @@ last mode was left.
 _has_classes = False
 
 
-def overridable(function: Function) -> Function:
+def overridable(function: Function, *, is_spread: bool = False) -> Function:
     """Let modes and overriding arguments override a Python function; it costs plain calls nothing.
 
     Handlers get the parameters without default by position, the others by keyword.
@@ -160,9 +167,11 @@ def overridable(function: Function) -> Function:
     ----------
     function
         Of a module, without closure.
+    is_spread
+        It takes any number of arguments, or one sequence of them; handlers get them one by one.
     """
     with _lock:
-        _note(_Overridable(cast(FunctionType, function), function))
+        _note(_Overridable(cast(FunctionType, function), function, is_spread=is_spread))
     return function
 
 
@@ -267,18 +276,32 @@ def release_functions(holder: object) -> None:
             _mode_holders.remove(holder)
 
 
+def ask_arguments() -> None:
+    """Have the functions ask arguments from now on whether they override: to be called by a class
+    that is no tensor, but has a ``__torch_function__`` and stands where tensors do.
+    """
+    if not _has_classes:
+        _have_asked(tensor_class())
+
+
 def _have_classes_asked(cls: type) -> None:
     """Have the functions ask arguments from now on, since `cls` overrides functions."""
-    global _has_classes
-    plain = next(
-        iter(
-            [
-                base
-                for base in cls.__mro__
-                if base is TensorBase or base.__dict__.get("_is_plain", False)
-            ]
+    _have_asked(
+        next(
+            iter(
+                [
+                    base
+                    for base in cls.__mro__
+                    if base is TensorBase or base.__dict__.get("_is_plain", False)
+                ]
+            )
         )
     )
+
+
+def _have_asked(plain: type) -> None:
+    """Have the functions ask, and the methods and attributes of the plain tensor class."""
+    global _has_classes
     with _lock:
         if not _has_classes:
             _has_classes = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from dovetail_dispatcher import overridable
@@ -11,7 +12,7 @@ from .._generated import functions as aten
 __all__ = ["einsum"]
 
 
-@overridable
+@partial(overridable, is_spread=True)
 def einsum(equation: str, *operands: Any) -> Any:
     """Return the sum over products of elements that `equation` describes.
 
