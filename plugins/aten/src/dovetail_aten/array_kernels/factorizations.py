@@ -8,6 +8,7 @@ from typing import Any
 from dovetail_kernel import int32
 
 from .broadcasting import broadcast_shapes
+from .factor_checks import check_pivots
 from .family import fitted, operator
 from .matrices import Matrices
 from .matrix_checks import (
@@ -104,11 +105,7 @@ class Factorizations(Matrices):
     def _check_pivots(self, pivots: Any, rows: int, least: int) -> None:
         """Refuse pivots that are not one row for each step of the factorization."""
         outside = not self.lazy and bool(self.xp.any((pivots < 1) | (pivots > rows)))
-        if pivots.shape[-1:] != (least,) or outside:
-            raise RuntimeError(
-                "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive, one for "
-                f"each of {least} steps. Did you properly pass the result of lu_factor?"
-            )
+        check_pivots(tuple(pivots.shape), least, not outside)
 
     def _order_of_rows(self, pivots: Any, rows: int) -> Any:
         """Return, of every row of the factors, which row of the matrix it is."""

@@ -143,8 +143,9 @@ def check_same_dtype(name: str, own: dtype, other: dtype) -> None:
 
 def check_old_system(
     name: str, shape: Sequence[int], right: Sequence[int], own: dtype, other: dtype
-) -> None:
-    """Refuse operands of cholesky_solve, triangular_solve and ldl_solve that do not fit.
+) -> tuple[int, ...]:
+    """Refuse operands of cholesky_solve, triangular_solve and ldl_solve that do not fit; return the
+    batch dimensions of both.
 
     Raises
     ------
@@ -168,6 +169,7 @@ def check_old_system(
             f"Expected b and A to have the same dtype, but found b of type {other.scalar_name} and "
             f"A of type {own.scalar_name} instead. Convert one of them."
         )
+    return broadcast_shapes([tuple(shape[:-2]), tuple(right[:-2])])
 
 
 def is_vector_case(shape: Sequence[int], right: Sequence[int]) -> bool:

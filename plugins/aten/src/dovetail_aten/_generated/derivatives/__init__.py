@@ -31,11 +31,12 @@ OPERATORS = {
     ),
     "linalg": (
         "aten::_linalg_eigh", "aten::_linalg_svd", "aten::geqrf", "aten::linalg_cholesky_ex",
-        "aten::linalg_cross", "aten::linalg_det", "aten::linalg_eig", "aten::linalg_eigvals",
+        "aten::cholesky_inverse", "aten::cholesky_solve", "aten::linalg_cross", "aten::linalg_det",
+        "aten::linalg_eig", "aten::linalg_eigvals", "aten::linalg_householder_product",
         "aten::linalg_inv_ex", "aten::linalg_lstsq", "aten::linalg_lu_factor_ex",
-        "aten::linalg_matrix_exp", "aten::linalg_pinv.atol_rtol_tensor", "aten::linalg_qr",
-        "aten::linalg_slogdet", "aten::linalg_solve_ex", "aten::linalg_solve_triangular",
-        "aten::lu_unpack",
+        "aten::linalg_lu_solve", "aten::linalg_matrix_exp", "aten::linalg_pinv.atol_rtol_tensor",
+        "aten::linalg_qr", "aten::linalg_slogdet", "aten::linalg_solve_ex",
+        "aten::linalg_solve_triangular", "aten::lu_unpack", "aten::ormqr",
     ),
     "losses": (
         "aten::binary_cross_entropy", "aten::binary_cross_entropy_with_logits", "aten::huber_loss",
