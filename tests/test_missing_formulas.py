@@ -218,6 +218,7 @@ REFUSED = {
     "binary_cross_entropy_with_logits": {"weight", "pos_weight"},
     "linalg_pinv.atol_rtol_tensor": {"atol", "rtol"},
     "log_sigmoid_backward": {"buffer"},
+    "multi_margin_loss": {"weight"},
     "native_batch_norm_backward": {"running_mean", "running_var", "save_invstd", "save_mean"},
     "native_group_norm_backward": {"mean", "rstd"},
     "native_layer_norm_backward": {"mean", "rstd"},

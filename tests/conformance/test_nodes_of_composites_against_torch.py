@@ -24,9 +24,6 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "EmbeddingBagBackward0": lambda lib, x: lib.nn.functional.embedding_bag(
         lib.tensor([0, 1, 1]), x[0, 0], lib.tensor([0, 2])
     ),
-    "MultiMarginLossBackward0": lambda lib, x: lib.nn.functional.multi_margin_loss(
-        x[0, 0], lib.tensor([0, 1, 2, 3])
-    ),
     "ReflectionPad2DBackward0": lambda lib, x: lib.nn.functional.pad(x, (1, 1, 1, 1), "reflect"),
     "ReplicationPad2DBackward0": lambda lib, x: lib.nn.functional.pad(x, (1, 1, 1, 1), "replicate"),
 }

@@ -67,6 +67,11 @@ WHOLE_COMPOSITES: Final = {
         "linalg_lu_solve",
         "ormqr",
     ),
+    "dovetail_cpu.whole_losses.WholeLosses": (
+        "multi_margin_loss",
+        "multilabel_margin_loss",
+        "pdist",
+    ),
 }
 """Families of kernels of operators that are composites elsewhere, with these operators."""
 

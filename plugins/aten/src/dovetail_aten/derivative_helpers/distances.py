@@ -20,6 +20,31 @@ def euclidean_dist_backward_x2(k: Any, grad: Any, x1: Any, x2: Any, result: Any)
     return euclidean_dist_backward(k, grad, x2, x1, result)
 
 
+def pdist_backward(k: Any, grad: Any, self: Any, p: float, result: Any) -> Any:
+    """Return the gradient of pdist: with the gradients of all pairs as a symmetric matrix, what
+    comes to each row from all others.
+    """
+    count = self.shape[0]
+    if count < 2 or not self.shape[1] or p == 0:
+        return k.zeros_like(self)
+    above = k.gt(k.triu(k.new_ones(self, (count, count)), 1), 0)
+    places = k.clamp_min(k.sub(k.cumsum(k.reshape(above, (-1,)), 0), 1), 0)
+
+    def of_pairs(x: Any) -> Any:
+        square = k.reshape(k.index_select(x, 0, places), (count, count))
+        square = k.masked_fill(square, k.logical_not(above), 0)
+        return k.add(square, k.transpose(square, 0, 1))
+
+    if p == 2:
+        ratio = of_pairs(k.masked_fill(k.div(grad, result), k.eq(result, 0), 0))
+        # Of rows that lie close together far from 0 the products would lose digits.
+        near = k.sub(self, k.mean(self, (0,), True))
+        return k.sub(k.mul(near, k.sum(ratio, (1,), True)), k.matmul(ratio, near))
+    away = k.sub(k.unsqueeze(self, 1), k.unsqueeze(self, 0))
+    made = norm_backward(k, of_pairs(grad), away, p, of_pairs(result), (-1,), False)
+    return k.sum(made, (1,))
+
+
 def renorm_backward(k: Any, grad: Any, self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     """Return the gradient of renorm: with n the norm of a part, its factor is ``maxnorm / n`` where
     n is greater than `maxnorm`.

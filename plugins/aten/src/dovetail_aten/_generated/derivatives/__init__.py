@@ -22,7 +22,7 @@ OPERATORS = {
         "aten::new_empty_strided",
     ),
     "ctc": ("aten::_ctc_loss",),
-    "distances": ("aten::_euclidean_dist", "aten::renorm"),
+    "distances": ("aten::_euclidean_dist", "aten::pdist", "aten::renorm"),
     "fft": ("aten::_fft_c2c", "aten::_fft_r2c", "aten::_fft_c2r"),
     "indexing": (
         "aten::gather", "aten::index.Tensor", "aten::index_add", "aten::index_put",
@@ -43,6 +43,7 @@ OPERATORS = {
         "aten::mse_loss", "aten::mse_loss_backward", "aten::nll_loss_forward",
         "aten::nll_loss_backward", "aten::smooth_l1_loss", "aten::smooth_l1_loss_backward",
     ),
+    "margin_losses": ("aten::multi_margin_loss", "aten::multilabel_margin_loss"),
     "matmul": (
         "aten::addbmm", "aten::addmm", "aten::addmv", "aten::baddbmm", "aten::bmm", "aten::dot",
         "aten::mm", "aten::mv", "aten::vdot",
