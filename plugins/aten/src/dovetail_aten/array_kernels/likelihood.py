@@ -25,6 +25,11 @@ def unfit_batch(rows: int, samples: int) -> ValueError:
     )
 
 
+def no_class(count: int, value: Any) -> Exception:
+    """Return the error for a target that is no class."""
+    return IndexError(f"Target {int(value)} is out of bounds. There are {count} classes.")
+
+
 class Likelihood(Family):
     """Losses of classes."""
 
@@ -86,7 +91,7 @@ class Likelihood(Family):
         counted = classes != ignore_index
         classes = xp.where(counted, classes, self.numbers.like(classes, 0))
         right = xp.logical_and(classes >= 0, classes < count)
-        classes = self.checked(classes, right, partial(_no_class, count))
+        classes = self.checked(classes, right, partial(no_class, count))
         if weight is None:
             return counted, classes, counted.astype(own)
         weights = xp.take(weight, classes, axis=0).astype(own)
@@ -236,7 +241,3 @@ class Likelihood(Family):
             grad_output, output, target, None, reduction, ignore_index, total_weight
         )
         return kernels["_log_softmax_backward_data"].fn(grad, output, 1, output.dtype)
-
-
-def _no_class(count: int, value: Any) -> Exception:
-    return IndexError(f"Target {int(value)} is out of bounds. There are {count} classes.")
