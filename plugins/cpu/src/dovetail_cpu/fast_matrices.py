@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy
 
+from dovetail_aten.array_kernels.factor_checks import check_pivots
 from dovetail_aten.array_kernels.factorizations import Factorizations
 from dovetail_aten.array_kernels.matrices import Matrices
 
@@ -62,9 +63,21 @@ class FastMatrices(Matrices):
 
 
 @lru_cache(64)
+def _kept_eye(rows: int, columns: int, dtype: Any) -> Any:
+    """Return ones on the diagonal of a matrix of zeros."""
+    return numpy.eye(rows, columns, dtype=dtype)
+
+
+@lru_cache(64)
 def _kept_triangle(rows: int, columns: int, upper: bool, offset: int) -> Any:
     distance = numpy.arange(columns) - numpy.arange(rows)[:, None]
     return distance >= offset if upper else distance <= offset
+
+
+def are_rows(pivots: Any, rows: int) -> bool:
+    """Return whether all pivots are rows, counted from 1."""
+    # Read as unsigned, 0 and what is less are beyond the last row too.
+    return not pivots.size or bool((pivots - 1).view(numpy.uint32).max() < rows)
 
 
 def exchanged_rows(pivots: Sequence[int], rows: int) -> list[int]:
@@ -77,6 +90,15 @@ def exchanged_rows(pivots: Sequence[int], rows: int) -> list[int]:
 
 class FastFactorizations(FastMatrices, Factorizations):
     """Cholesky, LU, LDL and QR factorizations."""
+
+    def _unit_triangle(self, x: Any) -> Any:
+        rows, columns = x.shape[-2:]
+        below = self._in_triangle(rows, columns, False, -1)
+        find = _kept_eye if rows * columns <= _FEW else _kept_eye.__wrapped__
+        return numpy.where(below, x, find(rows, columns, x.dtype))
+
+    def _check_pivots(self, pivots: Any, rows: int, least: int) -> None:
+        check_pivots(pivots.shape, least, are_rows(pivots, rows))
 
     def _order_of_rows(self, pivots: Any, rows: int) -> Any:
         if not 0 < pivots.size <= _FEW_PIVOTS:

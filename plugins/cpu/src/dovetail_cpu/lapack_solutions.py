@@ -26,7 +26,7 @@ from dovetail_aten.array_kernels.matrix_checks import (
     refuse_dtypes,
 )
 
-from .fast_matrices import FastMatrices, exchanged_rows
+from .fast_matrices import FastMatrices, are_rows, exchanged_rows
 
 _BLOCK: Final = 64
 """Columns that LAPACK takes together, if there is room for them."""
@@ -75,9 +75,7 @@ class LapackSolutions(FastMatrices):
         batch = check_lu_solve(lu, pivots, b, own, self._dtype(pivots), self._dtype(b), left)
         refuse_dtypes("lu_cpu", own)
         rows = lu.shape[-1]
-        # Read as unsigned, 0 and what is less are beyond the last row too.
-        are_rows = not pivots.size or bool((pivots - 1).view(numpy.uint32).max() < rows)
-        check_pivots(pivots.shape, rows, are_rows)
+        check_pivots(pivots.shape, rows, are_rows(pivots, rows))
         trsm = self._blas("trsm", "linalg_lu_solve", lu)
         # The conjugate transpose turns the factors around, and so does a matrix on the right.
         turned = 2 if adjoint else 0

@@ -47,7 +47,7 @@ class Factorizations(Matrices):
         """Return the factors of matrices of which some are not positive-definite."""
         potrf = self._lapack("potrf", "linalg_cholesky_ex", x)
         factor, info = self._one_by_one(lambda each: potrf(each, lower=1), x.shape[:-2], x)
-        return factor, info.astype(self.native_dtypes[int32])
+        return factor, info.astype(self.native_dtypes[int32], copy=False)
 
     @operator("linalg_lu_factor_ex")
     def lu_factor_ex(
@@ -69,7 +69,8 @@ class Factorizations(Matrices):
         getrf = self._lapack("getrf", "linalg_lu_factor_ex", x)
         factor, pivots, info = self._one_by_one(getrf, batch, x)
         single = self.native_dtypes[int32]
-        pivots, info = (pivots + 1).astype(single), info.astype(single)
+        pivots = (pivots + 1).astype(single, copy=False)
+        info = info.astype(single, copy=False)
         if check_errors:
             self._check_infos("torch.linalg.lu_factor_ex", "lu", info)
         return self.capabilities.contiguous(factor), pivots, info
@@ -92,7 +93,7 @@ class Factorizations(Matrices):
         lower, upper, permutation = (self.xp.zeros((0,), dtype=own) for _ in range(3))
         if unpack_data:
             left = lu[..., :, :least]
-            lower = self._triangle(left, False, -1) + self._eye(rows, least, own)
+            lower = self._unit_triangle(left)
             upper = self._triangle(lu[..., :least, :], True)
         if unpack_pivots:
             self._check_pivots(pivots, rows, least)
@@ -101,6 +102,10 @@ class Factorizations(Matrices):
             places = self.xp.arange(rows)
             permutation = (places[:, None] == order[..., None, :]).astype(own)
         return permutation, lower, upper
+
+    def _unit_triangle(self, x: Any) -> Any:
+        """Return matrices with ones on the diagonal and zeros above it."""
+        return self._triangle(x, False, -1) + self._eye(*x.shape[-2:], x.dtype)
 
     def _check_pivots(self, pivots: Any, rows: int, least: int) -> None:
         """Refuse pivots that are not one row for each step of the factorization."""
@@ -137,7 +142,7 @@ class Factorizations(Matrices):
         factor = self._lapack(name, "linalg_ldl_factor_ex", x)
         made, pivots, info = self._one_by_one(lambda each: factor(each, lower=1), batch, x)
         single = self.native_dtypes[int32]
-        pivots, info = pivots.astype(single), info.astype(single)
+        pivots, info = pivots.astype(single, copy=False), info.astype(single, copy=False)
         if check_errors:
             self._check_infos("torch.linalg.ldl_factor_ex", "ldl", info)
         return self._triangle(made, False), pivots, info

@@ -126,18 +126,16 @@ class Polynomials(Family):
         return self.chebyshev_polynomial_w(*self._shifted(x, n))
 
     def _evaluated(self, evaluate: _Evaluate, x: Any, n: Any) -> Any:
-        """Return a polynomial in the dtype of `x`; ``evaluate(degree, x)`` has whole degrees, and
-        double precision.
+        """Return a polynomial in the dtype of `x`; ``evaluate(degree, x)`` computes with whole
+        degrees in double precision.
         """
         xp = self.xp
         x, n = self.numbers.either(x, n)
         degree = n.astype(xp.int64)
         zero = self.numbers.like(degree, 0)
-        below = degree < zero
-        value = evaluate(xp.where(below, zero, degree), x.astype(xp.float64))
+        value = evaluate(xp.maximum(degree, zero), x).astype(x.dtype, copy=False)
         # Of degree 0 a polynomial is 1, also of NaN.
-        value = xp.where(degree == zero, self.numbers.like(value, 1), value)
-        return xp.where(below, self.numbers.like(value, 0), value).astype(x.dtype)
+        return xp.where(degree > zero, value, degree == zero)
 
     def _of_scipy(self, function: str, name: str) -> _Evaluate:
         return self.scipy(f"special.{function}", f"special_{name}")
@@ -159,5 +157,4 @@ class Polynomials(Family):
     def _shifted(self, x: Any, n: Any) -> tuple[Any, Any]:
         """Return ``2 x - 1``, and `n`."""
         x, n = self.numbers.either(x, n)
-        like = self.numbers.like
-        return self.xp.subtract(self.xp.multiply(x, like(x, 2)), like(x, 1)), n
+        return self.xp.subtract(self.xp.add(x, x), self.numbers.like(x, 1)), n

@@ -37,7 +37,8 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-08) -> Any
             " Convert the tensors."
         )
     shape = broadcast_shapes([x1.shape, x2.shape])
-    units = [_unit(F.expand(F.to(x, common), shape), dim, eps) for x in (x1, x2)]
+    given = [x if x.dtype is common else F.to(x, common) for x in (x1, x2)]
+    units = [_unit(x if x.shape == shape else F.expand(x, shape), dim, eps) for x in given]
     return F.sum(F.mul(*units), (dim,))
 
 

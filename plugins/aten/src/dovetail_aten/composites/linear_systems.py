@@ -32,7 +32,8 @@ def _linalg_check_errors(info: Any, api_name: str, *, is_matrix: bool) -> None:
     """Raise the error of the first matrix that LAPACK gives an info of."""
     if info.dtype is not int32:
         raise RuntimeError(f"{api_name}: the infos of LAPACK are int32, not {info.dtype}.")
-    infos = info.reshape(-1).tolist()
+    found = info.tolist() if info.ndim < 2 else info.reshape(-1).tolist()
+    infos = found if info.ndim else [found]
     if any(infos):
         shape = () if is_matrix else (len(infos),)
         raise failure(api_name, _REASONS[api_name], infos, shape)
