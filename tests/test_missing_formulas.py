@@ -60,6 +60,7 @@ STEPS = {
     "hardsigmoid_backward",
     "hardtanh_backward",
     "leaky_relu_backward",
+    "nll_loss2d_backward",
     "nll_loss_backward",
     "softshrink_backward",
     "threshold_backward",
@@ -222,6 +223,8 @@ REFUSED = {
     "native_batch_norm_backward": {"running_mean", "running_var", "save_invstd", "save_mean"},
     "native_group_norm_backward": {"mean", "rstd"},
     "native_layer_norm_backward": {"mean", "rstd"},
+    "nll_loss2d_backward": {"weight", "total_weight"},
+    "nll_loss2d_forward": {"weight"},
     "nll_loss_backward": {"weight", "total_weight"},
     "nll_loss_forward": {"weight"},
 }

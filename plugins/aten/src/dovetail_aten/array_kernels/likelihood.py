@@ -25,6 +25,32 @@ def unfit_batch(rows: int, samples: int) -> ValueError:
     )
 
 
+def check_images(x: Any, target: Any) -> None:
+    """Refuse what are not images of logarithms of probabilities, and one of classes for each.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    if target.ndim != 3:
+        raise RuntimeError(
+            "only batches of spatial targets supported (3D tensors) but got targets of dimension: "
+            f"{target.ndim}. Give one class for each place."
+        )
+    if x.ndim != 4:
+        raise RuntimeError(
+            "only batches of spatial inputs supported (4D tensors), but got input of dimension: "
+            f"{x.ndim}. Give (N, C, H, W)."
+        )
+    shape = tuple(x.shape)
+    if tuple(target.shape) != (shape[0], *shape[2:]):
+        raise RuntimeError(
+            f"size mismatch (got input: {list(shape)} , target: {list(target.shape)}. "
+            "Give one class for each place."
+        )
+
+
 def no_class(count: int, value: Any) -> Exception:
     """Return the error for a target that is no class."""
     return IndexError(f"Target {int(value)} is out of bounds. There are {count} classes.")
@@ -69,11 +95,15 @@ class Likelihood(Family):
                 f"\"nll_loss_out_frame\" not implemented for '{self.dtypes[x.dtype].scalar_name}'. "
                 "Convert to a floating-point dtype first."
             )
+        self._check_weight(x, weight, x.shape[-1])
+
+    def _check_weight(self, x: Any, weight: Any, count: int) -> None:
+        """Refuse weights that are not one for each of `count` classes."""
         if weight is None:
             return
-        if tuple(weight.shape) != tuple(x.shape[-1:]):
+        if tuple(weight.shape) != (count,):
             raise RuntimeError(
-                f"weight tensor should be defined either for all {x.shape[-1]} classes or no "
+                f"weight tensor should be defined either for all {count} classes or no "
                 "classes but got weight "
                 f"tensor of shape: {list(weight.shape)}. Give one weight for every class."
             )

@@ -41,7 +41,8 @@ OPERATORS = {
     "losses": (
         "aten::binary_cross_entropy", "aten::binary_cross_entropy_with_logits", "aten::huber_loss",
         "aten::mse_loss", "aten::mse_loss_backward", "aten::nll_loss_forward",
-        "aten::nll_loss_backward", "aten::smooth_l1_loss", "aten::smooth_l1_loss_backward",
+        "aten::nll_loss_backward", "aten::nll_loss2d_forward", "aten::nll_loss2d_backward",
+        "aten::smooth_l1_loss", "aten::smooth_l1_loss_backward",
     ),
     "margin_losses": ("aten::multi_margin_loss", "aten::multilabel_margin_loss"),
     "matmul": (
