@@ -66,7 +66,9 @@ WHOLE_COMPOSITES: Final = {
         "cholesky_solve",
         "linalg_householder_product",
         "linalg_lu_solve",
+        "linalg_pinv.atol_rtol_tensor",
         "ormqr",
+        "trace",
     ),
     "dovetail_cpu.whole_losses.WholeLosses": (
         "multi_margin_loss",

@@ -22,6 +22,7 @@ __all__ = [
     "check_same_dtype",
     "check_solvable",
     "check_square",
+    "check_trace",
     "failure",
     "is_vector_case",
     "refuse_dtypes",
@@ -88,6 +89,25 @@ def check_square(name: str, shape: Sequence[int], argument: str = "A") -> None:
         raise RuntimeError(
             f"{name}: {argument} must be batches of square matrices, but they are {shape[-2]} by "
             f"{shape[-1]} matrices.{_FOR_OTHERS.get(name, ' Give as many rows as columns.')}"
+        )
+
+
+def check_trace(x: Any, own: dtype) -> None:
+    """Refuse what trace does not take.
+
+    Raises
+    ------
+    RuntimeError, NotImplementedError
+        In PyTorch's words.
+    """
+    if x.ndim != 2:
+        raise RuntimeError(
+            f"trace: expected a matrix, but got tensor with dim {x.ndim}. Take the sum of "
+            "diagonal(dim1=-2, dim2=-1) for a batch."
+        )
+    if own.scalar_name == "Bool":
+        raise NotImplementedError(
+            "\"trace\" not implemented for 'Bool'. Convert to a number dtype."
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import finfo, int32, int64
 
+from ..array_kernels.factor_checks import check_pinv, check_tolerances
 from ..array_kernels.matrix_checks import (
     check_inexact,
     check_matrix,
@@ -117,12 +118,7 @@ def _tolerances(name: str, x: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
     """Return the tolerances as tensors: none given is 0 for `atol`, and for `rtol` the precision
     times the longer side, unless `atol` is given and positive.
     """
-    for label, each in (("atol", atol), ("rtol", rtol)):
-        if each is not None and each.dtype.is_complex:
-            raise RuntimeError(
-                f"{name}: {label} tensor of complex type is not supported. Got "
-                f"{each.dtype.scalar_name}. Give a real one."
-            )
+    check_tolerances(name, *[None if each is None else each.dtype for each in (atol, rtol)])
     own = x.dtype.to_real()
     given = atol
     if atol is None:
@@ -144,12 +140,7 @@ def linalg_pinv(self: Any, *, atol: Any = None, rtol: Any = None, hermitian: boo
     """Return the pseudoinverses: singular values that are greater than max(atol, rtol s) are
     inverted, s being the greatest, and all others are taken for 0.
     """
-    own = self.dtype
-    if self.ndim < 2 or own.scalar_name not in ("Float", "Double", "ComplexFloat", "ComplexDouble"):
-        raise RuntimeError(
-            f"linalg.pinv({own.scalar_name}{{{list(self.shape)}}}): expected a tensor with 2 or "
-            "more dimensions of float, double, cfloat or cdouble types. Convert or reshape it."
-        )
+    check_pinv(self, self.dtype)
     atol, rtol = _tolerances("torch.linalg.pinv", self, atol, rtol)
     if 0 in self.shape:
         *batch, rows, columns = self.shape

@@ -36,7 +36,7 @@ OPERATORS = {
         "aten::linalg_inv_ex", "aten::linalg_lstsq", "aten::linalg_lu_factor_ex",
         "aten::linalg_lu_solve", "aten::linalg_matrix_exp", "aten::linalg_pinv.atol_rtol_tensor",
         "aten::linalg_qr", "aten::linalg_slogdet", "aten::linalg_solve_ex",
-        "aten::linalg_solve_triangular", "aten::lu_unpack", "aten::ormqr",
+        "aten::linalg_solve_triangular", "aten::lu_unpack", "aten::ormqr", "aten::trace",
     ),
     "losses": (
         "aten::binary_cross_entropy", "aten::binary_cross_entropy_with_logits", "aten::huber_loss",

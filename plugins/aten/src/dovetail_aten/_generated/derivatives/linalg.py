@@ -19,6 +19,7 @@ from dovetail_aten.derivative_helpers.linear_systems import (
     det_backward, inv_ex_backward, lstsq_backward, pinv_backward, slogdet_backward,
     solve_ex_backward, solve_triangular_backward,
 )
+from dovetail_aten.derivative_helpers.matmul import (trace_backward)
 from dovetail_aten.derivative_helpers.spectra import (
     eig_backward, eigh_backward, matrix_exp_backward, svd_backward,
 )
@@ -317,6 +318,11 @@ def ormqr_arrays(node, k, edges, grad):
     return ormqr_backward(k, grad, self, input2, input3, node._left, node._transpose, grad_input_mask)
 
 
+def trace_tensors(node, grad): return (trace_backward(k, grad, node._self_sym_sizes),)
+
+def trace_arrays(node, k, edges, grad): return (trace_backward(k, grad, node._self_sym_sizes),)
+
+
 FORMULAS = (
     Formula('aten::_linalg_eigh', 'LinalgEighBackward0', ('A',), saved=(Saved('A', 'input'), Saved('UPLO', 'value'), Saved('eigenvalues', 'result'), Saved('eigenvectors', 'result', output=1)), tensors=linalg_eigh_tensors, arrays=linalg_eigh_arrays, where='linalg/derivatives.yaml:3'),
     Formula('aten::_linalg_svd', 'LinalgSvdBackward0', ('A',), saved=(Saved('A', 'input'), Saved('full_matrices', 'value'), Saved('U', 'result'), Saved('S', 'result', output=1), Saved('Vh', 'result', output=2)), tensors=linalg_svd_tensors, arrays=linalg_svd_arrays, where='linalg/derivatives.yaml:6'),
@@ -341,5 +347,6 @@ FORMULAS = (
     Formula('aten::linalg_solve_triangular', 'LinalgSolveTriangularBackward0', ('self', 'B'), saved=(Saved('self', 'input', needed_by=('self', 'B')), Saved('upper', 'value', needed_by=('self', 'B')), Saved('left', 'value', needed_by=('self', 'B')), Saved('unitriangular', 'value', needed_by=('self', 'B')), Saved('result', 'result', needed_by=('self', 'B'))), tensors=linalg_solve_triangular_tensors, arrays=linalg_solve_triangular_arrays, where='linalg/derivatives.yaml:69'),
     Formula('aten::lu_unpack', 'LuUnpackBackward0', ('LU_data',), saved=(Saved('LU_data', 'input'),), tensors=lu_unpack_tensors, arrays=lu_unpack_arrays, output_differentiability=(False, True, True), where='linalg/derivatives.yaml:72'),
     Formula('aten::ormqr', 'OrmqrBackward0', ('self', 'input2', 'input3'), saved=(Saved('self', 'input', needed_by=('self', 'input2', 'input3')), Saved('input2', 'input', needed_by=('self', 'input2', 'input3')), Saved('input3', 'input', needed_by=('self', 'input2', 'input3')), Saved('left', 'value', needed_by=('self', 'input2', 'input3')), Saved('transpose', 'value', needed_by=('self', 'input2', 'input3'))), tensors=ormqr_tensors, arrays=ormqr_arrays, where='linalg/derivatives.yaml:77'),
+    Formula('aten::trace', 'TraceBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'),), tensors=trace_tensors, arrays=trace_arrays, forward=(Forward(0, 'linear'),), where='linalg/derivatives.yaml:80'),
 )
 """One record per operator; in-place variants use that of their functional operator."""
