@@ -22,6 +22,7 @@ from .number_arguments import NUMBERS_ALLOWED, number_arguments
 from .number_operands import tensor_of_number
 from .promotion_rules import check_alpha
 from .routes import redispatch_route, route_of
+from .whole_numbers import with_floats
 from .templates import entry_source
 from .templates.arguments import are_ints, default_text, spelling
 from .templates.entry import numbers_allowed, symbol
@@ -55,10 +56,12 @@ def miss(
     """
     try:
         modes, overloaded = overriding(args, kwargs)
-        args, kwargs = _as_given(op, args, kwargs)
-        if modes or overloaded:
-            return call_overrides(function or op.handle, overloaded, args, kwargs)
-        values = bound_call(op, args, kwargs, bind if function is None else bind_of_function)
+        values = None if modes or overloaded else with_floats(op, args, kwargs)
+        if values is None:
+            args, kwargs = _as_given(op, args, kwargs)
+            if modes or overloaded:
+                return call_overrides(function or op.handle, overloaded, args, kwargs)
+            values = bound_call(op, args, kwargs, bind if function is None else bind_of_function)
         if (
             "bool_alpha" in op.refuses
         ):  # entries send every call with an `alpha` that is neither int nor float here

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy
 
 from dovetail_aten.array_kernels.family import Family, operator
-from dovetail_aten.array_kernels.losses import MEAN, NONE, reduced
+from dovetail_aten.array_kernels.losses import MEAN, NONE, SUM, reduced
 from dovetail_aten.array_kernels.margin_checks import (
     check_classes,
     check_labels,
@@ -29,6 +29,7 @@ _FEW: Final = 64
 _PART: Final = 1 << 15
 """Elements of the differences that are made at once, of more rows."""
 _add: Any = numpy.add.reduce
+_highest: Any = numpy.maximum.reduce
 
 
 def _sums_of_rows(x: Any) -> Any:
@@ -36,6 +37,14 @@ def _sums_of_rows(x: Any) -> Any:
     if x.shape[1] <= _LONGEST:
         return x.dot(ones_of(x.shape[1], x.dtype))
     return _add(x, 1)
+
+
+def _reduced(loss: Any, reduction: int) -> Any:
+    """Return the sum or the mean of the losses of samples."""
+    if not 0 < len(loss) <= _LONGEST or reduction not in (MEAN, SUM):
+        return reduced(loss, reduction)
+    total = loss.dot(ones_of(len(loss), loss.dtype))
+    return total if reduction == SUM else total / loss.dtype.type(len(loss))
 
 
 class WholeLosses(Family):
@@ -59,7 +68,7 @@ class WholeLosses(Family):
         samples, count = check_classes(x, target, weight, p, *kinds, of_weight)
         classes = target.reshape(-1)
         # Read as unsigned, a negative class is beyond the last one too.
-        if samples and not classes.view(_UNSIGNED).max() < count:
+        if samples and not _highest(classes.view(_UNSIGNED)) < count:
             raise out_of_range(count)
         rows, places = x.reshape(samples, count), numbers_below(samples)
         away = x.dtype.type(margin) - rows[places, classes]
@@ -71,8 +80,8 @@ class WholeLosses(Family):
         loss = _sums_of_rows(short)
         if weight is not None:
             loss *= weight[classes]
-        loss /= count
-        return loss.reshape(target.shape) if reduction == NONE else reduced(loss, reduction)
+        loss /= x.dtype.type(count)
+        return loss.reshape(target.shape) if reduction == NONE else _reduced(loss, reduction)
 
     @operator("multilabel_margin_loss")
     def multilabel_margin_loss(self, x: Any, target: Any, reduction: int = MEAN) -> Any:
@@ -84,19 +93,19 @@ class WholeLosses(Family):
         # They end at the first -1.
         counted = numpy.logical_and.accumulate(labels != -1, 1).reshape(-1).nonzero()[0]
         classes = labels.reshape(-1)[counted].astype(numpy.int64, copy=False)
-        if len(counted) and not classes.view(_UNSIGNED).max() < count:
+        if len(counted) and not _highest(classes.view(_UNSIGNED)) < count:
             raise out_of_range(count)
         places = counted // count
         is_label = numpy.zeros((samples, count), bool)
         is_label[places, classes] = True
-        short = rows[places]
-        short -= rows[places, classes][:, None]
-        short += x.dtype.type(1)
+        # Labels are no other classes: their scores are behind any margin.
+        others = numpy.where(is_label, x.dtype.type(-math.inf), rows)
+        short = others.take(places, 0)
+        short += (x.dtype.type(1) - rows[places, classes])[:, None]
         numpy.fmax(short, zeros_of((), x.dtype), out=short)
-        short[is_label[places]] = 0
         loss = numpy.bincount(places, _sums_of_rows(short), samples)
         loss = (loss / count).astype(x.dtype)
-        return loss.reshape(x.shape[:-1]) if reduction == NONE else reduced(loss, reduction)
+        return loss.reshape(x.shape[:-1]) if reduction == NONE else _reduced(loss, reduction)
 
     @operator("pdist")
     def pdist(self, x: Any, p: float = 2.0) -> Any:
