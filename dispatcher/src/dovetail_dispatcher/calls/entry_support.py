@@ -22,11 +22,11 @@ from .number_arguments import NUMBERS_ALLOWED, number_arguments
 from .number_operands import tensor_of_number
 from .promotion_rules import check_alpha
 from .routes import redispatch_route, route_of
-from .whole_numbers import with_floats
 from .templates import entry_source
 from .templates.arguments import are_ints, default_text, spelling
 from .templates.entry import numbers_allowed, symbol
 from .tensor_plans import equals_default
+from .whole_numbers import with_floats
 
 
 def miss(

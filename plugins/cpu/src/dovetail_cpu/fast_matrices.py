@@ -53,7 +53,8 @@ class FastMatrices(Matrices):
         return [each.reshape(*batch, *each.shape[1:]) for each in stacked]
 
     def _triangle(self, x: Any, upper: bool, offset: int = 0) -> Any:
-        kept = self._in_triangle(*x.shape[-2:], upper, offset)
+        rows, columns = x.shape[-2:]
+        kept = self._in_triangle(rows, columns, upper, offset)
         return numpy.where(kept, x, self.numbers.like(x, 0))
 
     def _in_triangle(self, rows: int, columns: int, upper: bool, offset: int = 0) -> Any:

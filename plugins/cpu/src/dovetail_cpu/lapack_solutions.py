@@ -28,7 +28,6 @@ from dovetail_aten.array_kernels.matrix_checks import (
     failure,
     refuse_dtypes,
 )
-
 from dovetail_kernel import finfo
 
 from .fast_matrices import FastMatrices, are_rows, exchanged_rows
@@ -144,9 +143,7 @@ class LapackSolutions(FastMatrices):
             made[..., :columns, :] = self._eye(columns, columns, x.dtype)
             return made
         is_complex = x.dtype in self.precision.complex
-        orgqr = self._lapack(
-            "ungqr" if is_complex else "orgqr", "linalg_householder_product", x
-        )
+        orgqr = self._lapack("ungqr" if is_complex else "orgqr", "linalg_householder_product", x)
         room = columns if columns <= _BLOCK // 2 else columns * _BLOCK
 
         def product(one: Any, factors: Any) -> tuple[Any]:
@@ -161,8 +158,8 @@ class LapackSolutions(FastMatrices):
         """Return the product of the orthonormal matrix of Householder reflections, or its conjugate
         transpose, and a matrix, from the left or from the right.
         """
-        kinds = [self._dtype(each) for each in (x, tau, other)]
-        check_ormqr(x, tau, other, *kinds, left)
+        own = self._dtype(x)
+        check_ormqr(x, tau, other, own, self._dtype(tau), self._dtype(other), left)
         count = tau.shape[-1]
         if not other.size or not count:
             return other.copy()
@@ -198,7 +195,8 @@ class LapackSolutions(FastMatrices):
             greatest = numpy.maximum.reduce(size, -1, keepdims=True)
         else:
             u, values, vh = kernels["_linalg_svd"].fn(x, False)
-            left, right, size, greatest = self._adjoint(vh), self._adjoint(u), values, values[..., :1]
+            left, right = self._adjoint(vh), self._adjoint(u)
+            size, greatest = values, values[..., :1]
         kind = values.dtype.type
         absolute, relative = [
             None if each is None else each[..., None] if each.ndim else kind(each)

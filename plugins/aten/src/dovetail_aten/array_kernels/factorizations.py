@@ -105,7 +105,8 @@ class Factorizations(Matrices):
 
     def _unit_triangle(self, x: Any) -> Any:
         """Return matrices with ones on the diagonal and zeros above it."""
-        return self._triangle(x, False, -1) + self._eye(*x.shape[-2:], x.dtype)
+        rows, columns = x.shape[-2:]
+        return self._triangle(x, False, -1) + self._eye(rows, columns, x.dtype)
 
     def _check_pivots(self, pivots: Any, rows: int, least: int) -> None:
         """Refuse pivots that are not one row for each step of the factorization."""

@@ -56,7 +56,7 @@ def cholesky_solve_backward(
 
 
 def cholesky_inverse_backward(k: Any, grad: Any, factor: Any, result: Any, upper: bool) -> Any:
-    """Return the gradient of the inverse X of ``L L^H``: with ``M = X grad X``, ``-(M + M^H) L``."""
+    """Return the gradient of the inverse X of ``L L^H``: ``-(M + M^H) L`` for ``M = X grad X``."""
     return _to_factor(k, k.matmul(result, k.matmul(grad, result)), factor, upper)
 
 
@@ -92,9 +92,7 @@ def _to_reflections(
     """
     vectors, made, inner, products = parts
     turned, factors = _adjoint(k, vectors), k.unsqueeze(k.conj(tau), -1)
-    slope = k.linalg_solve_triangular(
-        _adjoint(k, inner), to_W, upper=False, unitriangular=True
-    )
+    slope = k.linalg_solve_triangular(_adjoint(k, inner), to_W, upper=False, unitriangular=True)
     to_N = k.neg(k.triu(k.matmul(slope, _adjoint(k, made)), 1))
     to_tau = k.add(
         k.sum(k.mul(k.conj(turned), slope), (-1,)), k.sum(k.mul(k.conj(products), to_N), (-1,))
