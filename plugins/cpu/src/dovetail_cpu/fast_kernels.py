@@ -66,7 +66,6 @@ WHOLE_COMPOSITES: Final = {
         "cholesky_solve",
         "linalg_householder_product",
         "linalg_lu_solve",
-        "linalg_pinv.atol_rtol_tensor",
         "ormqr",
         "trace",
     ),

@@ -12,7 +12,12 @@ from typing import Any, Final
 import numpy
 
 from dovetail_aten.array_kernels.family import operator
-from dovetail_aten.array_kernels.likelihood import Likelihood, check_images, no_class
+from dovetail_aten.array_kernels.likelihood import (
+    Likelihood,
+    check_images,
+    check_total_weight,
+    no_class,
+)
 from dovetail_aten.array_kernels.losses import MEAN, NONE
 
 from .constants import numbers_below, ones_of, starts_of_rows
@@ -219,10 +224,11 @@ class FastLikelihood(Likelihood):
     ) -> Any:
         """Return the gradient of the loss of the classes of all places of images."""
         check_images(x, target)
+        check_total_weight(total_weight)
         batch, count, height, width = x.shape
         size = target.size if reduction == NONE else 1
         fits = grad_output.dtype is x.dtype and grad_output.size == size
-        if not (_is_plain(x, target) and fits and total_weight.size == 1):
+        if not (_is_plain(x, target) and fits):
             grad = grad_output.reshape(-1) if reduction == NONE else grad_output
             made = Likelihood.nll_loss_backward(
                 self,

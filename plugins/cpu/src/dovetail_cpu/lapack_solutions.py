@@ -15,10 +15,8 @@ from dovetail_aten.array_kernels.capabilities import Capabilities
 from dovetail_aten.array_kernels.factor_checks import (
     check_lu_solve,
     check_ormqr,
-    check_pinv,
     check_pivots,
     check_reflections,
-    check_tolerances,
 )
 from dovetail_aten.array_kernels.family import operator
 from dovetail_aten.array_kernels.matrix_checks import (
@@ -28,7 +26,6 @@ from dovetail_aten.array_kernels.matrix_checks import (
     failure,
     refuse_dtypes,
 )
-from dovetail_kernel import finfo
 
 from .fast_matrices import FastMatrices, are_rows, exchanged_rows
 
@@ -175,43 +172,6 @@ class LapackSolutions(FastMatrices):
 
         made = self._one_by_one(product, x.shape[:-2], x[..., :count], tau, other)[0]
         return self._contiguous(made)
-
-    @operator("linalg_pinv.atol_rtol_tensor")
-    def pinv(self, x: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
-        """Return the pseudoinverses: singular values that are greater than max(atol, rtol s) are
-        inverted, s being the greatest, and all others are taken for 0.
-        """
-        own = self._dtype(x)
-        check_pinv(x, own)
-        given = [None if each is None else self._dtype(each) for each in (atol, rtol)]
-        check_tolerances("torch.linalg.pinv", *given)
-        *batch, rows, columns = x.shape
-        if 0 in x.shape:
-            return numpy.zeros((*batch, columns, rows), x.dtype)
-        kernels = self.table.kernels
-        if hermitian:
-            values, left = kernels["_linalg_eigh"].fn(x)
-            right, size = self._adjoint(left), numpy.absolute(values)
-            greatest = numpy.maximum.reduce(size, -1, keepdims=True)
-        else:
-            u, values, vh = kernels["_linalg_svd"].fn(x, False)
-            left, right = self._adjoint(vh), self._adjoint(u)
-            size, greatest = values, values[..., :1]
-        kind = values.dtype.type
-        absolute, relative = [
-            None if each is None else each[..., None] if each.ndim else kind(each)
-            for each in (atol, rtol)
-        ]
-        if relative is None:
-            relative = kind(finfo(own).eps * max(rows, columns))
-            if absolute is not None:
-                relative = numpy.where(absolute > 0, kind(0), relative)
-        least = relative * greatest
-        if absolute is not None:
-            least = numpy.maximum(absolute, least)
-        counts = size > least
-        inverted = counts / numpy.where(counts, values, kind(1))
-        return numpy.matmul(left * inverted[..., None, :].astype(values.dtype, copy=False), right)
 
     @operator("trace")
     def trace(self, x: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy
 
 from dovetail_aten.array_kernels.family import Family, operator
-from dovetail_aten.array_kernels.losses import MEAN, NONE, SUM, reduced
+from dovetail_aten.array_kernels.losses import MEAN, NONE
 from dovetail_aten.array_kernels.margin_checks import (
     check_classes,
     check_labels,
@@ -40,11 +40,10 @@ def _sums_of_rows(x: Any) -> Any:
 
 
 def _reduced(loss: Any, reduction: int) -> Any:
-    """Return the sum or the mean of the losses of samples."""
-    if not 0 < len(loss) <= _LONGEST or reduction not in (MEAN, SUM):
-        return reduced(loss, reduction)
-    total = loss.dot(ones_of(len(loss), loss.dtype))
-    return total if reduction == SUM else total / loss.dtype.type(len(loss))
+    """Return the mean of the losses of samples, or their sum."""
+    is_short = 0 < len(loss) <= _LONGEST
+    total = loss.dot(ones_of(len(loss), loss.dtype)) if is_short else _add(loss)
+    return total / loss.dtype.type(len(loss)) if reduction == MEAN else total
 
 
 class WholeLosses(Family):

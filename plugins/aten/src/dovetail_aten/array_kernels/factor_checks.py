@@ -1,5 +1,5 @@
 """What operators refuse that take factors of matrices: LU factors with pivots, and the reflections
-of a QR factorization; and what pseudoinverses refuse.
+of a QR factorization.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from .matrix_checks import check_solvable, check_square, refuse_dtypes
 __all__ = [
     "check_lu_solve",
     "check_ormqr",
-    "check_pinv",
     "check_pivots",
     "check_reflections",
-    "check_tolerances",
 ]
 
 
@@ -160,35 +158,4 @@ def check_ormqr(
                 f"{name}: Expected input and {label} to have the same dtype, but input has dtype "
                 f"{own.scalar_name} and {label} has dtype {kind.scalar_name}. "
                 "Convert one of them."
-            )
-
-
-def check_pinv(x: Any, own: dtype) -> None:
-    """Refuse what has no pseudoinverse.
-
-    Raises
-    ------
-    RuntimeError
-        With shape and dtype.
-    """
-    if x.ndim < 2 or own.scalar_name not in ("Float", "Double", "ComplexFloat", "ComplexDouble"):
-        raise RuntimeError(
-            f"linalg.pinv({own.scalar_name}{{{list(x.shape)}}}): expected a tensor with 2 or "
-            "more dimensions of float, double, cfloat or cdouble types. Convert or reshape it."
-        )
-
-
-def check_tolerances(name: str, of_atol: dtype | None, of_rtol: dtype | None) -> None:
-    """Refuse complex tolerances.
-
-    Raises
-    ------
-    RuntimeError
-        With the dtype.
-    """
-    for label, kind in (("atol", of_atol), ("rtol", of_rtol)):
-        if kind is not None and kind.is_complex:
-            raise RuntimeError(
-                f"{name}: {label} tensor of complex type is not supported. Got "
-                f"{kind.scalar_name}. Give a real one."
             )

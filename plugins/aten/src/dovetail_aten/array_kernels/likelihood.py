@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -48,6 +49,21 @@ def check_images(x: Any, target: Any) -> None:
         raise RuntimeError(
             f"size mismatch (got input: {list(shape)} , target: {list(target.shape)}. "
             "Give one class for each place."
+        )
+
+
+def check_total_weight(total: Any) -> None:
+    """Refuse what is not the weight of all samples.
+
+    Raises
+    ------
+    RuntimeError
+        With the shape.
+    """
+    if math.prod(total.shape) != 1:
+        raise RuntimeError(
+            "expected total_weight to be a single element tensor, but got: "
+            f"{list(total.shape)}. Give that of the forward."
         )
 
 
@@ -218,11 +234,7 @@ class Likelihood(Family):
         classes = xp.reshape(target, (-1,)).astype(self._long, copy=False)
         slope = xp.negative(xp.reshape(grad_output, (-1,)).astype(wide, copy=False))
         if reduction == MEAN:
-            if total_weight.size != 1:
-                raise RuntimeError(
-                    "expected total_weight to be a single element tensor, but got: "
-                    f"{list(total_weight.shape)}. Give that of the forward."
-                )
+            check_total_weight(total_weight)
             slope = slope / xp.reshape(total_weight, ()).astype(wide, copy=False)
         if not self._all_count(x, target, weight, ignore_index):
             counted, classes, weights = self._chosen(classes, count, weight, ignore_index, wide)

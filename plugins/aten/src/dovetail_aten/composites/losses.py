@@ -6,7 +6,11 @@ import math
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_aten.array_kernels.likelihood import check_images, unfit_batch
+from dovetail_aten.array_kernels.likelihood import (
+    check_images,
+    check_total_weight,
+    unfit_batch,
+)
 from dovetail_aten.array_kernels.losses import MEAN, NONE, SUM
 
 
@@ -96,6 +100,7 @@ def nll_loss2d_backward(
 ) -> Any:
     """Return the gradient of nll_loss2d_forward."""
     check_images(self, target)
+    check_total_weight(total_weight)
     grad = F.reshape(grad_output, (-1,)) if reduction == NONE else grad_output
     classes, lines = F.reshape(target, (-1,)), _lines(self)
     made = F.nll_loss_backward(grad, lines, classes, weight, reduction, ignore_index, total_weight)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_aten.array_kernels.losses import MEAN
+from dovetail_aten.array_kernels.losses import MEAN, NONE, SUM
 from dovetail_aten.array_kernels.margin_checks import check_classes, check_labels
 from dovetail_kernel import int64
 
@@ -118,7 +118,7 @@ def multi_margin_loss(
     if weight is not None:
         loss = F.mul(loss, F.gather(F.expand(weight, rows.shape), 1, classes))
     loss = F.div(F.sum(loss, (1,)), count)
-    return reduce(F.reshape(loss, target.shape), reduction)
+    return _reduced(F.reshape(loss, target.shape), reduction)
 
 
 def multilabel_margin_loss(self: Any, target: Any, reduction: int = MEAN) -> Any:
@@ -139,4 +139,9 @@ def multilabel_margin_loss(self: Any, target: Any, reduction: int = MEAN) -> Any
     is_short = F.logical_and(compared, F.gt(behind, 0))
     short = F.where(is_short, behind, F.new_zeros(behind, ()))
     loss = F.div(F.sum(short, (1, 2)), count)
-    return reduce(F.reshape(loss, ()) if is_single else loss, reduction)
+    return _reduced(F.reshape(loss, ()) if is_single else loss, reduction)
+
+
+def _reduced(loss: Any, reduction: int) -> Any:
+    """Return losses, their mean, or for any other number their sum."""
+    return reduce(loss, reduction if reduction in (NONE, MEAN) else SUM)

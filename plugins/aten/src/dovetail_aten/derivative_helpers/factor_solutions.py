@@ -133,15 +133,22 @@ def ormqr_backward(
     is ``grad C^H`` or ``C^H grad``, turned where Q is; that of V is ``-X (W Y)^H``, that of W
     ``-(V^H X) Y^H``.
     """
-    to_other = k.ormqr(x, tau, grad, left, not transpose) if mask[2] else None
     if not (mask[0] or mask[1]):
-        return None, None, to_other
+        return None, None, k.ormqr(x, tau, grad, left, not transpose)
     if not tau.shape[-1] or 0 in other.shape:
-        return k.zeros_like(x), k.zeros_like(tau), to_other
+        return k.zeros_like(x), k.zeros_like(tau), k.ormqr(x, tau, grad, left, not transpose)
     parts = vectors, made, _, _ = _reflections(k, x, tau)
+    turned, made_turned = _adjoint(k, vectors), _adjoint(k, made)
+    # Of products of matrices, as they are here anyway, where LAPACK takes them one by one.
+    before, behind = (vectors, made) if transpose else (made_turned, turned)
+    if left:
+        away = k.matmul(before, k.matmul(behind, grad))
+    else:
+        away = k.matmul(k.matmul(grad, before), behind)
     first, second = (grad, other) if left else (_adjoint(k, other), _adjoint(k, grad))
     if transpose:
         first, second = second, first
     to_V = k.neg(k.matmul(first, _adjoint(k, k.matmul(made, second))))
-    to_W = k.neg(k.matmul(k.matmul(_adjoint(k, vectors), first), _adjoint(k, second)))
-    return *_to_reflections(k, x.shape[-1], tau, parts, to_V, to_W), to_other
+    to_W = k.neg(k.matmul(k.matmul(turned, first), _adjoint(k, second)))
+    to_x, to_tau = _to_reflections(k, x.shape[-1], tau, parts, to_V, to_W)
+    return to_x, to_tau, k.sub(grad, away)
