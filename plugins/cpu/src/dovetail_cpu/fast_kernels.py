@@ -60,7 +60,7 @@ FAST_FAMILIES: Final = {
 """For the argument `families` of `dovetail_aten.backends.register_backend`."""
 
 WHOLE_COMPOSITES: Final = {
-    "dovetail_cpu.fast_likelihood.FastLikelihood": ("nll_loss2d_backward", "nll_loss2d_forward"),
+    "dovetail_cpu.image_likelihood.ImageLikelihood": ("nll_loss2d_backward", "nll_loss2d_forward"),
     "dovetail_cpu.lapack_solutions.LapackSolutions": (
         "cholesky_inverse",
         "cholesky_solve",

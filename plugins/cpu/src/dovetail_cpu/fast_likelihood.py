@@ -11,13 +11,7 @@ from typing import Any, Final
 
 import numpy
 
-from dovetail_aten.array_kernels.family import operator
-from dovetail_aten.array_kernels.likelihood import (
-    Likelihood,
-    check_images,
-    check_total_weight,
-    no_class,
-)
+from dovetail_aten.array_kernels.likelihood import Likelihood, no_class
 from dovetail_aten.array_kernels.losses import MEAN, NONE
 
 from .constants import numbers_below, ones_of, starts_of_rows
@@ -34,21 +28,9 @@ _add: Any = numpy.add.reduce
 _array, _zeros, _exp, _multiply = numpy.array, numpy.zeros, numpy.exp, numpy.multiply
 
 
-def _is_plain(x: Any, target: Any) -> bool:
+def is_plain(x: Any, target: Any) -> bool:
     """Return whether logarithms are in single or double precision, and classes int64."""
     return (x.dtype is _SINGLE or x.dtype is _DOUBLE) and target.dtype is _LONG
-
-
-def _lines(x: Any) -> Any:
-    """Return images (N, C, H, W) as lines of classes, one for each place."""
-    return x.transpose(0, 2, 3, 1).reshape(-1, x.shape[1])
-
-
-def _places_in(shape: tuple[int, ...], places: Any, classes: Any) -> Any:
-    """Return where the classes of some places of images lie in these."""
-    _, count, height, width = shape
-    size = height * width
-    return places + (places // size * (count - 1) + classes) * size
 
 
 class FastLikelihood(Likelihood):
@@ -103,7 +85,7 @@ class FastLikelihood(Likelihood):
         self, x: Any, target: Any, weight: Any, reduction: int, ignore_index: int
     ) -> tuple[Any, Any]:
         """Return the loss and the weight of samples of which some are ignored or count more."""
-        if not _is_plain(x, target):
+        if not is_plain(x, target):
             return Likelihood.nll_loss_forward(self, x, target, weight, reduction, ignore_index)
         self._check(x, target, weight)
         rows = x if x.ndim == 2 else x.reshape(1, -1)
@@ -177,7 +159,7 @@ class FastLikelihood(Likelihood):
         dtype = x.dtype
         of_samples = reduction == NONE and x.ndim == 2
         if (
-            not _is_plain(x, target)
+            not is_plain(x, target)
             or grad_output.dtype is not dtype
             or grad_output.size != (target.size if of_samples else 1)
             or total_weight.size != 1
@@ -190,63 +172,6 @@ class FastLikelihood(Likelihood):
         slope = self._slope(grad_output, places, classes, weight, reduction, total_weight)
         result = _zeros(x.shape, dtype)
         (result if x.ndim == 2 else result.reshape(1, -1))[places, classes] = slope
-        return result
-
-    @operator("nll_loss2d_forward")
-    def nll_loss2d_forward(
-        self, x: Any, target: Any, weight: Any, reduction: int, ignore_index: int
-    ) -> tuple[Any, Any]:
-        """Return the loss of the classes of all places of images, and the weight."""
-        check_images(x, target)
-        if _is_plain(x, target):
-            count = x.shape[1]
-            self._check_weight(x, weight, count)
-            places, classes = self._counted(target, count, ignore_index)
-            chosen = x.reshape(-1).take(_places_in(x.shape, places, classes))
-            samples = target.size if reduction == NONE else None
-            loss, total = self._weighed(chosen, places, classes, weight, reduction, samples)
-        else:
-            loss, total = Likelihood.nll_loss_forward(
-                self, _lines(x), target.reshape(-1), weight, reduction, ignore_index
-            )
-        return (loss.reshape(target.shape) if reduction == NONE else loss), total
-
-    @operator("nll_loss2d_backward")
-    def nll_loss2d_backward(
-        self,
-        grad_output: Any,
-        x: Any,
-        target: Any,
-        weight: Any,
-        reduction: int,
-        ignore_index: int,
-        total_weight: Any,
-    ) -> Any:
-        """Return the gradient of the loss of the classes of all places of images."""
-        check_images(x, target)
-        check_total_weight(total_weight)
-        batch, count, height, width = x.shape
-        size = target.size if reduction == NONE else 1
-        fits = grad_output.dtype is x.dtype and grad_output.size == size
-        if not (_is_plain(x, target) and fits):
-            grad = grad_output.reshape(-1) if reduction == NONE else grad_output
-            made = Likelihood.nll_loss_backward(
-                self,
-                grad,
-                _lines(x),
-                target.reshape(-1),
-                weight,
-                reduction,
-                ignore_index,
-                total_weight,
-            )
-            turned = made.reshape(batch, height, width, count).transpose(0, 3, 1, 2)
-            return numpy.ascontiguousarray(turned)
-        self._check_weight(x, weight, count)
-        places, classes = self._counted(target, count, ignore_index)
-        slope = self._slope(grad_output, places, classes, weight, reduction, total_weight)
-        result = _zeros(x.shape, x.dtype)
-        result.reshape(-1)[_places_in(x.shape, places, classes)] = slope
         return result
 
     def _slope(
