@@ -133,6 +133,18 @@ def test_an_overload_call_never_tries_other_overloads(lib: Library, tensor: Tens
         ops.oo.f.default(tensor(), tensor())
 
 
+@pytest.mark.parametrize("given", [2, -3, 2**60 + 1, 2.5])
+def test_a_whole_number_for_a_float_reaches_the_kernel_as_a_float(
+    given: float, lib: Library, tensor: Tensors
+) -> None:
+    seen = []
+    lib.define("scaled(Tensor x, float by, bool twice, Scalar s) -> Tensor")
+    lib.impl("scaled", lambda x, by, twice, s: seen.append((by, twice, s)) or x, "CPU")
+    ops.oo.scaled(tensor(), given, True, 3)
+    assert seen == [(float(given), True, 3)]
+    assert [type(each) for each in seen[0]] == [float, bool, int]
+
+
 def test_a_packet_whose_overloads_all_refuse_gives_each_reason(lib: Library) -> None:
     with pytest.raises(
         RuntimeError, match="Overloaded torch operator invoked from Python failed to match"

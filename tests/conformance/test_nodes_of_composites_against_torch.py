@@ -24,9 +24,6 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "EmbeddingBagBackward0": lambda lib, x: lib.nn.functional.embedding_bag(
         lib.tensor([0, 1, 1]), x[0, 0], lib.tensor([0, 2])
     ),
-    "MultiMarginLossBackward0": lambda lib, x: lib.nn.functional.multi_margin_loss(
-        x[0, 0], lib.tensor([0, 1, 2, 3])
-    ),
     "ReflectionPad2DBackward0": lambda lib, x: lib.nn.functional.pad(x, (1, 1, 1, 1), "reflect"),
     "ReplicationPad2DBackward0": lambda lib, x: lib.nn.functional.pad(x, (1, 1, 1, 1), "replicate"),
 }
@@ -68,3 +65,43 @@ def test_narrow_copy_of_a_dimension_that_is_not_there() -> None:
         dovetail.narrow_copy(dovetail.ones(2, 3), 5, 0, 1)
     with pytest.raises(RuntimeError):
         torch.narrow_copy(torch.ones(2, 3), 5, 0, 1)
+
+
+WHOLE: dict[str, Callable[[Any, Any], Any]] = {
+    "CholeskyInverseBackward0": lambda lib, x: lib.cholesky_inverse(x[0, 0] + 2 * lib.eye(4)),
+    "CholeskySolveBackward0": lambda lib, x: lib.cholesky_solve(x[0, 0], x[0, 0] + 2 * lib.eye(4)),
+    "LinalgHouseholderProductBackward0": lambda lib, x: lib.linalg.householder_product(
+        x[0, 0], x[0, 0, 0]
+    ),
+    "LinalgLuSolveBackward0": lambda lib, x: lib.linalg.lu_solve(
+        x[0, 0] + 2 * lib.eye(4), lib.tensor([2, 2, 4, 4], dtype=lib.int32), x[0, 0]
+    ),
+    "MultiMarginLossBackward0": lambda lib, x: lib.nn.functional.multi_margin_loss(
+        x[0, 0], lib.tensor([0, 1, 2, 3])
+    ),
+    "MultilabelMarginLossBackward0": lambda lib, x: lib.nn.functional.multilabel_margin_loss(
+        x[0, 0], lib.tensor([[0, 1, -1, 3], [2, -1, 0, 0], [-1, 0, 1, 2], [3, 2, 1, 0]])
+    ),
+    "NllLoss2DBackward0": lambda lib, x: lib.nn.functional.nll_loss(
+        x, lib.zeros(1, 4, 4, dtype=lib.int64)
+    ),
+    "OrmqrBackward0": lambda lib, x: lib.ormqr(x[0, 0], x[0, 0, 0], x[0, 0], False, True),
+    "PdistBackward0": lambda lib, x: lib.nn.functional.pdist(x[0, 0]),
+    "TraceBackward0": lambda lib, x: lib.trace(x[0, 0]),
+}
+"""Calls of operators that were composites here, by the name of their node."""
+
+
+@pytest.mark.parametrize("node", WHOLE)
+def test_an_operator_with_a_formula_has_pytorch_s_node_and_gradient(node: str) -> None:
+    def called(lib: Any) -> tuple[str, Any]:
+        numbers = NUMBERS[:, :, :1].repeat(4, 2) if node == "NllLoss2DBackward0" else NUMBERS
+        x = lib.tensor(numbers.tolist(), dtype=lib.float64, requires_grad=True)
+        made = WHOLE[node](lib, x)
+        (made * made).sum().backward()
+        return made.grad_fn.name(), x.grad.tolist()
+
+    ours, theirs = called(dovetail), called(torch)
+    assert ours[0] == theirs[0] == node
+    triangle = node.startswith("Cholesky")  # PyTorch's gradient is not that of the triangle alone
+    assert np.allclose(*[np.tril(each[1]) if triangle else each[1] for each in (ours, theirs)])

@@ -49,6 +49,15 @@ def test_a_handler_gets_the_function_that_was_called_and_its_arguments() -> None
     assert (func, args, kwargs) == (scaled, (x,), {"factor": 3.0, "shift": 0.0})
 
 
+def test_a_handler_gets_the_whole_number_that_was_given_for_a_float() -> None:
+    x = dovetail.ones(2, 3)
+    with Seeing() as mode:
+        dovetail.pairwise_distance(x, x, 3)
+    _, args, _ = mode.seen[0]
+    assert args[2] == 3
+    assert type(args[2]) is int
+
+
 def test_modes_within_modes_are_asked_one_after_the_other() -> None:
     x = dovetail.ones(2)
     with Seeing() as outer, Seeing() as inner:

@@ -43,6 +43,12 @@ def test_a_small_matrix_is_computed_in_one_thread(library):
     assert library.number == 8
 
 
+@pytest.mark.parametrize(("size", "number"), [(7, 8), (8, 1), (1024, 8)])
+def test_only_matrices_that_openblas_would_share_are_kept_from_its_threads(size, number, library):
+    with blas_threads.scipy_in_calling_thread(np.broadcast_to(np.float32(0), (size, size))):
+        assert library.number == number
+
+
 def test_a_large_matrix_has_all_threads(library):
     large = np.broadcast_to(np.float32(0), (1024, 1024))
     assert in_calling_thread(lambda number, matrix: library.number)(2.0, large) == 8

@@ -26,6 +26,7 @@ from .templates import entry_source
 from .templates.arguments import are_ints, default_text, spelling
 from .templates.entry import numbers_allowed, symbol
 from .tensor_plans import equals_default
+from .whole_numbers import with_floats
 
 
 def miss(
@@ -55,10 +56,12 @@ def miss(
     """
     try:
         modes, overloaded = overriding(args, kwargs)
-        args, kwargs = _as_given(op, args, kwargs)
-        if modes or overloaded:
-            return call_overrides(function or op.handle, overloaded, args, kwargs)
-        values = bound_call(op, args, kwargs, bind if function is None else bind_of_function)
+        values = None if modes or overloaded else with_floats(op, args, kwargs)
+        if values is None:
+            args, kwargs = _as_given(op, args, kwargs)
+            if modes or overloaded:
+                return call_overrides(function or op.handle, overloaded, args, kwargs)
+            values = bound_call(op, args, kwargs, bind if function is None else bind_of_function)
         if (
             "bool_alpha" in op.refuses
         ):  # entries send every call with an `alpha` that is neither int nor float here

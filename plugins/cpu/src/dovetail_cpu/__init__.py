@@ -17,9 +17,10 @@ def _load() -> None:
     from dovetail_aten.backends import register_backend
 
     from .elementary import define_elementary
-    from .fast_kernels import FAST_FAMILIES
+    from .fast_kernels import FAST_FAMILIES, define_whole_composites
 
-    register_backend("cpu", np, CpuArrays, kernels=(define_elementary,), families=FAST_FAMILIES)
+    kernels = (define_elementary, define_whole_composites)
+    register_backend("cpu", np, CpuArrays, kernels=kernels, families=FAST_FAMILIES)
 
 
 @hookimpl

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from threading import RLock
 from typing import Any, Final
@@ -24,6 +24,9 @@ _LARGE: Final = 1 << 20
 """Elements of a matrix that is worth threads of SciPy's."""
 _LONG: Final = 1 << 21
 """Products of elements in a product of matrices that is worth threads of NumPy's: some 40 µs."""
+_TINY: Final = 64
+"""Elements of a matrix from which OpenBLAS asks its threads: both sides have eight by then."""
+_AS_IT_IS: Final = nullcontext()
 _lock: Final = renewed_after_fork(RLock())
 
 
@@ -80,6 +83,7 @@ def numpy_in_calling_thread(count: int) -> AbstractContextManager[None]:
 def in_calling_thread(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of SciPy's BLAS or LAPACK that computes small matrices in one thread."""
 
+    @wraps(function)
     def compute(*args: Any, **kwargs: Any) -> Any:
         limit = _limit("scipy")
         if limit is None or limit.is_entered or _are_large(args):
@@ -94,8 +98,10 @@ def scipy_in_calling_thread(*matrices: Any) -> AbstractContextManager[None]:
     """Return a context manager within which SciPy computes in the calling thread, for many calls
     one after the other, if matrices are small.
     """
-    limit = None if _are_large(matrices) else _limit("scipy")
-    return limit or nullcontext()
+    most = max([each.size for each in matrices])
+    if most < _TINY or most >= _LARGE:
+        return _AS_IT_IS
+    return _limit("scipy") or _AS_IT_IS
 
 
 def _are_large(matrices: Sequence[Any]) -> bool:

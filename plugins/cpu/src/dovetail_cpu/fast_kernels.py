@@ -7,9 +7,11 @@ to a name of the module.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-__all__ = ["FAST_FAMILIES"]
+from dovetail_aten.array_kernels import KernelTable, expect_family
+
+__all__ = ["FAST_FAMILIES", "WHOLE_COMPOSITES", "define_whole_composites"]
 
 FAST_FAMILIES: Final = {
     "arithmetic.Arithmetic": "dovetail_cpu.fast_arithmetic.FastArithmetic",
@@ -56,3 +58,27 @@ FAST_FAMILIES: Final = {
     "gamma_numbers.GammaNumbers": "dovetail_cpu.seeded_random.SeededGammaNumbers",
 }
 """For the argument `families` of `dovetail_aten.backends.register_backend`."""
+
+WHOLE_COMPOSITES: Final = {
+    "dovetail_cpu.image_likelihood.ImageLikelihood": ("nll_loss2d_backward", "nll_loss2d_forward"),
+    "dovetail_cpu.lapack_solutions.LapackSolutions": (
+        "cholesky_inverse",
+        "cholesky_solve",
+        "linalg_householder_product",
+        "linalg_lu_solve",
+        "ormqr",
+        "trace",
+    ),
+    "dovetail_cpu.whole_losses.WholeLosses": (
+        "multi_margin_loss",
+        "multilabel_margin_loss",
+        "pdist",
+    ),
+}
+"""Families of kernels of operators that are composites elsewhere, with these operators."""
+
+
+def define_whole_composites(xp: Any, kernel: KernelTable, capabilities: Any) -> None:
+    """Let a table have the kernels of composites that are computed at once here."""
+    for family, operators in WHOLE_COMPOSITES.items():
+        expect_family(kernel, family, operators, xp, capabilities)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy
 
-from dovetail_aten.array_kernels.likelihood import Likelihood
+from dovetail_aten.array_kernels.likelihood import Likelihood, no_class
 from dovetail_aten.array_kernels.losses import MEAN, NONE
 
 from .constants import numbers_below, ones_of, starts_of_rows
@@ -26,6 +26,11 @@ _LONGEST: Final = 1 << 12
 _highest: Any = numpy.maximum.reduce
 _add: Any = numpy.add.reduce
 _array, _zeros, _exp, _multiply = numpy.array, numpy.zeros, numpy.exp, numpy.multiply
+
+
+def is_plain(x: Any, target: Any) -> bool:
+    """Return whether logarithms are in single or double precision, and classes int64."""
+    return (x.dtype is _SINGLE or x.dtype is _DOUBLE) and target.dtype is _LONG
 
 
 class FastLikelihood(Likelihood):
@@ -53,7 +58,7 @@ class FastLikelihood(Likelihood):
     ) -> tuple[Any, Any]:
         """Return the loss and the weight; of samples that all count alike by one look-up."""
         if reduction == NONE or not self._all_count(x, target, weight, ignore_index):
-            return Likelihood.nll_loss_forward(self, x, target, weight, reduction, ignore_index)
+            return self._of_some(x, target, weight, reduction, ignore_index)
         samples = len(target)
         dtype = x.dtype
         chosen = x[numbers_below(samples), target]
@@ -65,6 +70,54 @@ class FastLikelihood(Likelihood):
         )
         loss = total / samples if reduction == MEAN else total
         return _array(loss, dtype), _array(samples, dtype)
+
+    def _counted(self, target: Any, count: int, ignore_index: int) -> tuple[Any, Any]:
+        """Return which samples are not ignored, and their classes."""
+        classes = target.reshape(-1)
+        places = (classes != ignore_index).nonzero()[0]
+        classes = classes.take(places)
+        if len(classes) and not _highest(classes.view(_UNSIGNED)) < count:
+            wrong = numpy.logical_or(classes < 0, classes >= count)
+            raise no_class(count, classes[wrong.argmax()])
+        return places, classes
+
+    def _of_some(
+        self, x: Any, target: Any, weight: Any, reduction: int, ignore_index: int
+    ) -> tuple[Any, Any]:
+        """Return the loss and the weight of samples of which some are ignored or count more."""
+        if not is_plain(x, target):
+            return Likelihood.nll_loss_forward(self, x, target, weight, reduction, ignore_index)
+        self._check(x, target, weight)
+        rows = x if x.ndim == 2 else x.reshape(1, -1)
+        samples, count = rows.shape
+        places, classes = self._counted(target, count, ignore_index)
+        is_none = reduction == NONE and x.ndim == 2
+        return self._weighed(
+            rows[places, classes], places, classes, weight, reduction, samples if is_none else None
+        )
+
+    def _weighed(
+        self,
+        chosen: Any,
+        places: Any,
+        classes: Any,
+        weight: Any,
+        reduction: int,
+        samples: int | None,
+    ) -> tuple[Any, Any]:
+        """Return the losses of `samples`, or, for None, their sum or mean; and the weight."""
+        dtype = chosen.dtype
+        weights = ones_of(len(places), dtype) if weight is None else weight.take(classes)
+        if samples is not None:
+            losses = _zeros(samples, dtype)
+            losses[places] = numpy.negative(chosen) * weights
+            return losses, _zeros((), dtype)
+        is_short = len(places) <= _LONGEST
+        total = dtype.type(0) - (chosen.dot(weights) if is_short else _add(chosen * weights))
+        total_weight = _add(weights)
+        if reduction == MEAN:
+            total = total / total_weight
+        return _array(total), _array(total_weight)
 
     def nll_loss_backward(
         self,
@@ -84,13 +137,59 @@ class FastLikelihood(Likelihood):
             or grad_output.size != 1
             or not self._all_count(x, target, weight, ignore_index)
         ):
-            return Likelihood.nll_loss_backward(
-                self, grad_output, x, target, weight, reduction, ignore_index, total_weight
+            return self._gradient_of_some(
+                grad_output, x, target, weight, reduction, ignore_index, total_weight
             )
         slope = -grad_output.item()
         result = _zeros(x.shape, x.dtype)
         result[numbers_below(len(target)), target] = slope / count if reduction == MEAN else slope
         return result
+
+    def _gradient_of_some(
+        self,
+        grad_output: Any,
+        x: Any,
+        target: Any,
+        weight: Any,
+        reduction: int,
+        ignore_index: int,
+        total_weight: Any,
+    ) -> Any:
+        """Return the gradient where some samples are ignored or count more."""
+        dtype = x.dtype
+        of_samples = reduction == NONE and x.ndim == 2
+        if (
+            not is_plain(x, target)
+            or grad_output.dtype is not dtype
+            or grad_output.size != (target.size if of_samples else 1)
+            or total_weight.size != 1
+        ):
+            return Likelihood.nll_loss_backward(
+                self, grad_output, x, target, weight, reduction, ignore_index, total_weight
+            )
+        self._check(x, target, weight)
+        places, classes = self._counted(target, x.shape[-1], ignore_index)
+        slope = self._slope(grad_output, places, classes, weight, reduction, total_weight)
+        result = _zeros(x.shape, dtype)
+        (result if x.ndim == 2 else result.reshape(1, -1))[places, classes] = slope
+        return result
+
+    def _slope(
+        self,
+        grad_output: Any,
+        places: Any,
+        classes: Any,
+        weight: Any,
+        reduction: int,
+        total_weight: Any,
+    ) -> Any:
+        """Return the gradients of the logarithms of samples that count."""
+        slope = numpy.negative(grad_output.reshape(-1))
+        if len(slope) > 1:
+            slope = slope.take(places)
+        elif reduction == MEAN:
+            slope = slope / total_weight.reshape(())
+        return slope if weight is None else slope * weight.take(classes)
 
     def cross_entropy(
         self, x: Any, target: Any, reduction: int, ignore_index: int

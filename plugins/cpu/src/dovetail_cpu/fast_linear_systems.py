@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy
 
+from dovetail_aten.array_kernels.broadcasting import broadcast_shapes
 from dovetail_aten.array_kernels.dims import wrap_dim
 from dovetail_aten.array_kernels.linear_systems import LinearSystems, check_cross
 
@@ -54,11 +55,14 @@ class FastLinearSystems(FastMatrices, LinearSystems):
 
     def cross(self, x: Any, other: Any, *, dim: int = -1) -> Any:
         """Return the cross products of vectors of three elements along `dim`."""
-        if x.size > _FEW or x.shape != other.shape:
+        if x.size > _FEW or other.size > _FEW:
             return LinearSystems.cross(self, x, other, dim=dim)
         check_cross(x, other, dim, self._dtype(x), self._dtype(other))
-        axis = wrap_dim(dim, x.ndim)
-        made = numpy.multiply(x.take(_NEXT, axis), other.take(_LAST, axis))
+        shape = x.shape
+        if shape != other.shape:
+            shape = broadcast_shapes([shape, other.shape])
+        axis = wrap_dim(dim, len(shape)) - len(shape)
+        made: Any = numpy.multiply(x.take(_NEXT, axis), other.take(_LAST, axis))
         made -= numpy.multiply(x.take(_LAST, axis), other.take(_NEXT, axis))
         return made
 

@@ -11,11 +11,13 @@ from typing import Any, Final
 
 import numpy
 
+from dovetail_aten.array_kernels.factor_checks import check_pivots
 from dovetail_aten.array_kernels.factorizations import Factorizations
 from dovetail_aten.array_kernels.matrices import Matrices
 
 from .blas_threads import scipy_in_calling_thread
 
+_array, _new = numpy.asarray, numpy.array
 _FEW: Final = 1 << 10
 """Elements of a matrix up to which what its sizes decide is kept."""
 _FEW_PIVOTS: Final = 1 << 8
@@ -25,48 +27,83 @@ _FEW_PIVOTS: Final = 1 << 8
 class FastMatrices(Matrices):
     """A family of operators of matrices and batches of matrices."""
 
+    def _found(
+        self, finder: str, name: str, operator: str, arrays: Sequence[Any]
+    ) -> Callable[..., Any]:
+        # Itself, not what computes in one thread: `_one_by_one` sees to that, once for a batch.
+        function = Matrices._found(self, finder, name, operator, arrays)
+        return getattr(function, "__wrapped__", function)
+
     def _one_by_one(
         self, function: Callable[..., Sequence[Any]], batch: Sequence[int], *operands: Any
     ) -> list[Any]:
-        ahead, count = len(batch), math.prod(batch)
+        ahead = len(batch)
         if not ahead:
             with scipy_in_calling_thread(*operands):
-                return [numpy.asarray(result) for result in function(*operands)]
-        rows = [x.reshape(count, *x.shape[ahead:]) if ahead > 1 else x for x in operands]
+                return [_array(result) for result in function(*operands)]
+        rows = operands
+        if ahead > 1:
+            count = math.prod(batch)
+            rows = tuple([x.reshape(count, *x.shape[ahead:]) for x in operands])
         with scipy_in_calling_thread(*[each[0] for each in rows]):
             found = [function(*each) for each in zip(*rows, strict=True)]
-        stacked = [
-            self.xp.stack([numpy.asarray(one) for one in each]) for each in zip(*found, strict=True)
-        ]
+        stacked = [_new(each) for each in zip(*found, strict=True)]
         if ahead == 1:
             return stacked
         return [each.reshape(*batch, *each.shape[1:]) for each in stacked]
 
     def _triangle(self, x: Any, upper: bool, offset: int = 0) -> Any:
         rows, columns = x.shape[-2:]
-        if rows * columns > _FEW:
-            return Matrices._triangle(self, x, upper, offset)
-        kept = _kept_triangle(rows, columns, upper, offset)
+        kept = self._in_triangle(rows, columns, upper, offset)
         return numpy.where(kept, x, self.numbers.like(x, 0))
+
+    def _in_triangle(self, rows: int, columns: int, upper: bool, offset: int = 0) -> Any:
+        """Return which elements of a matrix belong to a triangle."""
+        find = _kept_triangle if rows * columns <= _FEW else _kept_triangle.__wrapped__
+        return find(rows, columns, upper, offset)
+
+
+@lru_cache(64)
+def _kept_eye(rows: int, columns: int, dtype: Any) -> Any:
+    """Return ones on the diagonal of a matrix of zeros."""
+    return numpy.eye(rows, columns, dtype=dtype)
 
 
 @lru_cache(64)
 def _kept_triangle(rows: int, columns: int, upper: bool, offset: int) -> Any:
-    """Return which elements of a matrix belong to a triangle."""
     distance = numpy.arange(columns) - numpy.arange(rows)[:, None]
     return distance >= offset if upper else distance <= offset
+
+
+def are_rows(pivots: Any, rows: int) -> bool:
+    """Return whether all pivots are rows, counted from 1."""
+    # Read as unsigned, 0 and what is less are beyond the last row too.
+    return not pivots.size or bool((pivots - 1).view(numpy.uint32).max() < rows)
+
+
+def exchanged_rows(pivots: Sequence[int], rows: int) -> list[int]:
+    """Return which row stands in the place of each after the exchanges of a factorization."""
+    order = list(range(rows))
+    for place, other in enumerate(pivots):
+        order[place], order[other - 1] = order[other - 1], order[place]
+    return order
 
 
 class FastFactorizations(FastMatrices, Factorizations):
     """Cholesky, LU, LDL and QR factorizations."""
 
+    def _unit_triangle(self, x: Any) -> Any:
+        rows, columns = x.shape[-2:]
+        below = self._in_triangle(rows, columns, False, -1)
+        find = _kept_eye if rows * columns <= _FEW else _kept_eye.__wrapped__
+        return numpy.where(below, x, find(rows, columns, x.dtype))
+
+    def _check_pivots(self, pivots: Any, rows: int, least: int) -> None:
+        check_pivots(pivots.shape, least, are_rows(pivots, rows))
+
     def _order_of_rows(self, pivots: Any, rows: int) -> Any:
         if not 0 < pivots.size <= _FEW_PIVOTS:
             return Factorizations._order_of_rows(self, pivots, rows)
-        orders = []
-        for exchanged in pivots.reshape(-1, pivots.shape[-1]).tolist():
-            order = list(range(rows))
-            for place, other in enumerate(exchanged):
-                order[place], order[other - 1] = order[other - 1], order[place]
-            orders.append(order)
+        exchanges = pivots.reshape(-1, pivots.shape[-1]).tolist()
+        orders = [exchanged_rows(each, rows) for each in exchanges]
         return numpy.array(orders, numpy.int64).reshape(*pivots.shape[:-1], rows)

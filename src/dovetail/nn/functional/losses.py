@@ -287,9 +287,12 @@ def linear_cross_entropy(
         raise RuntimeError(
             "ignore_index cannot be specified when target contains probabilities. Leave it out."
         )
-    outputs = linear_weight.size()[:-1]
-    logits = _nn.linear(input, linear_weight.flatten(0, -2))
-    logits = logits.reshape((*input.size()[:-1], *outputs))
+    if linear_weight.dim() == 2:
+        logits = _nn.linear(input, linear_weight)
+    else:
+        outputs = linear_weight.size()[:-1]
+        logits = _nn.linear(input, linear_weight.flatten(0, -2))
+        logits = logits.reshape((*input.size()[:-1], *outputs))
     return cross_entropy(
         logits if linear_bias is None else logits + linear_bias,
         target,

@@ -286,7 +286,7 @@ HELPERS: dict[str, tuple[str, ...]] = {
         'contiguous',
     ),
     'pointwise.Pointwise': (
-        'conj', 'real',
+        'conj', 'imag', 'real',
     ),
     'recurrent_sequences.RecurrentSequences': (
         'lstm_sequence_backward',

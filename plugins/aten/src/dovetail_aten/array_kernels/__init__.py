@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         FAMILIES,
         Define,
         array_kernel_table,
+        expect_family,
         family_class,
         register_array_kernels,
     )
@@ -38,6 +39,7 @@ __all__ = [
     "Numbers",
     "Precision",
     "array_kernel_table",
+    "expect_family",
     "family_class",
     "register_array_kernels",
     "wrap_dim",
@@ -48,6 +50,7 @@ _OF_FAMILIES = (
     "FAMILIES",
     "Define",
     "array_kernel_table",
+    "expect_family",
     "family_class",
     "register_array_kernels",
 )

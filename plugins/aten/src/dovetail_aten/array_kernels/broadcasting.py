@@ -25,6 +25,8 @@ def broadcast_shapes(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
     RuntimeError
         If there is none, naming the first two that do not fit.
     """
+    if len(shapes) == 2 and shapes[0] == shapes[1]:
+        return tuple(shapes[0])
     shape = broadcast_shape(shapes) if shapes else ()
     if shape is None:
         raise broadcast_error(shapes) or RuntimeError(f"shapes {list(shapes)} do not broadcast")

@@ -8,6 +8,7 @@ from typing import Any
 from dovetail_kernel import int32
 
 from .broadcasting import broadcast_shapes
+from .factor_checks import check_pivots
 from .family import fitted, operator
 from .matrices import Matrices
 from .matrix_checks import (
@@ -46,7 +47,7 @@ class Factorizations(Matrices):
         """Return the factors of matrices of which some are not positive-definite."""
         potrf = self._lapack("potrf", "linalg_cholesky_ex", x)
         factor, info = self._one_by_one(lambda each: potrf(each, lower=1), x.shape[:-2], x)
-        return factor, info.astype(self.native_dtypes[int32])
+        return factor, info.astype(self.native_dtypes[int32], copy=False)
 
     @operator("linalg_lu_factor_ex")
     def lu_factor_ex(
@@ -68,7 +69,8 @@ class Factorizations(Matrices):
         getrf = self._lapack("getrf", "linalg_lu_factor_ex", x)
         factor, pivots, info = self._one_by_one(getrf, batch, x)
         single = self.native_dtypes[int32]
-        pivots, info = (pivots + 1).astype(single), info.astype(single)
+        pivots = (pivots + 1).astype(single, copy=False)
+        info = info.astype(single, copy=False)
         if check_errors:
             self._check_infos("torch.linalg.lu_factor_ex", "lu", info)
         return self.capabilities.contiguous(factor), pivots, info
@@ -91,7 +93,7 @@ class Factorizations(Matrices):
         lower, upper, permutation = (self.xp.zeros((0,), dtype=own) for _ in range(3))
         if unpack_data:
             left = lu[..., :, :least]
-            lower = self._triangle(left, False, -1) + self._eye(rows, least, own)
+            lower = self._unit_triangle(left)
             upper = self._triangle(lu[..., :least, :], True)
         if unpack_pivots:
             self._check_pivots(pivots, rows, least)
@@ -101,14 +103,15 @@ class Factorizations(Matrices):
             permutation = (places[:, None] == order[..., None, :]).astype(own)
         return permutation, lower, upper
 
+    def _unit_triangle(self, x: Any) -> Any:
+        """Return matrices with ones on the diagonal and zeros above it."""
+        rows, columns = x.shape[-2:]
+        return self._triangle(x, False, -1) + self._eye(rows, columns, x.dtype)
+
     def _check_pivots(self, pivots: Any, rows: int, least: int) -> None:
         """Refuse pivots that are not one row for each step of the factorization."""
         outside = not self.lazy and bool(self.xp.any((pivots < 1) | (pivots > rows)))
-        if pivots.shape[-1:] != (least,) or outside:
-            raise RuntimeError(
-                "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive, one for "
-                f"each of {least} steps. Did you properly pass the result of lu_factor?"
-            )
+        check_pivots(tuple(pivots.shape), least, not outside)
 
     def _order_of_rows(self, pivots: Any, rows: int) -> Any:
         """Return, of every row of the factors, which row of the matrix it is."""
@@ -140,7 +143,7 @@ class Factorizations(Matrices):
         factor = self._lapack(name, "linalg_ldl_factor_ex", x)
         made, pivots, info = self._one_by_one(lambda each: factor(each, lower=1), batch, x)
         single = self.native_dtypes[int32]
-        pivots, info = pivots.astype(single), info.astype(single)
+        pivots, info = pivots.astype(single, copy=False), info.astype(single, copy=False)
         if check_errors:
             self._check_infos("torch.linalg.ldl_factor_ex", "ldl", info)
         return self._triangle(made, False), pivots, info

@@ -26,6 +26,7 @@ __all__ = [
     "FAMILIES",
     "Define",
     "array_kernel_table",
+    "expect_family",
     "family_class",
     "register_array_kernels",
 ]
@@ -154,6 +155,29 @@ def array_kernel_table(
     for define in more:
         define(xp, table, capabilities)
     return table
+
+
+def expect_family(
+    table: KernelTable, family: str, operators: Sequence[str], xp: Any, capabilities: Capabilities
+) -> None:
+    """Let a table have kernels of a family of another package, for operators that no family here
+    has kernels of: what a backend computes at once where others run a composite.
+
+    Parameters
+    ----------
+    table
+        Where the kernels are expected.
+    family
+        The class, which is imported when one of them is first looked up: ``package.module.Class``.
+    operators
+        What the class has kernels of.
+    xp, capabilities
+        What the class is made with.
+    """
+    names = with_names(xp, undispatched=capabilities.plain_arrays, quick=capabilities.quick)
+    load = partial(_load, family, names, capabilities, table)
+    for name in operators:
+        table.kernels.expect(name, load)
 
 
 def _load(family: str, xp: Any, capabilities: Capabilities, table: KernelTable) -> None:

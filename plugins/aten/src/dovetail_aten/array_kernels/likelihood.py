@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -23,6 +24,52 @@ def unfit_batch(rows: int, samples: int) -> ValueError:
         f"Expected input batch_size ({rows}) to match target batch_size ({samples}). "
         "The target has the input's shape without the classes."
     )
+
+
+def check_images(x: Any, target: Any) -> None:
+    """Refuse what are not images of logarithms of probabilities, and one of classes for each.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    if target.ndim != 3:
+        raise RuntimeError(
+            "only batches of spatial targets supported (3D tensors) but got targets of dimension: "
+            f"{target.ndim}. Give one class for each place."
+        )
+    if x.ndim != 4:
+        raise RuntimeError(
+            "only batches of spatial inputs supported (4D tensors), but got input of dimension: "
+            f"{x.ndim}. Give (N, C, H, W)."
+        )
+    shape = tuple(x.shape)
+    if tuple(target.shape) != (shape[0], *shape[2:]):
+        raise RuntimeError(
+            f"size mismatch (got input: {list(shape)} , target: {list(target.shape)}. "
+            "Give one class for each place."
+        )
+
+
+def check_total_weight(total: Any) -> None:
+    """Refuse what is not the weight of all samples.
+
+    Raises
+    ------
+    RuntimeError
+        With the shape.
+    """
+    if math.prod(total.shape) != 1:
+        raise RuntimeError(
+            "expected total_weight to be a single element tensor, but got: "
+            f"{list(total.shape)}. Give that of the forward."
+        )
+
+
+def no_class(count: int, value: Any) -> Exception:
+    """Return the error for a target that is no class."""
+    return IndexError(f"Target {int(value)} is out of bounds. There are {count} classes.")
 
 
 class Likelihood(Family):
@@ -64,11 +111,15 @@ class Likelihood(Family):
                 f"\"nll_loss_out_frame\" not implemented for '{self.dtypes[x.dtype].scalar_name}'. "
                 "Convert to a floating-point dtype first."
             )
+        self._check_weight(x, weight, x.shape[-1])
+
+    def _check_weight(self, x: Any, weight: Any, count: int) -> None:
+        """Refuse weights that are not one for each of `count` classes."""
         if weight is None:
             return
-        if tuple(weight.shape) != tuple(x.shape[-1:]):
+        if tuple(weight.shape) != (count,):
             raise RuntimeError(
-                f"weight tensor should be defined either for all {x.shape[-1]} classes or no "
+                f"weight tensor should be defined either for all {count} classes or no "
                 "classes but got weight "
                 f"tensor of shape: {list(weight.shape)}. Give one weight for every class."
             )
@@ -86,7 +137,7 @@ class Likelihood(Family):
         counted = classes != ignore_index
         classes = xp.where(counted, classes, self.numbers.like(classes, 0))
         right = xp.logical_and(classes >= 0, classes < count)
-        classes = self.checked(classes, right, partial(_no_class, count))
+        classes = self.checked(classes, right, partial(no_class, count))
         if weight is None:
             return counted, classes, counted.astype(own)
         weights = xp.take(weight, classes, axis=0).astype(own)
@@ -183,11 +234,7 @@ class Likelihood(Family):
         classes = xp.reshape(target, (-1,)).astype(self._long, copy=False)
         slope = xp.negative(xp.reshape(grad_output, (-1,)).astype(wide, copy=False))
         if reduction == MEAN:
-            if total_weight.size != 1:
-                raise RuntimeError(
-                    "expected total_weight to be a single element tensor, but got: "
-                    f"{list(total_weight.shape)}. Give that of the forward."
-                )
+            check_total_weight(total_weight)
             slope = slope / xp.reshape(total_weight, ()).astype(wide, copy=False)
         if not self._all_count(x, target, weight, ignore_index):
             counted, classes, weights = self._chosen(classes, count, weight, ignore_index, wide)
@@ -236,7 +283,3 @@ class Likelihood(Family):
             grad_output, output, target, None, reduction, ignore_index, total_weight
         )
         return kernels["_log_softmax_backward_data"].fn(grad, output, 1, output.dtype)
-
-
-def _no_class(count: int, value: Any) -> Exception:
-    return IndexError(f"Target {int(value)} is out of bounds. There are {count} classes.")

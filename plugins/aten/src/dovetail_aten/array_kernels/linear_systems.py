@@ -100,15 +100,17 @@ class LinearSystems(Matrices):
         check_same_dtype(name, self._dtype(a), self._dtype(b))
         batch = check_solvable(name, a.shape, b.shape, left)
         refuse_dtypes("triangular_solve_cpu", self._dtype(a))
-        expand = self.capabilities.expand
-        matrix = expand(a, (*batch, *a.shape[-2:]))
-        right = expand(b, (*batch, *b.shape[-2:]))
+        matrix, right = [
+            x if x.shape[:-2] == batch else self.capabilities.expand(x, (*batch, *x.shape[-2:]))
+            for x in (a, b)
+        ]
         if not right.size:
             return self._zeros(right.shape, self._dtype(b))
         trsm = self._blas("trsm", "linalg_solve_triangular", a, b)
 
+        options = {"side": not left, "lower": not upper, "diag": unitriangular}
+
         def solve(one: Any, side: Any) -> tuple[Any]:
-            options = {"side": not left, "lower": not upper, "diag": unitriangular}
             return (trsm(1.0, one, side, **options),)
 
         return self.capabilities.contiguous(self._one_by_one(solve, batch, matrix, right)[0])

@@ -22,6 +22,7 @@ __all__ = [
     "check_same_dtype",
     "check_solvable",
     "check_square",
+    "check_trace",
     "failure",
     "is_vector_case",
     "refuse_dtypes",
@@ -91,6 +92,25 @@ def check_square(name: str, shape: Sequence[int], argument: str = "A") -> None:
         )
 
 
+def check_trace(x: Any, own: dtype) -> None:
+    """Refuse what trace does not take.
+
+    Raises
+    ------
+    RuntimeError, NotImplementedError
+        In PyTorch's words.
+    """
+    if x.ndim != 2:
+        raise RuntimeError(
+            f"trace: expected a matrix, but got tensor with dim {x.ndim}. Take the sum of "
+            "diagonal(dim1=-2, dim2=-1) for a batch."
+        )
+    if own.scalar_name == "Bool":
+        raise NotImplementedError(
+            "\"trace\" not implemented for 'Bool'. Convert to a number dtype."
+        )
+
+
 def check_inexact(name: str, own: dtype, *, halves: bool = True) -> None:
     """Refuse integers and bools, and half precision unless `halves` may pass.
 
@@ -143,8 +163,9 @@ def check_same_dtype(name: str, own: dtype, other: dtype) -> None:
 
 def check_old_system(
     name: str, shape: Sequence[int], right: Sequence[int], own: dtype, other: dtype
-) -> None:
-    """Refuse operands of cholesky_solve, triangular_solve and ldl_solve that do not fit.
+) -> tuple[int, ...]:
+    """Refuse operands of cholesky_solve, triangular_solve and ldl_solve that do not fit; return the
+    batch dimensions of both.
 
     Raises
     ------
@@ -168,6 +189,7 @@ def check_old_system(
             f"Expected b and A to have the same dtype, but found b of type {other.scalar_name} and "
             f"A of type {own.scalar_name} instead. Convert one of them."
         )
+    return broadcast_shapes([tuple(shape[:-2]), tuple(right[:-2])])
 
 
 def is_vector_case(shape: Sequence[int], right: Sequence[int]) -> bool:

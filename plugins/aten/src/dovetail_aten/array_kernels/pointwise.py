@@ -151,6 +151,11 @@ class Pointwise(Family):
         """Return the real part of a complex array; anything else is returned itself."""
         return x.real if getattr(x, "dtype", None) in self._complex else x
 
+    @helper("imag")
+    def imag(self, x: Any) -> Any:
+        """Return the imaginary part of a complex array."""
+        return x.imag
+
     @operator("logaddexp")
     def logaddexp(self, x: Any, other: Any) -> Any:
         """Return ``log(exp(x) + exp(other))`` without overflow: with the greater one taken out, ``m

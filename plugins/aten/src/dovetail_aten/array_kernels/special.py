@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 from .family import Family, operator, widened
 
 _LOG_PI = math.log(math.pi)
+_SMALL = 1e-20
+"""A number whose sine is itself in every precision."""
 _LAST_FACTORIAL = 170
 """The greatest number whose factorial is finite."""
 
@@ -125,9 +127,10 @@ class Special(Family):
         return xp.where(xp.isinf(x), like(x, 0), self._sine_over(x))
 
     def _sine_over(self, x: Any) -> Any:
-        xp, one = self.xp, self.numbers.like(x, 1)
-        zero = x == self.numbers.like(x, 0)
-        return xp.where(zero, one, xp.true_divide(xp.sin(x), xp.where(zero, one, x)))
+        xp, like = self.xp, self.numbers.like
+        # The sine of a small number is that number.
+        away = xp.where(x == like(x, 0), like(x, _SMALL), x)
+        return xp.true_divide(xp.sin(away), away)
 
     @operator("special_xlog1py", "special_xlog1py.self_scalar", "special_xlog1py.other_scalar")
     def xlog1py(self, x: Any, other: Any) -> Any:

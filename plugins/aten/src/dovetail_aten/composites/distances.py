@@ -6,6 +6,7 @@ from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.array_kernels.broadcasting import broadcast_shapes
+from dovetail_aten.array_kernels.margin_checks import check_pdist
 from dovetail_kernel import float32, float64, int64, promote_types
 
 _FEW = 25
@@ -36,7 +37,8 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-08) -> Any
             " Convert the tensors."
         )
     shape = broadcast_shapes([x1.shape, x2.shape])
-    units = [_unit(F.expand(F.to(x, common), shape), dim, eps) for x in (x1, x2)]
+    given = [x if x.dtype is common else F.to(x, common) for x in (x1, x2)]
+    units = [_unit(x if x.shape == shape else F.expand(x, shape), dim, eps) for x in given]
     return F.sum(F.mul(*units), (dim,))
 
 
@@ -51,15 +53,7 @@ def dist(self: Any, other: Any, p: Any = 2) -> Any:
 
 def pdist(self: Any, p: float = 2.0) -> Any:
     """Return the distances between every two rows, in the order of the upper triangle."""
-    if self.ndim != 2:
-        raise RuntimeError(
-            f"pdist only supports 2D tensors, got: {self.ndim}D. Give one vector in each row."
-        )
-    if not self.dtype.is_floating_point:
-        raise RuntimeError("pdist only supports floating-point dtypes. Convert the tensor.")
-    _refuse_half("pdist", self)
-    if not p >= 0:
-        raise RuntimeError("pdist only supports non-negative p values. Give 0 or more.")
+    check_pdist(self, p, self.dtype)
     left, right = _pairs(self.shape[0], self.device)
     away = F.sub(F.index_select(self, 0, left), F.index_select(self, 0, right))
     return _lengths(away, p)
@@ -126,7 +120,10 @@ def _check_operands(x1: Any, x2: Any) -> None:
                 f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D. Give one vector "
                 "in each row."
             )
-        _refuse_half("cdist", x)
+        if x.dtype.itemsize < 4:
+            raise NotImplementedError(
+                f"\"cdist\" not implemented for '{x.dtype.scalar_name}'. Convert to float32 first."
+            )
     if x1.dtype is not x2.dtype:
         raise RuntimeError(
             f"expected scalar type {x1.dtype.scalar_name} but found {x2.dtype.scalar_name}. "
@@ -144,13 +141,6 @@ def _refuse_numbers(name: str, x: Any) -> None:
         raise RuntimeError(
             f"cdist only supports floating-point dtypes, {name} got: {x.dtype.scalar_name}. "
             "Convert it."
-        )
-
-
-def _refuse_half(name: str, x: Any) -> None:
-    if x.dtype.itemsize < 4:
-        raise NotImplementedError(
-            f"\"{name}\" not implemented for '{x.dtype.scalar_name}'. Convert to float32 first."
         )
 
 

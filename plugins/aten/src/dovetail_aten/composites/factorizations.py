@@ -6,15 +6,9 @@ import math
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_kernel import int32
 
-from ..array_kernels.broadcasting import broadcast_shapes
-from ..array_kernels.matrix_checks import (
-    check_old_system,
-    check_solvable,
-    check_square,
-    refuse_dtypes,
-)
+from ..array_kernels.factor_checks import check_lu_solve, check_ormqr, check_reflections
+from ..array_kernels.matrix_checks import check_old_system, check_square, refuse_dtypes
 
 
 def _adjoint(x: Any) -> Any:
@@ -78,7 +72,7 @@ def linalg_lu_solve(
     """Return the solutions of ``A X = B`` for the matrices whose LU factors are given, or of those
     with A on the right, or with its conjugate transpose.
     """
-    _check_lu_solve(LU, pivots, B, left)
+    check_lu_solve(LU, pivots, B, LU.dtype, pivots.dtype, B.dtype, left)
     permutation, lower, upper = F.lu_unpack(LU, pivots)
     if adjoint:
         lower, upper = _adjoint(lower), _adjoint(upper)
@@ -99,33 +93,6 @@ def linalg_lu_solve(
 
 def _turned(x: Any) -> Any:
     return F.transpose(x, -2, -1)
-
-
-def _check_lu_solve(LU: Any, pivots: Any, B: Any, left: bool) -> None:
-    """Refuse factors, pivots and a right-hand side that do not fit."""
-    name = "linalg.lu_solve"
-    if LU.dtype is not B.dtype:
-        raise RuntimeError(
-            f"{name}: Expected LU and B to have the same dtype, but found LU of type "
-            f"{LU.dtype.scalar_name} and B of type {B.dtype.scalar_name} instead. Convert one."
-        )
-    if pivots.dtype is not int32:
-        raise RuntimeError(
-            f"{name}: pivots should be a Tensor of scalar type torch.int32. Give those that "
-            "linalg.lu_factor returned."
-        )
-    check_square(name, LU.shape, "LU")
-    check_solvable(name, LU.shape, B.shape, left)
-    if not pivots.ndim or LU.shape[-1] != pivots.shape[-1]:
-        raise RuntimeError(
-            f"{name}: Number of pivots per batch should be same as the dimension of the matrix. "
-            "Give those that linalg.lu_factor returned."
-        )
-    if tuple(LU.shape[:-1]) != tuple(pivots.shape):
-        raise RuntimeError(
-            f"{name}: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with "
-            f"shape {list(pivots.shape)} instead"
-        )
 
 
 def lu_solve(self: Any, LU_data: Any, LU_pivots: Any) -> Any:
@@ -150,13 +117,12 @@ def triangular_solve(
             f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has "
             f"{ndim} dimensions instead. Use unsqueeze."
         )
-    check_old_system("triangular_solve", A.shape, self.shape, A.dtype, self.dtype)
-    batch = broadcast_shapes([tuple(A.shape[:-2]), tuple(self.shape[:-2])])
+    batch = check_old_system("triangular_solve", A.shape, self.shape, A.dtype, self.dtype)
     matrix = _turned(A) if transpose else A
     made = F.linalg_solve_triangular(
         matrix, self, upper=upper is not transpose, unitriangular=unitriangular
     )
-    return made, F.clone(F.expand(A, (*batch, *A.shape[-2:])))
+    return made, F.clone(A if A.shape[:-2] == batch else F.expand(A, (*batch, *A.shape[-2:])))
 
 
 # -- QR --------------------------------------------------------------------------------------------
@@ -194,13 +160,7 @@ def _reflections(input: Any, tau: Any) -> tuple[Any, Any]:
 
 def linalg_householder_product(input: Any, tau: Any) -> Any:
     """Return the first columns of the product of Householder reflections."""
-    name = "torch.linalg.householder_product"
-    rows, columns = _check_reflections(name, input, tau)
-    if rows < columns:
-        raise RuntimeError(
-            f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]. Leave out "
-            "columns."
-        )
+    rows, columns = check_reflections(input, tau, input.dtype, tau.dtype)
     ones = ones_on_diagonal(input, rows, columns)
     if not tau.shape[-1] or not math.prod(input.shape):
         # Sums of nothing are 0, of the shape of the batch, and differentiable as the rest is.
@@ -220,8 +180,7 @@ def ormqr(self: Any, input2: Any, input3: Any, left: bool = True, transpose: boo
     """Return the product of the orthonormal matrix of Householder reflections, or its conjugate
     transpose, and a matrix, from the left or from the right.
     """
-    name = "torch.ormqr"
-    _check_ormqr(name, self, input2, input3, left)
+    check_ormqr(self, input2, input3, self.dtype, input2.dtype, input3.dtype, left)
     if not math.prod(input3.shape) or not input2.shape[-1]:
         return F.clone(input3)
     first, second = _reflections(self, input2)
@@ -230,74 +189,3 @@ def ormqr(self: Any, input2: Any, input3: Any, left: bool = True, transpose: boo
     if left:
         return F.sub(input3, F.matmul(first, F.matmul(second, input3)))
     return F.sub(input3, F.matmul(F.matmul(input3, first), second))
-
-
-def _check_reflections(name: str, input: Any, tau: Any) -> tuple[int, int]:
-    """Refuse what are no Householder reflections; return their sizes."""
-    if input.ndim < 2:
-        raise RuntimeError(f"{name}: input must have at least 2 dimensions. Use unsqueeze.")
-    rows, columns = input.shape[-2:]
-    if rows >= columns and tau.ndim and columns < tau.shape[-1]:
-        raise RuntimeError(
-            f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]. Leave out "
-            "some of tau."
-        )
-    if input.ndim - tau.ndim != 1:
-        raise RuntimeError(
-            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal "
-            f"to {tau.ndim} and input.ndim is equal to {input.ndim}. Use unsqueeze."
-        )
-    if tuple(tau.shape[:-1]) != tuple(input.shape[:-2]):
-        raise RuntimeError(
-            f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
-            f"{list(tau.shape[:-1])}. Expand one of them."
-        )
-    refuse_dtypes("orgqr_cpu", input.dtype)
-    if tau.dtype is not input.dtype:
-        raise RuntimeError(
-            f"{name}: tau dtype {tau.dtype.scalar_name} does not match input dtype "
-            f"{input.dtype.scalar_name}. Convert one of them."
-        )
-    return rows, columns
-
-
-def _check_ormqr(name: str, input: Any, tau: Any, other: Any, left: bool) -> None:
-    """Refuse reflections and a matrix that do not fit."""
-    if input.ndim < 2 or other.ndim < 2:
-        which = "input" if input.ndim < 2 else "other"
-        raise RuntimeError(f"{name}: {which} must have at least 2 dimensions. Use unsqueeze.")
-    side = -2 if left else -1
-    if other.shape[side] != input.shape[-2]:
-        raise RuntimeError(
-            f"{name}: other.shape[{side}] must be equal to input.shape[-2]. Transpose one of them."
-        )
-    if not tau.ndim or tau.shape[-1] != min(other.shape[side], input.shape[-1]):
-        raise RuntimeError(
-            f"{name}: tau.shape[-1] must be equal to min(other.shape[{side}], input.shape[-1]). "
-            "Give what geqrf returned."
-        )
-    if input.ndim - tau.ndim != 1:
-        raise RuntimeError(
-            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal "
-            f"to {tau.ndim} and input.ndim is equal to {input.ndim}. Use unsqueeze."
-        )
-    if input.ndim != other.ndim:
-        raise RuntimeError(
-            f"{name}: Expected other to have the same number of dimensions as input, but got "
-            f"other.ndim equal to {other.ndim} and input.ndim is equal to {input.ndim}. Use "
-            "unsqueeze."
-        )
-    for label, each in (("tau", tau), ("other", other)):
-        if tuple(each.shape[: input.ndim - 2]) != tuple(input.shape[:-2]):
-            raise RuntimeError(
-                f"{name}: Expected batch dimensions of {label} to be equal to input.shape[:-2], "
-                f"but got {list(each.shape[: input.ndim - 2])}. Expand one of them."
-            )
-    refuse_dtypes("ormqr_cpu", input.dtype)
-    for label, each in (("tau", tau), ("other", other)):
-        if each.dtype is not input.dtype:
-            raise RuntimeError(
-                f"{name}: Expected input and {label} to have the same dtype, but input has dtype "
-                f"{input.dtype.scalar_name} and {label} has dtype {each.dtype.scalar_name}. "
-                "Convert one of them."
-            )

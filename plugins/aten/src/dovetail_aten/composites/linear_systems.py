@@ -32,7 +32,8 @@ def _linalg_check_errors(info: Any, api_name: str, *, is_matrix: bool) -> None:
     """Raise the error of the first matrix that LAPACK gives an info of."""
     if info.dtype is not int32:
         raise RuntimeError(f"{api_name}: the infos of LAPACK are int32, not {info.dtype}.")
-    infos = info.reshape(-1).tolist()
+    found = info.tolist() if info.ndim < 2 else info.reshape(-1).tolist()
+    infos = found if info.ndim else [found]
     if any(infos):
         shape = () if is_matrix else (len(infos),)
         raise failure(api_name, _REASONS[api_name], infos, shape)
@@ -112,26 +113,35 @@ def linalg_tensorsolve(self: Any, other: Any, dims: Sequence[int] | None = None)
 # -- ranks and pseudoinverses ----------------------------------------------------------------------
 
 
-def _tolerances(name: str, x: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
-    """Return the tolerances as tensors: none given is 0 for `atol`, and for `rtol` the precision
-    times the longer side, unless `atol` is given and positive.
-    """
+def _check_tolerances(name: str, atol: Any, rtol: Any) -> None:
+    """Refuse complex tolerances."""
     for label, each in (("atol", atol), ("rtol", rtol)):
         if each is not None and each.dtype.is_complex:
             raise RuntimeError(
                 f"{name}: {label} tensor of complex type is not supported. Got "
                 f"{each.dtype.scalar_name}. Give a real one."
             )
-    own = x.dtype.to_real()
-    given = atol
-    if atol is None:
-        atol = F.new_zeros(x, (), dtype=own)
+
+
+def _least(x: Any, greatest: Any, atol: Any, rtol: Any) -> Any:
+    """Return what values that count are greater than: max(atol, rtol * greatest).
+
+    None is 0 for `atol`, and for `rtol` the precision times the longer side, unless `atol` is
+    positive. The greatest values have a last dimension of 1.
+    """
     if rtol is None:
-        precision = finfo(own).eps * max(x.shape[-2:])
-        rtol = F.new_full(x, (), precision, dtype=own)
-        if given is not None:
-            rtol = F.where(F.gt(atol, 0), F.zeros_like(rtol), rtol)
-    return atol, rtol
+        precision = finfo(x.dtype.to_real()).eps * max(x.shape[-2:])
+        least = F.mul(greatest, precision)
+        if atol is not None:
+            least = F.where(_column(F.gt(atol, 0)), F.zeros_like(least), least)
+    else:
+        least = F.mul(greatest, _column(rtol))
+    return least if atol is None else F.maximum(_column(atol), least)
+
+
+def _column(tolerance: Any) -> Any:
+    """Return tolerances of matrices so that they broadcast with the values of these."""
+    return F.unsqueeze(tolerance, -1) if tolerance.ndim else tolerance
 
 
 def _number(x: Any, value: float | None) -> Any:
@@ -149,29 +159,27 @@ def linalg_pinv(self: Any, *, atol: Any = None, rtol: Any = None, hermitian: boo
             f"linalg.pinv({own.scalar_name}{{{list(self.shape)}}}): expected a tensor with 2 or "
             "more dimensions of float, double, cfloat or cdouble types. Convert or reshape it."
         )
-    atol, rtol = _tolerances("torch.linalg.pinv", self, atol, rtol)
+    _check_tolerances("torch.linalg.pinv", atol, rtol)
     if 0 in self.shape:
         *batch, rows, columns = self.shape
         sides = F.new_zeros(self, (*batch, columns, 0)), F.new_zeros(self, (*batch, 0, rows))
         return F.matmul(*sides)
-    atol, rtol = F.unsqueeze(atol, -1), F.unsqueeze(rtol, -1)
     if hermitian:
-        values, vectors = F.linalg_eigh(self)
-        size = F.abs(values)
-        least = F.maximum(atol, F.mul(rtol, F.amax(size, (-1,), True)))
-        left, right = vectors, _adjoint(vectors)
+        values, left = F.linalg_eigh(self)
+        size, right = F.abs(values), _adjoint(left)
+        greatest = F.amax(size, (-1,), True)
     else:
         u, values, vh = F.linalg_svd(self, False)
-        size = values
-        least = F.maximum(atol, F.mul(rtol, F.narrow(values, -1, 0, 1)))
-        left, right = _adjoint(vh), _adjoint(u)
-    counts = F.gt(size, least)
-    inverted = F.where(counts, F.reciprocal(F.where(counts, values, 1.0)), 0.0)
-    return F.matmul(F.mul(left, F.unsqueeze(F.to(inverted, values.dtype), -2)), right)
+        size, left, right = values, _adjoint(vh), _adjoint(u)
+        greatest = F.narrow(values, -1, 0, 1)
+    counts = F.gt(size, _least(self, greatest, atol, rtol))
+    inverted = F.reciprocal(F.masked_fill(values, F.logical_not(counts), math.inf))
+    return F.matmul(F.mul(left, F.unsqueeze(inverted, -2)), right)
 
 
 def _adjoint(x: Any) -> Any:
-    return F.conj(F.transpose(x, -2, -1))
+    turned = F.transpose(x, -2, -1)
+    return F.conj(turned) if x.dtype.is_complex else turned
 
 
 def linalg_pinv_of_numbers(
@@ -207,13 +215,12 @@ def linalg_matrix_rank(
         raise RuntimeError(
             "This function doesn't handle types other than float and double. Convert the tensor."
         )
-    atol, rtol = _tolerances("torch.linalg.matrix_rank", input, atol, rtol)
+    _check_tolerances("torch.linalg.matrix_rank", atol, rtol)
     if 0 in input.shape:
         return F.new_zeros(input, tuple(input.shape[:-2]), dtype=int64)
     values = F.abs(F.linalg_eigvalsh(input)) if hermitian else F.linalg_svdvals(input)
-    greatest = F.amax(values, (-1,))
-    least = F.maximum(atol, F.mul(rtol, greatest))
-    return F.sum(F.gt(values, F.unsqueeze(least, -1)), (-1,))
+    greatest = F.amax(values, (-1,), True)
+    return F.sum(F.gt(values, _least(input, greatest, atol, rtol)), (-1,))
 
 
 def linalg_matrix_rank_of_numbers(

@@ -6,7 +6,11 @@ import math
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_aten.array_kernels.likelihood import unfit_batch
+from dovetail_aten.array_kernels.likelihood import (
+    check_images,
+    check_total_weight,
+    unfit_batch,
+)
 from dovetail_aten.array_kernels.losses import MEAN, NONE, SUM
 
 
@@ -20,6 +24,10 @@ def reduce(loss: Any, reduction: int) -> Any:
 def l1_loss(self: Any, target: Any, reduction: int = MEAN) -> Any:
     """Return the absolute differences, reduced."""
     return reduce(F.abs(F.sub(self, target)), reduction)
+
+
+_IMAGES = 4
+"""Dimensions of images: (N, C, H, W)."""
 
 
 def nll_loss(
@@ -56,11 +64,48 @@ def nll_loss_nd(
         raise RuntimeError(
             f"Expected target size {[batch, *rest]}, got {list(target.shape)}. Reshape the target."
         )
-    last = F.permute(self, [0, *range(2, self.ndim), 1])
-    loss = nll_loss(
-        F.reshape(last, (-1, classes)), F.reshape(target, (-1,)), weight, reduction, ignore_index
-    )
-    return F.reshape(loss, (batch, *rest)) if reduction == NONE else loss
+    images, places = self, target
+    if self.ndim != _IMAGES:
+        images = F.reshape(self, (batch, classes, 1, math.prod(rest)))
+        places = F.reshape(target, (batch, 1, math.prod(rest)))
+    loss = F.nll_loss2d_forward(images, places, weight, reduction, ignore_index)[0]
+    return F.reshape(loss, (batch, *rest)) if reduction == NONE and images is not self else loss
+
+
+def _lines(x: Any) -> Any:
+    """Return images (N, C, H, W) as lines of classes, one for each place."""
+    return F.reshape(F.permute(x, (0, 2, 3, 1)), (-1, x.shape[1]))
+
+
+def nll_loss2d_forward(
+    self: Any, target: Any, weight: Any, reduction: int, ignore_index: int
+) -> Any:
+    """Return the negative log likelihood of the classes of all places of images, and the sum of
+    the weights.
+    """
+    check_images(self, target)
+    classes = F.reshape(target, (-1,))
+    loss, total = F.nll_loss_forward(_lines(self), classes, weight, reduction, ignore_index)
+    return (F.reshape(loss, target.shape) if reduction == NONE else loss), total
+
+
+def nll_loss2d_backward(
+    grad_output: Any,
+    self: Any,
+    target: Any,
+    weight: Any,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Any,
+) -> Any:
+    """Return the gradient of nll_loss2d_forward."""
+    check_images(self, target)
+    check_total_weight(total_weight)
+    grad = F.reshape(grad_output, (-1,)) if reduction == NONE else grad_output
+    classes, lines = F.reshape(target, (-1,)), _lines(self)
+    made = F.nll_loss_backward(grad, lines, classes, weight, reduction, ignore_index, total_weight)
+    batch, count, height, width = self.shape
+    return F.contiguous(F.permute(F.reshape(made, (batch, height, width, count)), (0, 3, 1, 2)))
 
 
 def cross_entropy_loss(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_aten.array_kernels.losses import MEAN
+from dovetail_aten.array_kernels.losses import MEAN, NONE, SUM
+from dovetail_aten.array_kernels.margin_checks import check_classes, check_labels
 from dovetail_kernel import int64
 
 from .losses import reduce
 
 _COSINE_EPS = 1e-12
-_MATRIX = 2
 
 
 def hinge_embedding_loss(self: Any, target: Any, margin: float = 1.0, reduction: int = MEAN) -> Any:
@@ -107,73 +107,25 @@ def multi_margin_loss(
     """Return the mean over the other classes of ``max(0, margin - self[target] + self) ** p``,
     weighted by the target's class.
     """
-    if p not in (1, 2):
-        raise RuntimeError(f"only p == 1 and p == 2 supported, got {p}. Give one of them.")
-    rows, classes = _multi_margin_rows(self, target, weight)
-    count = rows.shape[1]
+    of_weight = None if weight is None else weight.dtype
+    kinds = self.dtype, target.dtype, of_weight
+    samples, count = check_classes(self, target, weight, p, *kinds)
+    rows, classes = F.reshape(self, (samples, count)), F.reshape(target, (samples, 1))
     behind = F.add(F.sub(rows, F.gather(rows, 1, classes)), margin)
-    short = F.clamp_min(F.scatter(behind, 1, classes, 0), 0)
+    behind = F.scatter(behind, 1, classes, 0)
+    short = F.where(F.gt(behind, 0), behind, F.new_zeros(behind, ()))
     loss = short if p == 1 else F.mul(short, short)
     if weight is not None:
         loss = F.mul(loss, F.gather(F.expand(weight, rows.shape), 1, classes))
     loss = F.div(F.sum(loss, (1,)), count)
-    single = self.ndim < 2 and target.ndim == 0
-    return reduce(F.reshape(loss, ()) if single else loss, reduction)
-
-
-def _check_scores(name: str, self: Any) -> None:
-    """Refuse what are not scores of classes, or a batch of them."""
-    fits = self.ndim <= 2 and all([size for size in self.shape[-1:]])
-    if not fits:
-        raise RuntimeError(
-            "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
-            f"{list(self.shape)}. Give one row of scores for each sample."
-        )
-    if not self.dtype.is_floating_point or self.dtype.itemsize < 4:
-        raise NotImplementedError(
-            f"\"{name}\" not implemented for '{self.dtype.scalar_name}'. Convert to float32 first."
-        )
-
-
-def _multi_margin_rows(self: Any, target: Any, weight: Any) -> tuple[Any, Any]:
-    """Return the scores as a matrix, and the classes as a column."""
-    _check_scores("multi_margin_loss_cpu_kernel", self)
-    samples, count = self.shape if self.ndim == _MATRIX else (1, self.numel())
-    if target.ndim > 1 or target.numel() != samples:
-        raise RuntimeError(
-            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input "
-            f"samples (batch size). Expected target size [{samples}], but got "
-            f"{list(target.shape)}. Input has shape {list(self.shape)}."
-        )
-    if target.dtype is not int64:
-        raise RuntimeError(
-            f"expected scalar type Long but found {target.dtype.scalar_name}. Convert the target."
-        )
-    if weight is not None and tuple(weight.shape) != (count,):
-        raise RuntimeError(
-            f"inconsistent weight size, expected {count} but got {list(weight.shape)}. Give one "
-            "weight for every class."
-        )
-    if weight is not None and weight.dtype is not self.dtype:
-        raise RuntimeError(
-            f"expected scalar type {self.dtype.scalar_name} but found {weight.dtype.scalar_name}. "
-            "Convert the weight."
-        )
-    rows = self if self.ndim == _MATRIX else F.reshape(self, (samples, count))
-    return rows, F.reshape(target, (samples, 1))
+    return _reduced(F.reshape(loss, target.shape), reduction)
 
 
 def multilabel_margin_loss(self: Any, target: Any, reduction: int = MEAN) -> Any:
     """Return ``max(0, 1 - self[label] + self[other])`` summed over the labels of a sample and the
     classes that are none, divided by the number of classes. The labels of a sample end at -1.
     """
-    _check_scores("multilabel_margin_loss_forward_out_frame", self)
-    if tuple(target.shape) != tuple(self.shape):
-        raise RuntimeError(
-            f"inconsistent target size: {list(target.shape)} for input of size: "
-            f"{list(self.shape)}. Fill the labels of every sample up with -1."
-        )
-    count = self.shape[1] if self.ndim == _MATRIX else self.numel()
+    _, count = check_labels(self, target, self.dtype)
     is_single = self.ndim < 2
     rows, labels = [F.reshape(x, (1, count)) if is_single else x for x in (self, target)]
     labels = F.to(labels, int64)
@@ -184,6 +136,12 @@ def multilabel_margin_loss(self: Any, target: Any, reduction: int = MEAN) -> Any
     behind = F.rsub(F.sub(F.unsqueeze(F.gather(rows, 1, labels), 2), F.unsqueeze(rows, 1)), 1)
     compared = F.logical_and(F.unsqueeze(counts, 2), F.unsqueeze(F.logical_not(is_label), 1))
     # Where the margin is kept to the last digit nothing is lost, and no gradient flows.
-    short = F.where(compared, F.relu(behind), F.new_zeros(behind, ()))
+    is_short = F.logical_and(compared, F.gt(behind, 0))
+    short = F.where(is_short, behind, F.new_zeros(behind, ()))
     loss = F.div(F.sum(short, (1, 2)), count)
-    return reduce(F.reshape(loss, ()) if is_single else loss, reduction)
+    return _reduced(F.reshape(loss, ()) if is_single else loss, reduction)
+
+
+def _reduced(loss: Any, reduction: int) -> Any:
+    """Return losses, their mean, or for any other number their sum."""
+    return reduce(loss, reduction if reduction in (NONE, MEAN) else SUM)

@@ -12,7 +12,7 @@ from dovetail_kernel import bool as bool_
 
 from ..array_kernels.dims import wrap_dim
 from ..array_kernels.matmul import check_expandable
-from ..array_kernels.matrix_checks import check_inexact, check_square
+from ..array_kernels.matrix_checks import check_inexact, check_square, check_trace
 
 
 def linalg_matmul(self: Any, other: Any) -> Any:
@@ -27,15 +27,7 @@ def linalg_diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) 
 
 def trace(self: Any) -> Any:
     """Return the sum of the diagonal of a matrix."""
-    if self.ndim != 2:
-        raise RuntimeError(
-            f"trace: expected a matrix, but got tensor with dim {self.ndim}. Take the sum of "
-            "diagonal(dim1=-2, dim2=-1) for a batch."
-        )
-    if self.dtype.scalar_name == "Bool":
-        raise NotImplementedError(
-            "\"trace\" not implemented for 'Bool'. Convert to a number dtype."
-        )
+    check_trace(self, self.dtype)
     return F.sum(F.diagonal(self))
 
 

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-TENSORS_ONLY = frozenset(
-    {"cholesky_ex_backward", "lu_factor_ex_backward", "lu_unpack_backward", "qr_backward"}
-)
-"""Functions that work on tensors only: formulas that call them get no body over arrays."""
-
 
 def _adjoint(k: Any, x: Any) -> Any:
     return k.conj(k.transpose(x, -2, -1))
@@ -83,11 +78,11 @@ def lu_factor_ex_backward(k: Any, grad: Any, lu: Any, pivots: Any) -> Any:
 
 
 def _rows(k: Any, x: Any, start: int, end: int) -> Any:
-    return k.narrow(x, -2, start, end - start)
+    return k.slice(x, -2, start, end)
 
 
 def _columns(k: Any, x: Any, start: int, end: int) -> Any:
-    return k.narrow(x, -1, start, end - start)
+    return k.slice(x, -1, start, end)
 
 
 def qr_backward(k: Any, grad_Q: Any, grad_R: Any, q: Any, r: Any, mode: str) -> Any:

@@ -11,18 +11,13 @@ from ..array_kernels.matrix_checks import is_vector_case
 from ..meta.meta_array import MetaArray
 from .reductions import product_of_others
 
-TENSORS_ONLY = frozenset(
-    {
-        "det_backward",
-        "inv_ex_backward",
-        "lstsq_backward",
-        "pinv_backward",
-        "slogdet_backward",
-        "solve_ex_backward",
-        "solve_triangular_backward",
-    }
-)
+TENSORS_ONLY = frozenset({"det_backward", "lstsq_backward"})
 """Functions that work on tensors only: formulas that call them get no body over arrays."""
+
+
+def is_complex(x: Any) -> bool:
+    """Return whether a tensor or an array has complex numbers."""
+    return "complex" in str(x.dtype)
 
 
 def _adjoint(k: Any, x: Any) -> Any:
@@ -36,9 +31,10 @@ def _of_matrices(k: Any, x: Any) -> Any:
 
 def is_readable(x: Any) -> bool:
     """Return whether the values of a tensor can be looked at: not inside of a transform, and not on
-    the meta device.
+    the meta device. Those of an array can.
     """
-    return bool(x._backend.is_device) and not isinstance(x.array, MetaArray)
+    backend = getattr(x, "_backend", None)
+    return backend is None or (bool(backend.is_device) and not isinstance(x.array, MetaArray))
 
 
 def inv_ex_backward(k: Any, grad: Any, inverse: Any) -> Any:
@@ -135,7 +131,7 @@ def slogdet_backward(k: Any, grad_sign: Any, grad_logabsdet: Any, A: Any, sign: 
     logarithm, to which the phase of the sign adds its imaginary part.
     """
     slope = grad_logabsdet
-    if A.dtype.is_complex and grad_sign is not None:
+    if is_complex(A) and grad_sign is not None:
         turn = k.mul(k.imag(k.mul(grad_sign, k.conj(sign))), 1j)
         slope = turn if slope is None else k.add(slope, turn)
     if slope is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -12,3 +13,13 @@ def mm_mat2_backward(k: Any, grad: Any, mat1: Any, column_major: bool) -> Any:
     `mat1` is conjugated already.
     """
     return k.t(k.mm(k.t(grad), mat1)) if column_major else k.mm(k.t(mat1), grad)
+
+
+def trace_backward(k: Any, grad: Any, sizes: Sequence[int]) -> Any:
+    """Return the gradient of trace: `grad` on the diagonal of a matrix of zeros."""
+    rows, columns = sizes
+    least = min(rows, columns)
+    made = k.diag_embed(k.expand(grad, (least,)))
+    if rows == columns:
+        return made
+    return k.constant_pad_nd(made, (0, columns - least, 0, rows - least))

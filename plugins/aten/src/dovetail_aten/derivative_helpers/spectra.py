@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .linear_systems import is_readable
+from .linear_systems import is_complex, is_readable
 from .missing_gradients import added
-
-TENSORS_ONLY = frozenset({"eig_backward", "eigh_backward", "matrix_exp_backward", "svd_backward"})
-"""Functions that work on tensors only: formulas that call them get no body over arrays."""
 
 _TOLERANCE = 1e-2
 """How far a loss may depend on the phases of vectors before its gradient is refused."""
@@ -31,7 +28,7 @@ def _differences(k: Any, values: Any) -> Any:
 
 def _check_phases(k: Any, name: str, what: str, products: Any) -> None:
     """Refuse a loss that depends on the phases of vectors, which are arbitrary."""
-    if not products.dtype.is_complex:
+    if not is_complex(products):
         return
     found = k.imag(k.diagonal(products, 0, -2, -1))
     if is_readable(found) and bool(k.any(k.gt(k.abs(found), _TOLERANCE))):
@@ -88,7 +85,7 @@ def eig_backward(
             inner = k.add(inner, k.diag_embed(grad_values))
         inner = k.matmul(inner, turned)
     made = k.linalg_solve_ex(turned, inner)[0]
-    return made if A.dtype.is_complex else k.real(made)
+    return made if is_complex(A) else k.real(made)
 
 
 def svd_backward(
@@ -114,9 +111,9 @@ def svd_backward(
         u, _, vh = k._linalg_svd(A, False)
         grad_U = grad_Vh = None
     elif full_matrices:
-        u, vh = k.narrow(u, -1, 0, least), k.narrow(vh, -2, 0, least)
-        grad_U = grad_U if grad_U is None else k.narrow(grad_U, -1, 0, least)
-        grad_Vh = grad_Vh if grad_Vh is None else k.narrow(grad_Vh, -2, 0, least)
+        u, vh = k.slice(u, -1, 0, least), k.slice(vh, -2, 0, least)
+        grad_U = grad_U if grad_U is None else k.slice(grad_U, -1, 0, least)
+        grad_Vh = grad_Vh if grad_Vh is None else k.slice(grad_Vh, -2, 0, least)
     if grad_U is None and grad_Vh is None and grad_S is None:
         return None
     if grad_U is None and grad_Vh is None:
@@ -133,7 +130,7 @@ def svd_backward(
         inner = added(k, inner, k.mul(k.div(right, squares), down))
     inner = _off_diagonal(k, inner)
     diagonal = grad_S
-    if A.dtype.is_complex and left is not None:
+    if is_complex(A) and left is not None:
         turn = k.div(k.diagonal(left, 0, -2, -1), k.mul(values, 2))
         diagonal = added(k, diagonal, turn)
     if diagonal is not None:
@@ -159,4 +156,4 @@ def matrix_exp_backward(k: Any, grad: Any, A: Any) -> Any:
     above = k.cat([turned, k.expand(grad, turned.shape)], -1)
     below = k.cat([k.zeros_like(turned), turned], -1)
     made = k.linalg_matrix_exp(k.cat([above, below], -2))
-    return k.narrow(k.narrow(made, -2, 0, n), -1, n, n)
+    return k.slice(k.slice(made, -2, 0, n), -1, n, 2 * n)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
 from dovetail_aten.derivative_helpers.distances import (
-    euclidean_dist_backward, euclidean_dist_backward_x2, renorm_backward,
+    euclidean_dist_backward, euclidean_dist_backward_x2, pdist_backward, renorm_backward,
 )
 
 
@@ -40,6 +40,18 @@ def euclidean_dist_arrays(node, k, edges, grad):
     return grad_x1, grad_x2
 
 
+def pdist_tensors(node, grad):
+    self = node.unpack_self()
+    result = node.unpack_result()
+    return (pdist_backward(k, grad, self, node._p, result),)
+
+def pdist_arrays(node, k, edges, grad):
+    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+    result, version, expected = node._result
+    if version.value != expected: node.unpack_result()
+    return (pdist_backward(k, grad, self, node._p, result),)
+
+
 def renorm_tensors(node, grad):
     self = node.unpack_self()
     return (renorm_backward(k, grad, self, node._p, node._dim, node._maxnorm),)
@@ -51,6 +63,7 @@ def renorm_arrays(node, k, edges, grad):
 
 FORMULAS = (
     Formula('aten::_euclidean_dist', 'EuclideanDistBackward0', ('x1', 'x2'), saved=(Saved('x1', 'input', needed_by=('x1', 'x2')), Saved('x2', 'input', needed_by=('x1', 'x2')), Saved('result', 'result', needed_by=('x1', 'x2'))), tensors=euclidean_dist_tensors, arrays=euclidean_dist_arrays, where='distances/derivatives.yaml:3'),
-    Formula('aten::renorm', 'RenormBackward0', ('self',), saved=(Saved('self', 'input'), Saved('p', 'value'), Saved('dim', 'value'), Saved('maxnorm', 'value')), tensors=renorm_tensors, arrays=renorm_arrays, where='distances/derivatives.yaml:7'),
+    Formula('aten::pdist', 'PdistBackward0', ('self',), saved=(Saved('self', 'input'), Saved('p', 'value'), Saved('result', 'result')), tensors=pdist_tensors, arrays=pdist_arrays, where='distances/derivatives.yaml:7'),
+    Formula('aten::renorm', 'RenormBackward0', ('self',), saved=(Saved('self', 'input'), Saved('p', 'value'), Saved('dim', 'value'), Saved('maxnorm', 'value')), tensors=renorm_tensors, arrays=renorm_arrays, where='distances/derivatives.yaml:10'),
 )
 """One record per operator; in-place variants use that of their functional operator."""

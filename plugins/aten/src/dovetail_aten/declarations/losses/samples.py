@@ -146,6 +146,38 @@ def images(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3, 2, 1), indices(make, [[[0], [2]], [[1], [1]]]), None, NONE, -100)
 
 
+PLACES = [[[0, 2], [1, 1]], [[2, 2], [0, 1]]]
+
+
+def classes_of_places(make: TensorMaker) -> Iterator[SampleInput]:
+    target = indices(make, PLACES)
+    weight = make(3, low=0.5, high=2, requires_grad=False)
+    for reduction in REDUCTIONS:
+        yield SampleInput(make(2, 3, 2, 2), target, None, reduction, -100)
+        yield SampleInput(make(2, 3, 2, 2), target, weight, reduction, 2)
+
+
+def gradients_of_places(make: TensorMaker) -> Iterator[SampleInput]:
+    target = indices(make, PLACES)
+    for reduction in REDUCTIONS:
+        grad = make(2, 2, 2) if reduction == NONE else make(())
+        total = make.values(8.0)
+        yield SampleInput(grad, make(2, 3, 2, 2), target, None, reduction, -100, total)
+
+
+def nll_of_places(x: Any, target: Any, *more: Any) -> tuple[Any, Any]:
+    lines = x.transpose(0, 2, 3, 1).reshape(-1, x.shape[1])
+    loss, total = nll(lines, target.reshape(-1), *more)
+    return loss.reshape(target.shape) if loss.size > 1 else loss, total
+
+
+def nll_gradient_of_places(grad: Any, x: Any, target: Any, *more: Any) -> Any:
+    lines = x.transpose(0, 2, 3, 1)
+    flat = lines.reshape(-1, x.shape[1])
+    made = nll_gradient(grad.reshape(-1) if grad.ndim else grad, flat, target.reshape(-1), *more)
+    return made.reshape(lines.shape).transpose(0, 3, 1, 2)
+
+
 def nll(
     x: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100
 ) -> tuple[Any, Any]:
@@ -262,8 +294,29 @@ OP_INFOS = [
     info("nll_loss", classified(), lambda *args: nll(*args)[0], FLOATING, errors=no_class),
     info("nll_loss_nd", images, lambda *args: nll(*args)[0], FLOATING, errors=no_class),
     info("nll_loss_forward", classified(), nll, FLOATING),
+    info(
+        "nll_loss2d_forward",
+        classes_of_places,
+        nll_of_places,
+        FLOATING,
+        errors=refusals(
+            (
+                lambda make: SampleInput(make(2, 3), indices(make, PLACES), None, MEAN, -100),
+                RuntimeError,
+                r"only batches of spatial inputs supported \(4D tensors\)",
+            ),
+            (
+                lambda make: SampleInput(
+                    make(2, 3, 2, 2), indices(make, PLACES[0]), None, MEAN, -100
+                ),
+                RuntimeError,
+                r"only batches of spatial targets supported \(3D tensors\)",
+            ),
+        ),
+    ),
     info("cross_entropy_loss", entropies, cross_entropy, FLOATING),
     info("mse_loss_backward", distance_gradients(), mse_gradient, FLOATING),
     info("smooth_l1_loss_backward", distance_gradients(0.4), smooth_l1_gradient, FLOATING),
     info("nll_loss_backward", class_gradients, nll_gradient, FLOATING),
+    info("nll_loss2d_backward", gradients_of_places, nll_gradient_of_places, FLOATING),
 ]
