@@ -61,6 +61,7 @@ STEPS = {
     "hardtanh_backward",
     "leaky_relu_backward",
     "nll_loss_backward",
+    "nll_loss2d_backward",
     "softshrink_backward",
     "threshold_backward",
     *("fill.Scalar", "fill.Tensor"),
@@ -223,6 +224,8 @@ REFUSED = {
     "native_layer_norm_backward": {"mean", "rstd"},
     "nll_loss_backward": {"weight", "total_weight"},
     "nll_loss_forward": {"weight"},
+    "nll_loss2d_backward": {"weight", "total_weight"},
+    "nll_loss2d_forward": {"weight"},
 }
 """Arguments of floating point without a formula."""
 

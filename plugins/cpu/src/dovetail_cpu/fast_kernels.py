@@ -27,6 +27,7 @@ FAST_FAMILIES: Final = {
     "views.Views": "dovetail_cpu.fast_views.FastViews",
     "windows.Windows": "dovetail_cpu.fast_views.FastWindows",
     "shapes.Shapes": "dovetail_cpu.fast_indexing.FastShapes",
+    "borders.Borders": "dovetail_cpu.fast_borders.FastBorders",
     "indexing.Indexing": "dovetail_cpu.fast_indexing.FastGathering",
     "scatter_reductions.ScatterReductions": ("dovetail_cpu.fast_scattering.FastScatterReductions"),
     "indexed_writes.IndexedWrites": "dovetail_cpu.fast_scattering.FastIndexedWrites",

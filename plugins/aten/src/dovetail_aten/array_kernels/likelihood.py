@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -23,6 +25,31 @@ def unfit_batch(rows: int, samples: int) -> ValueError:
         f"Expected input batch_size ({rows}) to match target batch_size ({samples}). "
         "The target has the input's shape without the classes."
     )
+
+
+def check_images_of_classes(shape: Sequence[int], target: Sequence[int]) -> None:
+    """Refuse all but scores ``(N, C, H, W)`` with classes ``(N, H, W)``.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    if len(target) != 3:
+        raise RuntimeError(
+            "only batches of spatial targets supported (3D tensors) but got targets of dimension: "
+            f"{len(target)}. Reshape the target."
+        )
+    if len(shape) != 4:
+        raise RuntimeError(
+            "only batches of spatial inputs supported (4D tensors), but got input of dimension: "
+            f"{len(shape)}. Reshape the input."
+        )
+    if (shape[0], *shape[2:]) != tuple(target):
+        raise RuntimeError(
+            f"size mismatch (got input: {list(shape)} , target: {list(target)}). Give one class "
+            "for every place of every image."
+        )
 
 
 class Likelihood(Family):
@@ -183,11 +210,7 @@ class Likelihood(Family):
         classes = xp.reshape(target, (-1,)).astype(self._long, copy=False)
         slope = xp.negative(xp.reshape(grad_output, (-1,)).astype(wide, copy=False))
         if reduction == MEAN:
-            if total_weight.size != 1:
-                raise RuntimeError(
-                    "expected total_weight to be a single element tensor, but got: "
-                    f"{list(total_weight.shape)}. Give that of the forward."
-                )
+            _check_total(total_weight)
             slope = slope / xp.reshape(total_weight, ()).astype(wide, copy=False)
         if not self._all_count(x, target, weight, ignore_index):
             counted, classes, weights = self._chosen(classes, count, weight, ignore_index, wide)
@@ -204,6 +227,45 @@ class Likelihood(Family):
             ),
             shape,
         )
+
+    def _rows_of(self, images: Any) -> Any:
+        """Return the scores of all places of images ``(N, C, H, W)``, a row each."""
+        rows = math.prod((images.shape[0], *images.shape[2:]))
+        return self.xp.reshape(images.transpose(0, 2, 3, 1), (rows, images.shape[1]))
+
+    @operator("nll_loss2d_forward")
+    def nll_loss2d_forward(
+        self, x: Any, target: Any, weight: Any, reduction: int, ignore_index: int
+    ) -> tuple[Any, Any]:
+        """Return what `nll_loss_forward` does for the places of images."""
+        check_images_of_classes(x.shape, target.shape)
+        classes = self.xp.reshape(target, (-1,))
+        how = (weight, reduction, ignore_index)
+        loss, total_weight = Likelihood.nll_loss_forward(self, self._rows_of(x), classes, *how)
+        loss = self.xp.reshape(loss, target.shape) if reduction == NONE else loss
+        return loss, total_weight
+
+    @operator("nll_loss2d_backward")
+    def nll_loss2d_backward(
+        self,
+        grad_output: Any,
+        x: Any,
+        target: Any,
+        weight: Any,
+        reduction: int,
+        ignore_index: int,
+        total_weight: Any,
+    ) -> Any:
+        """Return the gradient of `nll_loss2d_forward`."""
+        check_images_of_classes(x.shape, target.shape)
+        _check_total(total_weight)
+        classes = self.xp.reshape(target, (-1,))
+        how = (weight, reduction, ignore_index, total_weight)
+        rows = self._rows_of(x)
+        made = Likelihood.nll_loss_backward(self, grad_output, rows, classes, *how)
+        images, channels, *sizes = x.shape
+        made = self.xp.reshape(made, (images, *sizes, channels))
+        return self.ordered(made.transpose(0, 3, 1, 2))
 
     @helper("cross_entropy")
     def cross_entropy(
@@ -236,6 +298,14 @@ class Likelihood(Family):
             grad_output, output, target, None, reduction, ignore_index, total_weight
         )
         return kernels["_log_softmax_backward_data"].fn(grad, output, 1, output.dtype)
+
+
+def _check_total(total_weight: Any) -> None:
+    if total_weight.size != 1:
+        raise RuntimeError(
+            "expected total_weight to be a single element tensor, but got: "
+            f"{list(total_weight.shape)}. Give that of the forward."
+        )
 
 
 def _no_class(count: int, value: Any) -> Exception:

@@ -9,6 +9,7 @@ from typing import Any
 from dovetail_dispatcher import Operator
 
 from .._generated import functions as F
+from ..array_kernels.likelihood import check_images_of_classes
 from ..array_kernels.losses import MEAN, NONE, SUM
 from ..array_kernels.normalization import check_layer_norm
 from .table import Rule, batched, call_one, front, logical_ndim, logical_shape, lower, padded
@@ -196,6 +197,53 @@ def nll_loss_backward(
     slope = F.where_self(F.ne(target, ignore_index), slope, F.zeros_like(slope))
     made = F.scatter_src(F.zeros_like(scores), 2, F.unsqueeze(classes, 2), F.unsqueeze(slope, 2))
     return F.view(made, (info.batch_size, *shape)), 0
+
+
+def nll_loss2d_forward(
+    info: Any, in_dims: Any, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int
+) -> tuple[Any, Any]:
+    rows, classes = _rows_of_images(info, in_dims, self, target)
+    dims = (0, 0, in_dims[2], None, None)
+    made, out_dims = nll_loss_forward(info, dims, rows, classes, weight, reduction, ignore_index)
+    if reduction == NONE:
+        shape = logical_shape(target, in_dims[1])
+        made = F.reshape(made[0], (info.batch_size, *shape)), made[1]
+    return made, out_dims
+
+
+def nll_loss2d_backward(
+    info: Any,
+    in_dims: Any,
+    grad_output: Any,
+    self: Any,
+    target: Any,
+    weight: Any,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Any,
+) -> tuple[Any, Any]:
+    rows, classes = _rows_of_images(info, in_dims[1:3], self, target)
+    grad = batched(grad_output, in_dims[0], info.batch_size)
+    if reduction == NONE:
+        grad = F.reshape(grad, tuple(classes.array.shape))
+    made, _ = nll_loss_backward(
+        *(info, (0, 0, 0, *in_dims[3:])),
+        *(grad, rows, classes, weight, reduction, ignore_index, total_weight),
+    )
+    images, channels, *sizes = logical_shape(self, in_dims[1])
+    made = F.reshape(made, (info.batch_size, images, *sizes, channels))
+    return F.contiguous(F.permute(made, (0, 1, 4, 2, 3))), 0
+
+
+def _rows_of_images(info: Any, in_dims: Any, self: Any, target: Any) -> tuple[Any, Any]:
+    """Return scores of the places of images as (B, N, C), and their classes as (B, N)."""
+    shape = logical_shape(self, in_dims[0])
+    check_images_of_classes(shape, logical_shape(target, in_dims[1]))
+    scores = F.permute(batched(self, in_dims[0], info.batch_size), (0, 1, 3, 4, 2))
+    count = shape[0] * math.prod(shape[2:])
+    classes = batched(target, in_dims[1], info.batch_size)
+    rows = F.reshape(scores, (info.batch_size, count, shape[1]))
+    return rows, F.reshape(classes, (info.batch_size, count))
 
 
 # -- layer normalization ---------------------------------------------------------------------------

@@ -51,15 +51,16 @@ def nll_loss_nd(
         raise unfit_batch(self.shape[0], samples)
     if self.ndim <= 2:
         return nll_loss(self, target, weight, reduction, ignore_index)
+    if self.ndim == 4:
+        return F.nll_loss2d_forward(self, target, weight, reduction, ignore_index)[0]
     batch, classes, *rest = self.shape
     if tuple(target.shape) != (batch, *rest):
         raise RuntimeError(
             f"Expected target size {[batch, *rest]}, got {list(target.shape)}. Reshape the target."
         )
-    last = F.permute(self, [0, *range(2, self.ndim), 1])
-    loss = nll_loss(
-        F.reshape(last, (-1, classes)), F.reshape(target, (-1,)), weight, reduction, ignore_index
-    )
+    line = (batch, 1, math.prod(rest))
+    images, places = F.reshape(self, (batch, classes, *line[1:])), F.reshape(target, line)
+    loss = F.nll_loss2d_forward(images, places, weight, reduction, ignore_index)[0]
     return F.reshape(loss, (batch, *rest)) if reduction == NONE else loss
 
 
@@ -83,6 +84,8 @@ def cross_entropy_loss(
             return F.nll_loss_forward(log_probabilities, target, weight, reduction, ignore_index)[0]
         except RuntimeError:  # of the batches that do not fit, the next says so
             return nll_loss_nd(log_probabilities, target, weight, reduction, ignore_index)
+    if label_smoothing == 0.0 and ndim == 4 and target.array.ndim == 3:
+        return F.nll_loss2d_forward(log_probabilities, target, weight, reduction, ignore_index)[0]
     if tuple(self.shape) == tuple(target.shape):
         return _with_probabilities(
             log_probabilities, target, weight, reduction, ignore_index, label_smoothing

@@ -17,6 +17,13 @@ def nll_loss_double_backward(
     return k.nll_loss_forward(grad, target, weight, reduction, ignore_index)[0]
 
 
+def nll_loss2d_double_backward(
+    k: Any, grad: Any, target: Any, weight: Any, reduction: int, ignore_index: int
+) -> Any:
+    """Return the gradient of nll_loss2d_backward with respect to the gradient it was given."""
+    return k.nll_loss2d_forward(grad, target, weight, reduction, ignore_index)[0]
+
+
 def mse_loss_double_backward(k: Any, grad: Any, self: Any, target: Any, reduction: int) -> Any:
     """Return the gradient of mse_loss_backward with respect to the input, times `grad`."""
     return k.mul(grad, 2 / max(broadcast_size(self, target), 1) if reduction == MEAN else 2)

@@ -8,6 +8,7 @@ from typing import Any
 from dovetail_kernel import float32
 
 from ..array_kernels.dims import wrap_dim
+from ..array_kernels.likelihood import check_images_of_classes
 from .meta_array import MetaArray
 from .table import broadcast_result, like
 
@@ -45,6 +46,20 @@ def nll_loss_backward(
     ignore_index: int,
     total_weight: MetaArray,
 ) -> MetaArray:
+    return like(self)
+
+
+def nll_loss2d_forward(
+    self: MetaArray, target: MetaArray, weight: MetaArray | None, reduction: int, ignore_index: int
+) -> tuple[MetaArray, MetaArray]:
+    check_images_of_classes(self.shape, target.shape)
+    return like(self, () if reduction else target.shape), like(self, ())
+
+
+def nll_loss2d_backward(
+    grad_output: MetaArray, self: MetaArray, target: MetaArray, *how: Any
+) -> MetaArray:
+    check_images_of_classes(self.shape, target.shape)
     return like(self)
 
 

@@ -11,6 +11,7 @@ OPERATORS = {
         "aten::glu", "aten::glu_backward", "aten::_safe_softmax",
     ),
     "attention": ("aten::_scaled_dot_product_flash_attention_for_cpu",),
+    "borders": ("aten::_bordered", "aten::_bordered_backward"),
     "convolution": (
         "aten::convolution", "aten::convolution_backward", "aten::im2col", "aten::col2im",
         "aten::pixel_shuffle", "aten::pixel_unshuffle", "aten::channel_shuffle",
@@ -40,7 +41,8 @@ OPERATORS = {
     "losses": (
         "aten::binary_cross_entropy", "aten::binary_cross_entropy_with_logits", "aten::huber_loss",
         "aten::mse_loss", "aten::mse_loss_backward", "aten::nll_loss_forward",
-        "aten::nll_loss_backward", "aten::smooth_l1_loss", "aten::smooth_l1_loss_backward",
+        "aten::nll_loss_backward", "aten::nll_loss2d_forward", "aten::nll_loss2d_backward",
+        "aten::smooth_l1_loss", "aten::smooth_l1_loss_backward",
     ),
     "matmul": (
         "aten::addbmm", "aten::addmm", "aten::addmv", "aten::baddbmm", "aten::bmm", "aten::dot",

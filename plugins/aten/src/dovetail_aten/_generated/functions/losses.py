@@ -21,11 +21,13 @@ from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
     "nll_loss_out", "nll_loss", "nll_loss_nd", "nll_loss_forward_output", "nll_loss_forward",
-    "cross_entropy_loss", "mse_loss_out", "mse_loss", "l1_loss", "smooth_l1_loss_out",
-    "smooth_l1_loss", "binary_cross_entropy_with_logits", "huber_loss_out", "huber_loss",
-    "binary_cross_entropy_out", "binary_cross_entropy", "kl_div", "poisson_nll_loss",
-    "nll_loss_backward_grad_input", "nll_loss_backward", "mse_loss_backward_grad_input",
-    "mse_loss_backward", "smooth_l1_loss_backward_grad_input", "smooth_l1_loss_backward",
+    "nll_loss2d_forward_output", "nll_loss2d_forward", "cross_entropy_loss", "mse_loss_out",
+    "mse_loss", "l1_loss", "smooth_l1_loss_out", "smooth_l1_loss",
+    "binary_cross_entropy_with_logits", "huber_loss_out", "huber_loss", "binary_cross_entropy_out",
+    "binary_cross_entropy", "kl_div", "poisson_nll_loss", "nll_loss_backward_grad_input",
+    "nll_loss_backward", "nll_loss2d_backward_grad_input", "nll_loss2d_backward",
+    "mse_loss_backward_grad_input", "mse_loss_backward", "smooth_l1_loss_backward_grad_input",
+    "smooth_l1_loss_backward",
 ]
 
 
@@ -70,6 +72,8 @@ def nll_loss_nd(input=MISSING, target=MISSING, weight=None, reduction=1, ignore_
 
 def nll_loss_forward_output(input, target, weight, reduction, ignore_index, *, output, total_weight): return complete(nll_loss_forward_output, "aten::nll_loss_forward", "output")(input, target, weight, reduction, ignore_index, output=output, total_weight=total_weight)
 def nll_loss_forward(input=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(nll_loss_forward, "aten::nll_loss_forward", "", "nll_loss_forward_output", ('output', 'total_weight'))(input, target, weight, reduction, ignore_index, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def nll_loss2d_forward_output(input, target, weight, reduction, ignore_index, *, output, total_weight): return complete(nll_loss2d_forward_output, "aten::nll_loss2d_forward", "output")(input, target, weight, reduction, ignore_index, output=output, total_weight=total_weight)
+def nll_loss2d_forward(input=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(nll_loss2d_forward, "aten::nll_loss2d_forward", "", "nll_loss2d_forward_output", ('output', 'total_weight'))(input, target, weight, reduction, ignore_index, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 cross_entropy_loss_op, cross_entropy_loss_routes = operator("aten::cross_entropy_loss", "")
@@ -332,6 +336,8 @@ def poisson_nll_loss(input=MISSING, target=MISSING, log_input=MISSING, full=MISS
 
 def nll_loss_backward_grad_input(grad_output, input, target, weight, reduction, ignore_index, total_weight, *, grad_input): return complete(nll_loss_backward_grad_input, "aten::nll_loss_backward", "grad_input")(grad_output, input, target, weight, reduction, ignore_index, total_weight, grad_input=grad_input)
 def nll_loss_backward(grad_output=MISSING, input=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, total_weight=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(nll_loss_backward, "aten::nll_loss_backward", "", "nll_loss_backward_grad_input", ('grad_input',))(grad_output, input, target, weight, reduction, ignore_index, total_weight, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def nll_loss2d_backward_grad_input(grad_output, input, target, weight, reduction, ignore_index, total_weight, *, grad_input): return complete(nll_loss2d_backward_grad_input, "aten::nll_loss2d_backward", "grad_input")(grad_output, input, target, weight, reduction, ignore_index, total_weight, grad_input=grad_input)
+def nll_loss2d_backward(grad_output=MISSING, input=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, total_weight=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(nll_loss2d_backward, "aten::nll_loss2d_backward", "", "nll_loss2d_backward_grad_input", ('grad_input',))(grad_output, input, target, weight, reduction, ignore_index, total_weight, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def mse_loss_backward_grad_input(grad_output, input, target, reduction, *, grad_input): return complete(mse_loss_backward_grad_input, "aten::mse_loss_backward", "grad_input")(grad_output, input, target, reduction, grad_input=grad_input)
 def mse_loss_backward(grad_output=MISSING, input=MISSING, target=MISSING, reduction=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(mse_loss_backward, "aten::mse_loss_backward", "", "mse_loss_backward_grad_input", ('grad_input',))(grad_output, input, target, reduction, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def smooth_l1_loss_backward_grad_input(grad_output, input, target, reduction, beta, *, grad_input): return complete(smooth_l1_loss_backward_grad_input, "aten::smooth_l1_loss_backward", "grad_input")(grad_output, input, target, reduction, beta, grad_input=grad_input)

@@ -146,6 +146,58 @@ def images(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3, 2, 1), indices(make, [[[0], [2]], [[1], [1]]]), None, NONE, -100)
 
 
+def spatial(make: TensorMaker) -> Iterator[SampleInput]:
+    """Yield scores and classes of the places of images."""
+    target = indices(make, [[[0, 2], [1, 1]]] * 2)
+    for reduction in REDUCTIONS:
+        yield SampleInput(make(2, 3, 2, 2), target, None, reduction, -100)
+        yield SampleInput(make(2, 3, 2, 2), target, None, reduction, 1)
+    yield SampleInput(
+        make(2, 3, 2, 2), target, make(3, low=0.5, high=2, requires_grad=False), MEAN, -100
+    )
+    yield SampleInput(make(0, 3, 2, 2), indices(make, np.zeros((0, 2, 2))), None, NONE, -100)
+
+
+def spatial_gradients(make: TensorMaker) -> Iterator[SampleInput]:
+    target = indices(make, [[[0, 2], [1, 1]]] * 2)
+    for reduction in REDUCTIONS:
+        grad = make(2, 2, 2) if reduction == NONE else make(())
+        yield SampleInput(grad, make(2, 3, 2, 2), target, None, reduction, -100, make.values(8.0))
+
+
+def nll_of_places(x: Any, target: Any, *how: Any) -> tuple[Any, Any]:
+    rows = np.moveaxis(x, 1, -1).reshape(-1, x.shape[1])
+    loss, total = nll(rows, target.reshape(-1), *how)
+    return loss.reshape(target.shape) if np.ndim(loss) else loss, total
+
+
+def nll_gradient_of_places(grad: Any, x: Any, target: Any, *how: Any) -> Any:
+    rows = np.moveaxis(x, 1, -1).reshape(-1, x.shape[1])
+    made = nll_gradient(grad.reshape(-1), rows, target.reshape(-1), *how)
+    return np.moveaxis(made.reshape(*target.shape, x.shape[1]), -1, 1)
+
+
+unfit_places = refusals(
+    (
+        lambda make: SampleInput(make(3, 2, 2), indices(make, np.zeros((1, 2, 2))), None, 1, -100),
+        RuntimeError,
+        "only batches of spatial inputs",
+    ),
+    (
+        lambda make: SampleInput(make(1, 3, 2, 2), indices(make, [[0, 1]]), None, 1, -100),
+        RuntimeError,
+        "only batches of spatial targets",
+    ),
+    (
+        lambda make: SampleInput(
+            make(1, 3, 2, 2), indices(make, np.zeros((1, 1, 2))), None, 1, -100
+        ),
+        RuntimeError,
+        "size mismatch",
+    ),
+)
+
+
 def nll(
     x: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100
 ) -> tuple[Any, Any]:
@@ -262,6 +314,8 @@ OP_INFOS = [
     info("nll_loss", classified(), lambda *args: nll(*args)[0], FLOATING, errors=no_class),
     info("nll_loss_nd", images, lambda *args: nll(*args)[0], FLOATING, errors=no_class),
     info("nll_loss_forward", classified(), nll, FLOATING),
+    info("nll_loss2d_forward", spatial, nll_of_places, FLOATING, errors=unfit_places),
+    info("nll_loss2d_backward", spatial_gradients, nll_gradient_of_places, FLOATING),
     info("cross_entropy_loss", entropies, cross_entropy, FLOATING),
     info("mse_loss_backward", distance_gradients(), mse_gradient, FLOATING),
     info("smooth_l1_loss_backward", distance_gradients(0.4), smooth_l1_gradient, FLOATING),
