@@ -15,10 +15,13 @@ from dovetail_dispatcher import parse_schema
 TEXTS = [
     row[0]
     for row in OPERATORS
-    # PyTorch takes no options of a factory beside `out`, draws slopes inside rrelu_with_noise, and
-    # leaves the steps of an LSTM to oneDNN.
+    # PyTorch takes no options of a factory beside `out`, draws slopes inside rrelu_with_noise,
+    # leaves the steps of an LSTM to oneDNN, and has an operator for each kind of border.
     if not row[0].startswith(
-        ("aten::normal.float_float_out", "aten::_slopes_of_rrelu(", "aten::_lstm_sequence(")
+        (
+            *("aten::normal.float_float_out", "aten::_slopes_of_rrelu(", "aten::_lstm_sequence("),
+            *("aten::_bordered(", "aten::_bordered_backward("),
+        )
     )
 ]
 

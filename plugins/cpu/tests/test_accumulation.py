@@ -84,3 +84,65 @@ def test_rows_are_added_in_the_order_in_which_they_are_named(length, count, widt
         np.add.at(expected, index, rows)
         add_rows(target, index, rows)
         np.testing.assert_array_equal(target, expected)
+
+
+@pytest.mark.parametrize("shape", ((6, 5), (300, 200)), ids=("small", "large"))
+@pytest.mark.parametrize("dim", (0, 1))
+def test_an_index_smaller_than_the_array_names_places_along_it(shape, dim, kernel):
+    generator = np.random.default_rng(0)
+    x = generator.standard_normal(shape)
+    sizes = [size // 2 for size in shape]
+    source = generator.standard_normal([size - 1 for size in shape])
+    index = generator.integers(0, shape[dim], sizes)
+    where = list(np.ogrid[: sizes[0], : sizes[1]])
+    where[dim] = index
+    part = source[: sizes[0], : sizes[1]]
+    np.testing.assert_array_equal(kernel("gather", x, dim, index), x[tuple(where)])
+    for name, function in (("sum", np.add), ("prod", np.multiply), ("amax", np.maximum)):
+        expected = x.copy()
+        function.at(expected, tuple(where), part)
+        found = kernel("scatter_reduce.two", x, dim, index, source, name)
+        np.testing.assert_allclose(found, expected)
+    expected = x.copy()
+    expected[tuple(where)] = 2.5
+    np.testing.assert_array_equal(kernel("scatter.value", x, dim, index, 2.5), expected)
+    with pytest.raises(RuntimeError, match="no larger than self"):
+        kernel("gather", x, dim, np.zeros([size * 2 for size in shape], np.int64))
+
+
+@pytest.mark.parametrize("width", (1, 3, 200))
+@pytest.mark.parametrize("dim", (0, 1))
+def test_slices_are_reduced_at_each_index(width, dim, kernel):
+    generator = np.random.default_rng(0)
+    x = generator.standard_normal((40, 30, width)).astype("f")
+    index = generator.integers(0, x.shape[dim], 25)
+    source = generator.standard_normal((40, 25, width) if dim else (25, 30, width)).astype("f")
+    for name, function in (("amin", np.minimum), ("amax", np.maximum), ("prod", np.multiply)):
+        expected = x.copy()
+        function.at(expected, (*[slice(None)] * dim, index), source)
+        found = kernel("index_reduce", x, dim, index, source, name)
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("accumulate", (False, True))
+def test_elements_are_put_at_places_counted_from_both_ends(accumulate, kernel):
+    x = np.arange(12.0).reshape(3, 4)
+    for each in (x, np.asfortranarray(x)):
+        index, source = np.array([[0, -1], [5, -7]]), np.array([[10.0, 20.0], [30.0, 40.0]])
+        expected = x.reshape(-1).copy()
+        expected[[0, 11]] = [10, 31 if accumulate else 20]
+        expected[5] = 5 + 70 if accumulate else 40
+        found = kernel("put", each, index, source, accumulate)
+        np.testing.assert_array_equal(found, expected.reshape(3, 4))
+        np.testing.assert_array_equal(each, np.arange(12.0).reshape(3, 4))
+
+
+def test_masked_elements_are_taken_in_their_order_and_too_few_are_refused(kernel):
+    x, mask = np.zeros((2, 3)), np.array([[True, False, True], [False, True, False]])
+    source = np.arange(1.0, 7.0).reshape(3, 2)
+    expected = [[1, 0, 2], [0, 3, 0]]
+    np.testing.assert_array_equal(kernel("masked_scatter", x, mask, source), expected)
+    turned = np.asfortranarray(x), np.asfortranarray(mask)
+    np.testing.assert_array_equal(kernel("masked_scatter", *turned, source), expected)
+    with pytest.raises(RuntimeError, match="source has only 2"):
+        kernel("masked_scatter", x, mask, source[:1])

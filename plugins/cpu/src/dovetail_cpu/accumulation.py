@@ -9,15 +9,18 @@ from typing import Any, Final
 
 import numpy as np
 
-from .sums_of_rows import add_rows
+from .sums_of_rows import LONG, add_rows, row_after_row
 
 Array = np.ndarray[Any, Any]
 
-_add_at: Final = np.add.at
+add_at: Final = np.add.at
 _BLOCK: Final = 1 << 15
 """Elements at a time, whose places stay in the cache."""
 _FEW: Final = 1 << 10
 """Elements of an index up to which it is worth keeping where their lines begin."""
+_EVERY: Final = slice(None)
+_FEW_OF_SLICES: Final = 1 << 7
+"""Elements of slices up to which their own key is fastest."""
 _LONG: Final = np.dtype(np.int64)
 _LONG_LINE: Final = 512
 """Elements of a line from which a call for each costs less than where the lines begin."""
@@ -86,26 +89,65 @@ def gathered(array: Array, dim: int, index: Array) -> Array:
     return made
 
 
-def scatter_into(array: Array, dim: int, index: Array, source: Any, accumulate: bool) -> None:
-    """Write elements into a C-contiguous array at `index` along `dim`, or add them there: by one
-    index for each element, which is what NumPy is fast for.
+def scatter_into(array: Array, dim: int, index: Array, source: Array, combine: Any) -> None:
+    """Write elements, or one number, into a C-contiguous array at `index` along `dim`: by one place
+    for each element, which is what NumPy is fast for.
+
+    Parameters
+    ----------
+    combine
+        The method `at` of what combines them with those that are there; None if they take their
+        place.
     """
     flat = array.reshape(-1)
-    if source.shape != index.shape:
-        source = np.broadcast_to(source, index.shape)
     if index.size <= _FEW:
-        _put(flat, _places_of(array, dim, index, 0).reshape(-1), source.reshape(-1), accumulate)
+        places = flat_places(array, dim, index)
+        put_at(flat, places, source.reshape(-1) if source.ndim else source, combine)
         return
     for rows in in_rows(index):
         places = _places_of(array, dim, index[rows], rows.start).reshape(-1)
-        _put(flat, places, source[rows].reshape(-1), accumulate)
+        put_at(flat, places, source[rows].reshape(-1) if source.ndim else source, combine)
 
 
-def _put(flat: Array, places: Array, values: Array, accumulate: bool) -> None:
-    if accumulate:
-        _add_at(flat, places, values)
-    else:
+def flat_places(array: Array, dim: int, index: Array) -> Array:
+    """Return where in a C-contiguous array the elements at `index` along `dim` lie, in one line."""
+    return _places_of(array, dim, index, 0).reshape(-1)
+
+
+def put_at(flat: Array, places: Array, values: Array, combine: Any) -> None:
+    """Write `values` at `places`, or combine them with what is there."""
+    if combine is None:
         flat[places] = values
+    else:
+        combine(flat, places, values)
+
+
+def combine_at(function: Any, array: Array, key: tuple[Any, ...], values: Array) -> None:
+    """Combine `values` with what is at ``[key]`` by a function of NumPy: many slices row after row,
+    or by one place for each element.
+    """
+    dim, index = len(key) - 1, key[-1]
+    if (
+        array.ndim == 1
+        or values.ndim != array.ndim
+        or values.size <= _FEW_OF_SLICES
+        or values.dtype != array.dtype
+        or not array.flags.c_contiguous
+        or index.ndim != 1
+        or index.min() < 0
+        or any([each != _EVERY for each in key[:-1]])
+    ):
+        function.at(array, key, values)
+        return
+    width = prod(array.shape[1:])
+    if not dim and width >= LONG:
+        rows = values.reshape(len(index), width)
+        row_after_row(function, array.reshape(-1, width), index, rows)
+        return
+    shape = [1] * array.ndim
+    shape[dim] = len(index)
+    every = np.broadcast_to(index.reshape(shape), values.shape)
+    scatter_into(array, dim, every, values, function.at)
 
 
 def add_slices(array: Array, dim: int, index: Array, source: Array) -> bool:
@@ -125,7 +167,7 @@ def add_slices(array: Array, dim: int, index: Array, source: Array) -> bool:
         rounds is None or any([places.__class__ is not slice for places, _ in rounds])
     ):
         every = np.broadcast_to(index, (lead, len(index)))
-        scatter_into(target[..., 0], 1, every, slices[..., 0], True)
+        scatter_into(target[..., 0], 1, every, slices[..., 0], add_at)
         return True
     if rounds is None:
         return False

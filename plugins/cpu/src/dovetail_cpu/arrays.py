@@ -14,7 +14,7 @@ import numpy as np
 from dovetail_kernel import BySize, DatalessArray, bfloat16, dtype
 
 from . import erf as error_functions
-from .accumulation import add_at_leading, add_slices, scatter_into
+from .accumulation import add_at, add_at_leading, add_slices, combine_at, scatter_into
 from .aligned_memory import LARGE, aligned
 from .few_elements import few_of
 from .half_precision import MANY, converted
@@ -43,6 +43,8 @@ _UNSIGNED: Final = {np.dtype(f"i{n}"): np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 _greatest: Any = np.maximum.reduce
 _FEW: Final = 4096
 """Up to so many elements adding them one by one is fastest."""
+_FEW_ADDED: Final = 256
+"""Elements of an array to which adding by its own key is fastest."""
 
 
 class _AdoptedMemory:
@@ -301,8 +303,16 @@ class CpuArrays(CpuRandom):
         made = self.clone(array)
         if not accumulate:
             made[key] = values
-        elif not add_at_leading(made, key, values):
-            np.add.at(made, key, values)
+        elif made.ndim == 1 or made.size <= _FEW_ADDED or not add_at_leading(made, key, values):
+            add_at(made, key, values)
+        return made
+
+    def index_combine(self, array: Any, key: tuple[Any, ...], values: Any, function: str) -> Array:
+        """Return a copy with `values` combined with what is at ``[key]``: by ``multiply``,
+        ``maximum`` or ``minimum``, also at repeated places.
+        """
+        made = self.clone(array)
+        combine_at(getattr(np, function), made, key, values)
         return made
 
     def are_below(self, index: Any, size: int) -> bool:
@@ -319,7 +329,9 @@ class CpuArrays(CpuRandom):
         if not array.flags.c_contiguous or not index.size or not index.ndim:
             return super().scatter(array, dim, index, source, accumulate)
         made = self.clone(array)
-        scatter_into(made, dim, index, source, accumulate)
+        if source.shape not in ((), index.shape):
+            source = np.broadcast_to(source, index.shape)
+        scatter_into(made, dim, index, source, add_at if accumulate else None)
         return made
 
     def index_add(self, array: Any, dim: int, index: Any, source: Any) -> Array:
@@ -327,7 +339,7 @@ class CpuArrays(CpuRandom):
         made = self.clone(array)
         before = (_ALL,) * dim
         if source.size < _FEW or source.ndim == 1:
-            np.add.at(made, (*before, index), source)
+            add_at(made, (*before, index), source)
             return made
         if made.dtype == source.dtype and made.flags.c_contiguous and index.min() >= 0:
             wanted = (*made.shape[:dim], len(index), *made.shape[dim + 1 :])

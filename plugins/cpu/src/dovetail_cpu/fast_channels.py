@@ -16,6 +16,7 @@ from dovetail_aten.array_kernels.channel_normalization import (
 
 from .constants import ones_of
 from .silence import LONG_ROW, row_by_row
+from .small_channels import FEW, batch_norm, group_norm, transformed
 from .threads import run_pieces, shared_step
 
 _FLOATS: Final = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
@@ -50,18 +51,29 @@ _LONGEST: Final = 1 << 12
 """Longest sum left to BLAS, which does not add pairwise."""
 
 
+def _is_plain(x: Any, *more: Any) -> bool:
+    """Return whether `x` is numbers in C order, and the other arrays are of its dtype."""
+    fits = all([each is None or each.dtype is x.dtype for each in more])
+    return bool(fits and x.dtype in _FLOATS and x.flags.c_contiguous)
+
+
 def _is_large(x: Any, *more: Any) -> bool:
     """Return whether `x` is many numbers in C order, and the other arrays are of its dtype."""
-    return (
-        x.size >= _MANY
-        and x.dtype in _FLOATS
-        and x.flags.c_contiguous
-        and all([each is None or each.dtype is x.dtype for each in more])
-    )
+    return x.size >= _MANY and _is_plain(x, *more)
+
+
+def _are_vectors(parameters: Sequence[Any]) -> bool:
+    """Return whether parameters have one dimension, as the passes here take for granted."""
+    return all([each is None or each.ndim == 1 for each in parameters])
+
+
+def _has_pixels(x: Any) -> bool:
+    """Return whether channels have more than a number each, which is no row of a matrix else."""
+    return bool(x.ndim > 2 and math.prod(x.shape[2:]) > 1)
 
 
 class FastChannelNormalization(ChannelNormalization):
-    """Batch and group normalization of large images."""
+    """Batch and group normalization of small and of large images."""
 
     def batch_norm(
         self,
@@ -76,7 +88,11 @@ class FastChannelNormalization(ChannelNormalization):
     ) -> tuple[Any, Any, Any, Any, Any]:
         """Return batch normalization, the statistics, and the running ones from now on."""
         parameters = (weight, bias, running_mean, running_var)
-        if not _is_large(x, *parameters) or x.ndim < 2:
+        if not _are_vectors(parameters):
+            return ChannelNormalization.batch_norm(self, x, *parameters, training, momentum, eps)
+        if 0 < x.size <= FEW and x.ndim > 1 and _is_plain(x, *parameters):
+            return self._small_batch_norm(x, *parameters, training, momentum, eps)
+        if not _is_large(x, *parameters) or not _has_pixels(x):
             return ChannelNormalization.batch_norm(self, x, *parameters, training, momentum, eps)
         channels = check_batch_norm(x.shape, *parameters)
         images = x.reshape(len(x), channels, -1)
@@ -123,6 +139,44 @@ class FastChannelNormalization(ChannelNormalization):
             self._following(running_var, unbiased, momentum),
         )
 
+    def _small_batch_norm(
+        self,
+        x: Any,
+        weight: Any,
+        bias: Any,
+        running_mean: Any,
+        running_var: Any,
+        training: bool,
+        momentum: float,
+        eps: float,
+    ) -> tuple[Any, Any, Any, Any, Any]:
+        shape, dtype = x.shape, x.dtype
+        channels = check_batch_norm(shape, weight, bias, running_mean, running_var)
+        images = x.reshape(shape[0], channels, -1)
+        if not training:
+            rstd = self._reciprocal_root(running_var, eps)
+            made = transformed(images, running_mean, rstd, weight, bias)
+            nothing = numpy.empty(0, dtype)
+            running = running_mean.copy(), running_var.copy()
+            return (made.reshape(shape), nothing, nothing.copy(), *running)
+        epsilon = self.numbers.of_dtype(eps, dtype)
+        made, mean, variance, rstd = batch_norm(images, weight, bias, epsilon)
+        count = x.size // channels
+        unbiased = variance * self.numbers.like(x, count / (count - 1) if count > 1 else math.nan)
+        return (
+            *(made.reshape(shape), mean, rstd),
+            self._following(running_mean, mean, momentum),
+            self._following(running_var, unbiased, momentum),
+        )
+
+    def _following(self, running: Any, now: Any, momentum: float) -> Any:
+        """Return a running statistic moved towards what it is now."""
+        if running.dtype is not now.dtype:
+            return ChannelNormalization._following(self, running, now, momentum)
+        of_dtype, dtype = self.numbers.of_dtype, now.dtype
+        kept = numpy.multiply(running, of_dtype(1 - momentum, dtype))
+        return numpy.add(kept, numpy.multiply(now, of_dtype(momentum, dtype)), kept)
+
     def _stretch(self, images: Any, scale: Any, bias: Any) -> None:
         """Multiply channels by `scale` and add `bias`, in place."""
         numpy.multiply(images, scale[..., None], out=images)
@@ -147,7 +201,8 @@ class FastChannelNormalization(ChannelNormalization):
         if (
             not _is_large(x, grad_out, weight, *statistics)
             or grad_out.shape != x.shape
-            or x.ndim < 2
+            or not _has_pixels(x)
+            or not _are_vectors((weight, *statistics))
         ):
             return ChannelNormalization.batch_norm_backward(
                 self, grad_out, x, weight, *statistics, train, eps, output_mask
@@ -189,6 +244,11 @@ class FastChannelNormalization(ChannelNormalization):
         self, x: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
     ) -> tuple[Any, Any, Any]:
         """Return group normalization, the means and the reciprocal deviations."""
+        if 0 < x.size <= FEW and _is_plain(x, weight, bias):
+            check_group_norm(x.shape, weight, bias, C, group)
+            epsilon = self.numbers.of_dtype(eps, x.dtype)
+            made, mean, rstd = group_norm(x.reshape(N, C, HxW), group, weight, bias, epsilon)
+            return made.reshape(x.shape), mean, rstd
         if not _is_large(x, weight, bias):
             return ChannelNormalization.group_norm(self, x, weight, bias, N, C, HxW, group, eps)
         check_group_norm(x.shape, weight, bias, C, group)

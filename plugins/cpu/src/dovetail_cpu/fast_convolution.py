@@ -19,7 +19,7 @@ from dovetail_aten.array_kernels.convolution import Convolutions
 from dovetail_aten.array_kernels.window_geometry import Window
 
 from .fast_windows import FastWindows
-from .gathered_patches import gathered_patches
+from .gathered_patches import FEW_FOLDED, folded_patches, gathered_patches
 from .planes import planes_over, window_span
 from .silence import row_by_row
 from .threads import SHARED_FROM, run_pieces, shared_step
@@ -116,6 +116,12 @@ class FastConvolutions(FastWindows, Convolutions):
     def _spread(self, y: Any, weight: Any, windows: Sequence[Window], groups: int) -> Any:
         """Return ``(images, channels in, *sizes)``."""
         images, channels, rows = y.shape[0], weight.shape[1], weight.shape[0] // groups
+        places = math.prod([window.kernel * window.number for window in windows])
+        if y.size and 0 < images * groups * channels * places <= FEW_FOLDED:
+            matrices = weight.reshape(groups, rows, -1).swapaxes(1, 2)
+            columns = numpy.matmul(matrices, y.reshape(images, groups, rows, -1))
+            made = folded_patches(columns, images * groups, channels, tuple(windows))
+            return made.reshape(images, groups * channels, *made.shape[2:])
         # Between and beyond the images there are zeros, which are none times infinity.
         if not y.size or not channels or not numpy.isfinite(weight).all():
             return Convolutions._spread(self, y, weight, windows, groups)

@@ -19,8 +19,9 @@ from dovetail_aten.array_kernels.ordering import Ordering
 from dovetail_aten.array_kernels.shapes import Shapes
 from dovetail_kernel import contiguous_format
 
-from .accumulation import gathered, scatter_into
+from .accumulation import add_at, gathered, scatter_into
 from .fast_joining import FastJoining
+from .flat_places import FlatPlaces
 from .half_precision import MANY, converted
 from .packed_order import PackedOrder
 from .sums_of_rows import add_rows
@@ -28,7 +29,7 @@ from .top import top_of_rows
 
 _FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 _LONG = numpy.dtype(numpy.int64)
-_array, _add = numpy.ndarray, numpy.add
+_add = numpy.add
 _MASKS_UP_TO = 1 << 16
 _STRIP = 64
 """Rows of a large triangle that are copied at a time."""
@@ -58,32 +59,8 @@ def pick(array: Any, indices: Any) -> Any:
     return array.take(_add(indices, offsets))
 
 
-class FastIndexing(IndexingAlong):
+class FastIndexing(FlatPlaces, IndexingAlong):
     """Elements at flat indices, and sums of rows."""
-
-    def _axis_of_places(self, x: Any, dim: int, index: Any) -> int | None:
-        """Return `dim`, counted from 0, if `index` has places along it for all that `x`, an array
-        in C order, has in the other dimensions; None for anything else, and what is wrong.
-        """
-        ndim = x.ndim
-        if (
-            not ndim
-            or index.ndim != ndim
-            or index.dtype != _LONG
-            or not index.size
-            or not x.flags.c_contiguous
-        ):
-            return None
-        axis = dim if 0 <= dim < ndim else wrap_dim(dim, ndim)
-        shape, places = x.shape, index.shape
-        if (
-            (places != shape and places[:axis] != shape[:axis])
-            or (places != shape and places[axis + 1 :] != shape[axis + 1 :])
-            or not index.flags.c_contiguous
-            or not self.capabilities.are_below(index, shape[axis])
-        ):
-            return None
-        return axis
 
     @never_warns
     def gather(self, x: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
@@ -97,15 +74,12 @@ class FastIndexing(IndexingAlong):
         self, name: str, x: Any, dim: int, index: Any, source: Any, accumulate: bool
     ) -> Any:
         """Return a copy with the elements of `source` at `index` along `dim`, or added there."""
-        if (
-            source.__class__ is not _array
-            or source.dtype is not x.dtype
-            or source.shape != index.shape
-            or (axis := self._axis_of_places(x, dim, index)) is None
-        ):
+        axis = self._axis_of_places(x, dim, index)
+        values = None if axis is None else self._source_at(x, index, source)
+        if axis is None or values is None:
             return IndexingAlong._scattered(self, name, x, dim, index, source, accumulate)
         made = x.copy()
-        scatter_into(made, axis, index, source, accumulate)
+        scatter_into(made, axis, index, values, add_at if accumulate else None)
         return made
 
     def index_add(self, x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:

@@ -19,6 +19,8 @@ from dovetail_aten.array_kernels.runs import adaptive_runs
 from dovetail_aten.array_kernels.window_geometry import Window
 
 from .constants import ones_of
+from .fast_indexing import pick
+from .places_under_windows import Lines, lines_of, lines_of_runs, places_under
 from .threads import run_pieces, shared_step
 
 _BITS: Final = {
@@ -31,6 +33,10 @@ _BLOCK: Final = 1 << 16
 """Elements at a time."""
 _CHEAP: Final = 4
 """How many times as many elements as of others several threads pay for: the steps are short."""
+_LARGER: Final = 2
+"""How many times as many elements as there are windows one has, from where on it is searched
+alone.
+"""
 _LARGEST_TABLE: Final = 1 << 14
 """Elements of a table that is kept."""
 _MOST: Final = 1 << 16
@@ -66,7 +72,17 @@ class FastMaxPooling(MaxPooling):
             made = None if table is None else _under_table(x, ndim, table)
             if made is not None:
                 return made
+        elif x.size and math.prod(output_size) and len(output_size) == ndim < x.ndim <= ndim + 2:
+            sizes = shape[x.ndim - ndim :]
+            if math.prod(sizes) >= _LARGER * math.prod(output_size) ** 2:
+                made = _window_by_window(x, sizes, output_size)
+                if made is not None:
+                    return made
         return MaxPooling._adaptive(self, name, ndim, x, output_size)
+
+    def _places_under(self, windows: Sequence[Window]) -> Any:
+        """Return where each element of padded images lies in an image, which is kept."""
+        return _kept_places(self, tuple(windows))
 
     def _maxima(
         self, values: Any, places: Any, elements: Sequence[Sequence[Any]]
@@ -203,15 +219,37 @@ def _under_table(x: Any, ndim: int, table: _Table) -> tuple[Any, Any] | None:
     return values.reshape(shape), table.places.take(chosen).reshape(shape)
 
 
+def _window_by_window(
+    x: Any, sizes: Sequence[int], output_size: Sequence[int]
+) -> tuple[Any, Any] | None:
+    """Return the maxima of few large windows, and their places; None if several may be NaN."""
+    images = x.reshape(-1, *sizes)
+    values = numpy.empty((len(images), math.prod(output_size)), x.dtype)
+    places = numpy.empty(values.shape, numpy.int64)
+    runs = [adaptive_runs(*pair) for pair in zip(sizes, output_size, strict=True)]
+    windows = product(*[list(map(slice, each.starts, each.stops)) for each in runs])
+    every = numpy.arange(math.prod(sizes)).reshape(sizes)
+    for number, window in enumerate(windows):
+        elements = images[(slice(None), *window)].reshape(len(images), -1)
+        chosen = elements.argmax(1)
+        values[:, number] = pick(elements, chosen[:, None])[:, 0]
+        places[:, number] = every[window].reshape(-1)[chosen]
+    if values.dtype in _BITS and numpy.isnan(values).any():
+        return None
+    shape = (*x.shape[: x.ndim - len(sizes)], *output_size)
+    return values.reshape(shape), places.reshape(shape)
+
+
+@lru_cache(32)
+def _kept_places(family: FastMaxPooling, windows: tuple[Window, ...]) -> Any:
+    """Return where each element of padded images lies in an image."""
+    return MaxPooling._places_under(family, windows)
+
+
 @lru_cache(64)
 def _table_of(windows: tuple[Window, ...], size: int) -> _Table | None:
     """Return the table for windows over images of `size` elements together."""
-    lines = []
-    for window in windows:
-        begins = numpy.arange(window.number) * window.stride - window.padding
-        lines.append(begins[:, None] + numpy.arange(window.kernel) * window.dilation)
-    ends = [numpy.array([window.size]) for window in windows]
-    return _table(lines, ends, [window.size for window in windows], size)
+    return _table([lines_of(each) for each in windows], size)
 
 
 @lru_cache(64)
@@ -220,46 +258,28 @@ def _adaptive_table(sizes: tuple[int, ...], numbers: tuple[int, ...], size: int)
     if min(*numbers, *sizes) < 1:
         return None
     runs = [adaptive_runs(*pair) for pair in zip(sizes, numbers, strict=True)]
-    starts, ends = [[numpy.array(each[part]) for each in runs] for part in (1, 2)]
-    lines = [
-        start[:, None] + numpy.arange((end - start).max())
-        for start, end in zip(starts, ends, strict=True)
-    ]
-    return _table(lines, ends, sizes, size)
+    return _table([lines_of_runs(each) for each in runs], size)
 
 
-def _table(
-    lines: Sequence[Any], ends: Sequence[Any], sizes: Sequence[int], size: int
-) -> _Table | None:
-    """Return the table for windows that have places along each dimension, of which those count that
-    lie before its end; None where it would be large, or a window has no element of an image.
+def _table(lines: Sequence[Lines], size: int) -> _Table | None:
+    """Return the table for windows along each dimension; None where it would be large, or a window
+    has no element of an image.
     """
-    numbers = tuple([len(each) for each in lines])
-    count = math.prod([each.shape[1] for each in lines])
-    number, pixels = math.prod(numbers), math.prod(sizes)
+    pixels = math.prod([each.size for each in lines])
     images = size // pixels
-    if images * number * count > _LARGEST_TABLE:
+    found = places_under(lines, _LARGEST_TABLE // images)
+    if found is None or not found[1].any(1).all():
         return None
-    places: Any = numpy.zeros((1, 1), numpy.int64)
-    within: Any = numpy.ones((1, 1), bool)
-    width = 1
-    for at, end, length in zip(lines, ends, sizes, strict=True):
-        is_inside = (at >= 0) & (at < end[:, None])
-        places = places[:, None, :, None] * length + at[:, None]
-        within = within[:, None, :, None] & is_inside[:, None]
-        places = places.reshape(-1, width := width * at.shape[1])
-        within = within.reshape(-1, width)
-    if not within.any(1).all():
-        return None
+    places, within = found
+    number, count = places.shape
     first = numpy.take_along_axis(places, within.argmax(1)[:, None], 1)
-    places = numpy.where(within, places, first)
-    elements = numpy.arange(images)[:, None] * pixels + places.reshape(-1)
+    places = numpy.where(within, places, first).reshape(-1)
     return _Table(
-        elements.reshape(-1),
-        numpy.tile(places.reshape(-1), images),
+        (numpy.arange(images)[:, None] * pixels + places).reshape(-1),
+        numpy.tile(places, images),
         numpy.arange(0, images * number * count, count),
         count,
-        numbers,
+        tuple([len(each.places) for each in lines]),
     )
 
 

@@ -10,7 +10,7 @@ import numpy
 
 from dovetail_aten.array_kernels.pooled_places import PooledPlaces
 
-from .accumulation import scatter_into
+from .accumulation import add_at, scatter_into
 
 
 class FastPooledPlaces(PooledPlaces):
@@ -27,5 +27,6 @@ class FastPooledPlaces(PooledPlaces):
         made = numpy.zeros((prod(lead), prod(sizes)), values.dtype)
         if values.size:
             rows = (len(made), -1)
-            scatter_into(made, 1, indices.reshape(rows), values.reshape(rows), accumulate)
+            combine = add_at if accumulate else None
+            scatter_into(made, 1, indices.reshape(rows), values.reshape(rows), combine)
         return made.reshape(*lead, *sizes)

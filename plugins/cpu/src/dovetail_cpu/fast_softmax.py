@@ -6,6 +6,7 @@ their sums show.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import inf, prod
 from typing import Any
 
@@ -100,6 +101,52 @@ def small_log_softmax(x: Any) -> Any:
     total = _exp(result).dot(ones_of(classes, rows.dtype))
     result = _subtract(result, across(_log(total, total), classes), result)
     return result if len(shape) == 2 else result.reshape(shape)
+
+
+def _small_gradient(grad: Any, output: Any) -> Any:
+    """Return the gradient of the softmax of every row, from its result that `is_small`."""
+    shape = output.shape
+    classes = shape[-1]
+    if len(shape) != 2:
+        grad, output = grad.reshape(-1, classes), output.reshape(-1, classes)
+    result = _multiply(grad, output)
+    total = across(result.dot(ones_of(classes, output.dtype)), classes)
+    result = _multiply(output, _subtract(grad, total, total), total)
+    return result if len(shape) == 2 else result.reshape(shape)
+
+
+def _small_log_gradient(grad: Any, output: Any) -> Any:
+    """Return the gradient of its logarithm."""
+    shape = output.shape
+    classes = shape[-1]
+    if len(shape) != 2:
+        grad, output = grad.reshape(-1, classes), output.reshape(-1, classes)
+    result = _exp(output)
+    total = grad.dot(ones_of(classes, output.dtype))
+    _multiply(result, across(total, classes), result)
+    result = _subtract(grad, result, result)
+    return result if len(shape) == 2 else result.reshape(shape)
+
+
+def _is_small_along(array: Any, axis: int) -> bool:
+    """Return whether `array` would be small were `axis` its last dimension."""
+    return bool(array.size <= _SMALL and array.shape[axis] <= _FEW_CLASSES)
+
+
+def _turned(function: Any, axis: int, *arrays: Any) -> Any:
+    """Return the function of rows of small arrays whose rows lie along `axis`."""
+    there, back = _tables_along(arrays[0].shape, axis)
+    return function(*[each.take(there) for each in arrays]).take(back)
+
+
+@lru_cache(64)
+def _tables_along(shape: tuple[int, ...], axis: int) -> tuple[Any, Any]:
+    """Return where in an array the elements of its rows along `axis` are, and where in the rows
+    those of the array.
+    """
+    places: Any = numpy.arange(prod(shape)).reshape(shape)
+    there = numpy.moveaxis(places, axis, -1).reshape(-1, shape[axis])
+    return there, there.reshape(-1).argsort().reshape(shape)
 
 
 def _along(function: Any, axis: int, *arrays: Any) -> Any:
@@ -204,8 +251,10 @@ class FastSoftmax(Softmax):
             return _small_softmax(x)
         if x.dtype not in _FLOATS or not x.size or not x.ndim:
             return Softmax.softmax(self, x, dim, half_to_float)
-        # The result is to lie in C order, as the kernel's other ways have it.
-        return _along(_softmax_of, wrap_dim(dim, x.ndim), _contiguous(x))
+        axis = wrap_dim(dim, x.ndim)
+        if _is_small_along(x, axis):
+            return _turned(_small_softmax, axis, x)
+        return _along(_softmax_of, axis, _contiguous(x))
 
     def safe_softmax(self, x: Any, dim: int, dtype: Any = None) -> Any:
         """Return `softmax`, and 0 where all elements along `dim` are minus infinity."""
@@ -222,7 +271,10 @@ class FastSoftmax(Softmax):
             return small_log_softmax(x)
         if x.dtype not in _FLOATS or not x.size or not x.ndim:
             return Softmax.log_softmax(self, x, dim, half_to_float)
-        return _along(_log_softmax_of, wrap_dim(dim, x.ndim), _contiguous(x))
+        axis = wrap_dim(dim, x.ndim)
+        if _is_small_along(x, axis):
+            return _turned(small_log_softmax, axis, x)
+        return _along(_log_softmax_of, axis, _contiguous(x))
 
     def softmax_backward(self, grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
         """Return the gradient of `softmax`, from its result."""
@@ -237,15 +289,10 @@ class FastSoftmax(Softmax):
             return Softmax.softmax_backward(self, grad_output, output, dim, input_dtype)
         if not is_small(output, dim):
             axis = wrap_dim(dim, output.ndim)
+            if _is_small_along(output, axis):
+                return _turned(_small_gradient, axis, grad_output, output)
             return _along(_softmax_gradient_of, axis, _contiguous(grad_output), _contiguous(output))
-        shape = output.shape
-        classes = shape[-1]
-        if len(shape) != 2:
-            grad_output, output = grad_output.reshape(-1, classes), output.reshape(-1, classes)
-        result = _multiply(grad_output, output)
-        total = across(result.dot(ones_of(classes, input_dtype)), classes)
-        result = _multiply(output, _subtract(grad_output, total, total), total)
-        return result if len(shape) == 2 else result.reshape(shape)
+        return _small_gradient(grad_output, output)
 
     def log_softmax_backward(
         self, grad_output: Any, output: Any, dim: int, input_dtype: Any
@@ -262,15 +309,9 @@ class FastSoftmax(Softmax):
             return Softmax.log_softmax_backward(self, grad_output, output, dim, input_dtype)
         if not is_small(output, dim):
             axis = wrap_dim(dim, output.ndim)
+            if _is_small_along(output, axis):
+                return _turned(_small_log_gradient, axis, grad_output, output)
             return _along(
                 _log_softmax_gradient_of, axis, _contiguous(grad_output), _contiguous(output)
             )
-        shape = output.shape
-        classes = shape[-1]
-        if len(shape) != 2:
-            grad_output, output = grad_output.reshape(-1, classes), output.reshape(-1, classes)
-        result = _exp(output)
-        total = grad_output.dot(ones_of(classes, input_dtype))
-        _multiply(result, across(total, classes), result)
-        result = _subtract(grad_output, result, result)
-        return result if len(shape) == 2 else result.reshape(shape)
+        return _small_log_gradient(grad_output, output)

@@ -1,4 +1,6 @@
-"""Views without NumPy's iterator and without a pass over their sizes."""
+"""Views without NumPy's iterator, without a pass over their sizes and without a look at the memory
+that they lie in.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ import numpy
 
 from dovetail_aten.array_kernels.dims import wrap_dim
 from dovetail_aten.array_kernels.views import Views
+from dovetail_aten.array_kernels.windows import Windows, window_count
 
 _make = numpy.ndarray
 
@@ -57,6 +60,28 @@ class FastViews(Views):
         if x.ndim < 2:
             return Views.unbind(self, x, dim)
         return [*(x.transpose(_first(dim, x.ndim)) if dim else x)]
+
+
+class FastWindows(Windows):
+    """Windows of a dimension."""
+
+    def unfold(self, x: Any, dimension: int, size: int, step: int) -> Any:
+        """Return a view of all windows of `size` elements along `dimension`, made from its
+        strides.
+        """
+        if not x.ndim or not x.size or not x.flags.c_contiguous:
+            return Windows.unfold(self, x, dimension, size, step)
+        axis = wrap_dim(dimension, x.ndim)
+        shape, strides = x.shape, x.strides
+        count = window_count(shape[axis], axis, size, step)
+        own = strides[axis]
+        return _make(
+            (*shape[:axis], count, *shape[axis + 1 :], size),
+            x.dtype,
+            x,
+            0,
+            (*strides[:axis], own * step, *strides[axis + 1 :], own),
+        )
 
 
 @lru_cache(256)

@@ -12,6 +12,8 @@ from dovetail_aten.array_kernels.patches import Patches
 from dovetail_aten.array_kernels.sliding_windows import SlidingWindows
 from dovetail_aten.array_kernels.window_geometry import Window
 
+from .gathered_patches import FEW_FOLDED, folded_patches, gathered_patches
+
 
 class FastWindows(SlidingWindows):
     """Windows without a copy for each of their places."""
@@ -53,4 +55,19 @@ class FastWindows(SlidingWindows):
 
 
 class FastPatches(FastWindows, Patches):
-    """Patches by views of windows."""
+    """Patches by views of windows; of small images by tables."""
+
+    def _columns(self, x: Any, windows: Sequence[Window]) -> Any:
+        made = None
+        if x.size:
+            made = gathered_patches(x.reshape(-1, *x.shape[-3:]), 1, tuple(windows))
+        if made is None or made.size == x.size:
+            return Patches._columns(self, x, windows)
+        return made.reshape(*x.shape[:-3], *made.shape[2:])
+
+    def _images(self, x: Any, windows: Sequence[Window]) -> Any:
+        if not 0 < x.size <= FEW_FOLDED:
+            return Patches._images(self, x, windows)
+        channels = x.shape[-2] // math.prod([window.kernel for window in windows])
+        made = folded_patches(x, math.prod(x.shape[:-2]), channels, tuple(windows))
+        return made.reshape(*x.shape[:-2], *made.shape[1:])

@@ -1,5 +1,5 @@
-"""Patches of small images, taken at places that only shapes decide and that are kept: NumPy copies
-one line in the time of hundreds of elements.
+"""Patches of small images, taken at places that only shapes decide and that are kept, and the sums
+of patches over images: NumPy copies one line in the time of hundreds of elements.
 """
 
 from __future__ import annotations
@@ -12,31 +12,36 @@ import numpy
 
 from dovetail_aten.array_kernels.window_geometry import Window
 
+from .accumulation import add_at
+from .places_under_windows import lines_of, places_under
+
 _MANY: Final = 1 << 16
 """Elements of patches from which on copying lines is faster."""
+FEW_FOLDED: Final = 1 << 12
+"""Elements of patches up to which adding them one by one is faster than adding lines."""
 
 
 @lru_cache(32)
 def _places_of(channels: int, windows: tuple[Window, ...]) -> Any:
-    """Return where the elements of patches lie in an image: ``(channels * places, windows)``.
+    """Return where the elements of patches lie in an image: ``(channels * places, windows)``; None
+    if there are none.
 
     Behind the image there is a zero, which stands for all padding.
     """
-    beyond = channels * prod([window.size for window in windows])
-    places: Any = numpy.arange(channels).reshape(-1, 1)
-    is_inside: Any = numpy.ones((1, 1), bool)
-    for window in windows:
-        within = numpy.arange(window.kernel) * window.dilation - window.padding
-        at = within[:, None] + numpy.arange(window.number) * window.stride
-        fits = (at >= 0) & (at < window.size)
-        kernel, number = at.shape
-        rows, columns = places.shape
-        places = places[:, None, :, None] * window.size + at[:, None]
-        places = places.reshape(rows * kernel, columns * number)
-        rows, columns = is_inside.shape
-        is_inside = (is_inside[:, None, :, None] & fits[:, None]).reshape(rows * kernel, -1)
-    is_inside = numpy.broadcast_to(is_inside, (channels, *is_inside.shape))
-    return numpy.where(is_inside.reshape(places.shape), places, beyond)
+    found = places_under([lines_of(each) for each in windows], _MANY)
+    if found is None:
+        return None
+    places, within = [each.T for each in found]
+    pixels = prod([each.size for each in windows])
+    every = numpy.arange(channels)[:, None, None] * pixels + places
+    return numpy.where(within, every, channels * pixels).reshape(-1, places.shape[1])
+
+
+@lru_cache(32)
+def _places_in_all(images: int, channels: int, windows: tuple[Window, ...]) -> Any:
+    """Return the same for several images in one line, each with its zero behind if it is padded."""
+    begins = numpy.arange(images) * _elements_of(channels, windows)
+    return (begins[:, None] + _places_of(channels, windows).reshape(-1)).reshape(-1)
 
 
 def gathered_patches(x: Any, groups: int, windows: tuple[Window, ...]) -> Any:
@@ -51,9 +56,32 @@ def gathered_patches(x: Any, groups: int, windows: tuple[Window, ...]) -> Any:
     flat = x.reshape(images, groups, -1)
     if all([each.kernel == each.stride == 1 and not each.padding for each in windows]):
         return flat.reshape(images, groups, channels, number)
-    if any([window.padding for window in windows]):
+    places = _places_of(channels, windows)
+    if places is None:
+        return None
+    if _is_padded(windows):
         padded: Any = numpy.empty((images, groups, flat.shape[2] + 1), x.dtype)
         padded[:, :, :-1] = flat
         padded[:, :, -1] = 0
         flat = padded
-    return flat.take(_places_of(channels, windows), 2)
+    return flat.take(places, 2)
+
+
+def folded_patches(patches: Any, images: int, channels: int, windows: tuple[Window, ...]) -> Any:
+    """Return images ``(images, channels, *sizes)`` whose elements are the sums of what patches
+    ``(images, channels * places, windows)`` have of them.
+    """
+    sizes = [window.size for window in windows]
+    made = numpy.zeros((images, _elements_of(channels, windows)), patches.dtype)
+    add_at(made.reshape(-1), _places_in_all(images, channels, windows), patches.reshape(-1))
+    return made[:, : channels * prod(sizes)].reshape(images, channels, *sizes)
+
+
+def _elements_of(channels: int, windows: tuple[Window, ...]) -> int:
+    """Return the elements of an image, and one for its padding."""
+    return channels * prod([window.size for window in windows]) + _is_padded(windows)
+
+
+def _is_padded(windows: tuple[Window, ...]) -> bool:
+    """Return whether some window reaches beyond the image."""
+    return any([window.padded > window.size for window in windows])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,9 +16,13 @@ from dovetail_aten.array_kernels.random import Random
 from .drawn_numbers import narrowed
 from .mersenne_twister import MersenneTwister
 from .rejection_sampling import Draws, binomial, gamma, poisson
+from .repeating import across
 from .seeded_drawing import SeededDrawing, numbers_for
 
 Array = np.ndarray[Any, Any]
+
+_FEW_COMPARED: Final = 1 << 12
+"""Pairs of numbers and edges up to which all are compared at once."""
 
 
 class SeededRandom(Random, SeededDrawing):
@@ -51,17 +55,24 @@ class SeededRandom(Random, SeededDrawing):
             with np.errstate(divide="ignore", invalid="ignore"):
                 order = np.argsort(-(x / times), axis=-1, kind="stable")
             return np.ascontiguousarray(order[..., :num_samples])
-        edges = np.cumsum(self.precision.wide(x), axis=-1)
-        edges /= edges[..., -1:]
+        rows = self.precision.wide(x).reshape(-1, x.shape[-1]).cumsum(1)
+        # The last edge becomes 1, which no number reaches.
+        np.divide(rows, across(rows[:, -1], rows.shape[1]), rows)
         with source.lock:
-            drawn = source.doubles(x.size // x.shape[-1] * num_samples)
-        rows = edges.reshape(-1, x.shape[-1]).astype(np.float64)
-        found = [
-            np.searchsorted(row, some)
-            for row, some in zip(rows, drawn.reshape(len(rows), -1), strict=True)
-        ]
-        places = np.array(found, np.int64)
-        return np.minimum(places, x.shape[-1] - 1).reshape(*x.shape[:-1], num_samples)
+            drawn = source.doubles(len(rows) * num_samples).reshape(len(rows), num_samples)
+        return _edges_below(rows, drawn).reshape(*x.shape[:-1], num_samples)
+
+    def _checked_weights(self, x: Array) -> Array:
+        """Return `x`, after refusing wrong weights: the least and the greatest element and the
+        least sum tell whether there are any.
+        """
+        if x.size:
+            sums = np.add.reduce(x, -1)
+            least, greatest = x.item(x.argmin()), x.item(x.argmax())
+            if least >= 0 and greatest < np.inf and sums.item(sums.argmin()) > 0:
+                return x
+        checked: Array = Random._checked_weights(self, x)
+        return checked
 
     def slopes_of_rrelu(self, x: Array, lower: float, upper: float, generator: Any = None) -> Any:
         """Return a slope for every element that is not positive, and 1 for the others."""
@@ -75,6 +86,16 @@ class SeededRandom(Random, SeededDrawing):
         with source.lock:
             slopes[bent] = source.doubles(int(np.count_nonzero(bent))) * (high - low) + low
         return narrowed(slopes, x.dtype).reshape(x.shape)
+
+
+def _edges_below(rows: Array, numbers: Array) -> Array:
+    """Return for rows of numbers how many of the rising edges in the same row are below each."""
+    rows = rows.astype(np.float64, copy=False)
+    if rows.size * numbers.shape[1] <= _FEW_COMPARED:
+        below: Array = np.add.reduce(rows[:, None] < numbers[..., None], -1, np.int64)
+        return below
+    found = [row.searchsorted(some) for row, some in zip(rows, numbers, strict=True)]
+    return np.array(found, np.int64)
 
 
 class SeededDistributions(Distributions, SeededDrawing):

@@ -15,8 +15,10 @@ _MANY = 1 << 15
 """Elements from which importing SciPy pays."""
 _WIDER = 8
 """How many times as large as the rows the target may be: a product makes all of its rows."""
+LONG = 128
+"""Columns from which a call for each row costs less than a place for each of its elements."""
 _VERY_WIDE = 2048
-"""Columns from which adding one row after the other costs no more than what is around it."""
+"""The same where there are so many rows that a product adds them."""
 _WIDE = 257
 """Columns from which rows are added as they are."""
 _FEW = 1 << 12
@@ -31,10 +33,9 @@ def add_rows(target: Any, index: Any, rows: Any) -> None:
     """Add rows to the rows of `target` that `index` names, which are there: first all first
     occurrences, then the second ones, …
     """
-    if rows.shape[1] >= _VERY_WIDE and rows.dtype in _FLOATS and target.dtype == rows.dtype:
-        for place, row in zip(index.tolist(), rows, strict=True):
-            line = target[place]
-            numpy.add(line, row, line)
+    width = LONG if rows.size < _MANY else _VERY_WIDE
+    if rows.shape[1] >= width and rows.dtype in _FLOATS and target.dtype == rows.dtype:
+        row_after_row(numpy.add, target, index, rows)
         return
     if rows.size >= _MANY and rows.dtype in _FLOATS and target.size <= _WIDER * rows.size:
         _add_by_product(target, index, rows)
@@ -65,6 +66,13 @@ def add_rows(target: Any, index: Any, rows: Any) -> None:
         rest = numpy.ones(left.size, bool)
         rest[first] = False
         left, rows = left[rest], rows[rest]
+
+
+def row_after_row(function: Any, target: Any, index: Any, rows: Any) -> None:
+    """Combine one row after the other with that of `target` which `index` names."""
+    for place, row in zip(index.tolist(), rows, strict=True):
+        line = target[place]
+        function(line, row, out=line)
 
 
 def _add_by_elements(target: Any, index: Any, rows: Any) -> None:

@@ -19,6 +19,9 @@ OPERATORS: dict[str, tuple[str, ...]] = {
         '_adaptive_avg_pool3d_backward', 'avg_pool2d', 'avg_pool2d_backward', 'avg_pool3d',
         'avg_pool3d_backward',
     ),
+    'borders.Borders': (
+        '_bordered', '_bordered_backward',
+    ),
     'channel_normalization.ChannelNormalization': (
         '_native_batch_norm_legit_functional', 'native_batch_norm_backward', 'native_group_norm',
         'native_group_norm_backward',

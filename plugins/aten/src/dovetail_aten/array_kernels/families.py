@@ -61,6 +61,7 @@ FAMILIES: Final = (
     "memory_views.MemoryViews",
     "windows.Windows",
     "shapes.Shapes",
+    "borders.Borders",
     "indexing.Indexing",
     "indexing_along.IndexingAlong",
     "indexed_writes.IndexedWrites",

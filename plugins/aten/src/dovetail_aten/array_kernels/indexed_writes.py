@@ -77,9 +77,9 @@ class IndexedWrites(Family):
         if x.shape != shape or mask.shape != shape:
             x, mask = xp.broadcast_arrays(x, mask)
         if not source.size:
-            return self.capabilities.clone(self.checked(x, ~mask, partial(_too_few, 0)))
+            return self.capabilities.clone(self.checked(x, ~mask, partial(too_few, 0)))
         count = xp.cumsum(xp.reshape(mask, (-1,)), dtype=xp.int64)
-        count = self.checked(count, count <= source.size, partial(_too_few, source.size))
+        count = self.checked(count, count <= source.size, partial(too_few, source.size))
         places = xp.maximum(count - 1, 0)
         chosen = xp.reshape(xp.take(xp.reshape(source, (-1,)), places, axis=0), shape)
         return xp.where(mask, chosen, x)
@@ -120,7 +120,7 @@ def _beyond(name: str, axis: int, size: int, index: Any) -> Exception:
     )
 
 
-def _too_few(size: int, _count: Any) -> Exception:
+def too_few(size: int, _count: Any) -> Exception:
     return RuntimeError(
         f"Number of elements of source < number of ones in mask: source has only {size}. Give one "
         "for every true element of the mask."

@@ -9,6 +9,7 @@ from typing import Any
 from .family import operator, widened
 from .patch_geometry import blocks_of, folded_blocks_of
 from .sliding_windows import SlidingWindows
+from .window_geometry import Window
 
 
 class Patches(SlidingWindows):
@@ -25,7 +26,10 @@ class Patches(SlidingWindows):
         stride: Sequence[int],
     ) -> Any:
         """Return the patches that a window passes over, one column each."""
-        windows = blocks_of(x.shape, kernel_size, dilation, padding, stride)
+        return self._columns(x, blocks_of(x.shape, kernel_size, dilation, padding, stride))
+
+    def _columns(self, x: Any, windows: Sequence[Window]) -> Any:
+        """Return the patches of images as columns."""
         lead = x.ndim - 2
         made = self._patches(x, windows, lead)
         rows = x.shape[lead - 1] * made.shape[lead]
@@ -47,7 +51,11 @@ class Patches(SlidingWindows):
     ) -> Any:
         """Return images of `output_size` where every element is the sum of the patches over it."""
         windows = folded_blocks_of(x.shape, output_size, kernel_size, dilation, padding, stride)
-        places = math.prod(kernel_size)
+        return self._images(x, windows)
+
+    def _images(self, x: Any, windows: Sequence[Window]) -> Any:
+        """Return images whose elements are the sums of what columns have of them."""
+        places = math.prod([window.kernel for window in windows])
         channels = x.shape[-2] // places
         counts = [window.number for window in windows]
         patches = self.xp.reshape(x, (*x.shape[:-2], channels, places, *counts))

@@ -159,7 +159,6 @@ class Random(Drawing):
 
     def _check_distribution(self, x: Any, num_samples: int, replacement: bool) -> Any:
         """Return `x`, after refusing what are not weights of a distribution."""
-        xp = self.xp
         if self.dtypes[x.dtype].category != FLOAT:
             raise RuntimeError(
                 "multinomial only supports floating-point dtypes for input, got: "
@@ -179,6 +178,11 @@ class Random(Drawing):
                 "cannot sample n_sample > prob_dist.size(-1) samples without replacement. Give "
                 "replacement=True."
             )
+        return self._checked_weights(x)
+
+    def _checked_weights(self, x: Any) -> Any:
+        """Return `x`, after refusing negative and infinite weights, and rows of zeros."""
+        xp = self.xp
         x = self.checked(x, xp.logical_and(xp.isfinite(x), x >= 0), _no_weight)
         return self.checked(x, xp.sum(x, axis=-1, keepdims=True) > 0, _no_distribution)
 

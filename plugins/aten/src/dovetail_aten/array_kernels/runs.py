@@ -44,9 +44,7 @@ class Runs(NamedTuple):
 
     def transposed(self) -> Runs:
         """Return, for each element, the run of runs that it is in."""
-        firsts = [bisect_right(self.stops, place) for place in range(self.size)]
-        behinds = [bisect_right(self.starts, place) for place in range(self.size)]
-        return Runs(len(self.starts), tuple(firsts), tuple(behinds))
+        return _transposed(self)
 
 
 @lru_cache(maxsize=1024)
@@ -61,6 +59,13 @@ def adaptive_runs(size: int, number: int) -> Runs:
 def _lengths(runs: Runs) -> tuple[int, ...]:
     pairs = zip(runs.starts, runs.stops, strict=True)
     return tuple([min(stop, runs.size) - max(start, 0) for start, stop in pairs])
+
+
+@lru_cache(maxsize=1024)
+def _transposed(runs: Runs) -> Runs:
+    firsts = [bisect_right(runs.stops, place) for place in range(runs.size)]
+    behinds = [bisect_right(runs.starts, place) for place in range(runs.size)]
+    return Runs(len(runs.starts), tuple(firsts), tuple(behinds))
 
 
 @lru_cache(maxsize=1024)

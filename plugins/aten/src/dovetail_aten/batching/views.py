@@ -9,6 +9,7 @@ from typing import Any
 from dovetail_dispatcher import Operator
 
 from .._generated import functions as F
+from ..array_kernels.border_geometry import sources_of
 from ..array_kernels.dims import infer_size, wrap_dim
 from ..array_kernels.view_bounds import extent
 from .table import Rule, front, logical_ndim, logical_shape, padded
@@ -276,3 +277,19 @@ def constant_pad_nd(
             f"{len(pad)} while the input has {ndim} dimensions."
         )
     return F.constant_pad_nd(self, pad, value), 0
+
+
+def bordered(info: Any, in_dims: Any, self: Any, pad: Sequence[int], mode: str) -> tuple[Any, Any]:
+    sources_of(logical_shape(self, 0), tuple(pad), mode)  # errors name the shape of a sample
+    return F._bordered(self, pad, mode), 0
+
+
+def bordered_backward(
+    info: Any,
+    in_dims: Any,
+    grad_output: Any,
+    pad: Sequence[int],
+    mode: str,
+    input_size: Sequence[int],
+) -> tuple[Any, Any]:
+    return F._bordered_backward(grad_output, pad, mode, input_size), 0

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from dovetail_aten._generated import functions as F
+from dovetail_aten.array_kernels.border_geometry import BORDERS
 from dovetail_kernel import contiguous_format
 
 
@@ -81,9 +82,9 @@ def pad(self: Any, pad: Sequence[int], mode: str = "constant", value: float | No
         return F.constant_pad_nd(self, pad, 0 if value is None else value)
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument. Leave it out.')
-    if mode not in _SOURCES:
+    if mode not in BORDERS:
         raise NotImplementedError(
-            f"Unrecognised padding mode {mode}. It is one of: constant, {', '.join(_SOURCES)}."
+            f"Unrecognised padding mode {mode}. It is one of: constant, {', '.join(BORDERS)}."
         )
     if self.ndim - len(pad) // 2 not in (1, 2) or len(pad) not in (2, 4, 6):
         raise NotImplementedError(
@@ -92,52 +93,4 @@ def pad(self: Any, pad: Sequence[int], mode: str = "constant", value: float | No
         )
     if not any(pad):
         return F.clone(self, memory_format=contiguous_format)
-    for position in range(len(pad) // 2):
-        dim = self.ndim - 1 - position
-        self = _pad_dimension(self, dim, pad[2 * position], pad[2 * position + 1], mode)
-    return self
-
-
-def _pad_dimension(tensor: Any, dim: int, before: int, after: int, mode: str) -> Any:
-    size = tensor.shape[dim]
-    if not before and not after:
-        return tensor
-    kept, made = size + min(before, 0) + min(after, 0), size + before + after
-    limit = {"reflect": size - 1, "circular": kept}.get(mode)
-    if limit is not None and max(before, after) > max(limit, 0):
-        raise RuntimeError(
-            "Padding size should be less than the corresponding input dimension, but got: "
-            f"padding ({before}, {after}) at dimension {dim} of input {list(tensor.shape)}. Pad "
-            "less."
-        )
-    least = (kept, made) if mode == "circular" else (size - 1, made - 1)
-    if min(least) < 0:
-        raise RuntimeError(
-            f"padding ({before}, {after}) leaves {made} elements of dimension {dim} of input "
-            f"{list(tensor.shape)}, which is too small. Cut off less."
-        )
-    places = F.arange_start(-before, size + after, device=tensor.device)
-    return F.index_select(tensor, dim, _SOURCES[mode](places, size, max(-before, 0), kept))
-
-
-def _reflect(places: Any, size: int, first: int, kept: int) -> Any:
-    return F.rsub_Scalar(F.abs(F.rsub_Scalar(F.abs(places), size - 1)), size - 1)
-
-
-def _replicate(places: Any, size: int, first: int, kept: int) -> Any:
-    return F.clamp(places, 0, size - 1)
-
-
-def _wrap(places: Any, size: int, first: int, kept: int) -> Any:
-    # What is cut off does not come back on the other side.
-    return F.add(F.remainder_Scalar(F.sub(places, first), max(kept, 1)), first)
-
-
-_SOURCES: dict[str, Callable[[Any, int, int, int], Any]] = {
-    "reflect": _reflect,
-    "replicate": _replicate,
-    "circular": _wrap,
-}
-"""Where the elements at padded places come from, given the size of the dimension and the first and
-the number of those that are kept.
-"""
+    return F._bordered(self, pad, mode)

@@ -62,11 +62,14 @@ def native_batch_norm(
 
 def _statistics(input: Any, running_mean: Any, running_var: Any) -> tuple[Any, Any]:
     """Return copies of the running statistics; zeros for those that are missing."""
-    channels = input.shape[wrap_dim(1, input.ndim)]
-    given = running_var if running_mean is None else running_mean
-    other = F.new_zeros(input if given is None else given, (channels,))
+    other = None
+    if running_mean is None or running_var is None:
+        given = running_var if running_mean is None else running_mean
+        channels = input.shape[wrap_dim(1, input.ndim)]
+        other = F.new_zeros(input if given is None else given, (channels,))
     mean, variance = [
-        other if each is None else F.clone(F.detach(each)) for each in (running_mean, running_var)
+        other if each is None else F.clone(F.detach(each) if each.requires_grad else each)
+        for each in (running_mean, running_var)
     ]
     return mean, variance
 

@@ -38,11 +38,12 @@ def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
         )
     place = wrap_dim(dim, self.ndim)
     own, other = list(self.shape), list(indices.shape)
-    if self.ndim:
-        own[place] = other[place] = 1
-    shape = list(broadcast_shapes([tuple(own), tuple(other)]))
     if not self.ndim:
         return F.gather(self, 0, _wrapped(indices, 1))
+    own[place] = other[place] = 1
+    if own == other:
+        return F.gather(self, place, _wrapped(indices, self.shape[place]))
+    shape = list(broadcast_shapes([tuple(own), tuple(other)]))
     rows = F.expand(self, [*shape[:place], self.shape[place], *shape[place + 1 :]])
     places = F.expand(indices, [*shape[:place], indices.shape[place], *shape[place + 1 :]])
     return F.gather(rows, place, _wrapped(places, self.shape[place]))

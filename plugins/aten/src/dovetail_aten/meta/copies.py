@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from dovetail_kernel import TensorBase, bump_version, preserve_format, promote_types
 
+from ..array_kernels.border_geometry import bordered_shape, bordered_sizes, sources_of
 from ..array_kernels.broadcasting import broadcast_shapes
 from ..array_kernels.dims import infer_size, wrap_dim, wrap_dims
 from ..array_kernels.memory_layout import required_order, strides_in_order
@@ -150,6 +151,17 @@ def constant_pad_nd(self: MetaArray, pad: Sequence[int], value: Any = 0) -> Meta
                 "of your input."
             )
     return like(self, shape)
+
+
+def bordered(self: MetaArray, pad: Sequence[int], mode: str) -> MetaArray:
+    sources_of(tuple(self.shape), tuple(pad), mode)
+    return like(self, bordered_shape(self.shape, pad))
+
+
+def bordered_backward(
+    grad_output: MetaArray, pad: Sequence[int], mode: str, input_size: Sequence[int]
+) -> MetaArray:
+    return like(grad_output, bordered_sizes(grad_output.shape, pad, input_size))
 
 
 def local_scalar_dense(self: MetaArray) -> NoReturn:

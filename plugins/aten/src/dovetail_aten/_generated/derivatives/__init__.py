@@ -11,6 +11,7 @@ OPERATORS = {
         "aten::glu", "aten::glu_backward", "aten::_safe_softmax",
     ),
     "attention": ("aten::_scaled_dot_product_flash_attention_for_cpu",),
+    "borders": ("aten::_bordered", "aten::_bordered_backward"),
     "convolution": (
         "aten::convolution", "aten::convolution_backward", "aten::im2col", "aten::col2im",
         "aten::pixel_shuffle", "aten::pixel_unshuffle", "aten::channel_shuffle",

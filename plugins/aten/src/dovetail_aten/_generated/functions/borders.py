@@ -20,11 +20,13 @@ from dovetail_aten.calling.return_types import named
 from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
-    "reflection_pad1d_out", "reflection_pad1d", "reflection_pad2d_out", "reflection_pad2d",
-    "reflection_pad3d_out", "reflection_pad3d", "replication_pad1d_out", "replication_pad1d",
-    "replication_pad2d_out", "replication_pad2d", "replication_pad3d_out", "replication_pad3d",
-    "fill_diagonal_",
+    "_bordered", "_bordered_backward", "reflection_pad1d_out", "reflection_pad1d",
+    "reflection_pad2d_out", "reflection_pad2d", "reflection_pad3d_out", "reflection_pad3d",
+    "replication_pad1d_out", "replication_pad1d", "replication_pad2d_out", "replication_pad2d",
+    "replication_pad3d_out", "replication_pad3d", "fill_diagonal_",
 ]
+def _bordered(input, pad, mode): return complete(_bordered, "aten::_bordered", "")(input, pad, mode)
+def _bordered_backward(grad_output, pad, mode, input_size): return complete(_bordered_backward, "aten::_bordered_backward", "")(grad_output, pad, mode, input_size)
 
 
 def reflection_pad1d_out(input, padding, *, out): return complete(reflection_pad1d_out, "aten::reflection_pad1d", "out")(input, padding, out=out)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from dovetail_aten.array_kernels.border_geometry import bordered_shape
 from dovetail_dispatcher.testing import OpInfo, SampleInput, TensorMaker
 
 from ..samples import ALL, NUMBERS, Samples, op_info, refusals
@@ -61,6 +63,61 @@ def border(name: str, dims: int, mode: str) -> OpInfo:
     )
 
 
+BORDERED: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
+    ((2, 4), (2, 1)),
+    ((2, 3, 4), (1, 2, 0, 2)),
+    ((1, 2, 3, 4), (0, 1, 1, 0)),
+    ((3, 4), (-1, 2)),
+    ((3, 4), (2, -1)),
+    ((2, 3, 4), (-1, -1, 1, -1)),
+    ((1, 2, 3, 2), (1, 1, 2, 0, 1, 1)),
+    ((0, 3), (1, 2)),
+)
+"""Shapes, and elements before and after for dimensions from the last."""
+
+
+def borders_of_own(make: TensorMaker) -> Iterator[SampleInput]:
+    for shape, pad in BORDERED:
+        for mode in _SOURCES:
+            yield SampleInput(make(*shape), pad, mode)
+
+
+def gradients_of_borders(make: TensorMaker) -> Iterator[SampleInput]:
+    for shape, pad in BORDERED:
+        for mode in _SOURCES:
+            yield SampleInput(make(*bordered_shape(shape, pad)), pad, mode, shape)
+
+
+def indices_of_border(shape: Any, pad: Any, mode: str) -> Any:
+    """Return where the elements of an array with its border come from, in one line."""
+    places = np.arange(math.prod(shape)).reshape(shape)
+    for place in range(len(pad) // 2):
+        before, after = pad[2 * place], pad[2 * place + 1]
+        axis = places.ndim - 1 - place
+        size = places.shape[axis]
+        line = np.arange(-before, size + after)
+        kept = size + min(before, 0) + min(after, 0)
+        places = places.take(_SOURCES[mode](line, size, max(-before, 0), kept), axis)
+    return places
+
+
+_SOURCES: dict[str, Callable[..., Any]] = {
+    "reflect": lambda line, size, first, kept: size - 1 - abs(size - 1 - abs(line)),
+    "replicate": lambda line, size, first, kept: np.clip(line, 0, size - 1),
+    "circular": lambda line, size, first, kept: (line - first) % kept + first,
+}
+
+
+def with_border(x: Any, pad: Any, mode: str) -> Any:
+    return x.reshape(-1)[indices_of_border(x.shape, pad, mode)]
+
+
+def without_border(grad: Any, pad: Any, mode: str, shape: Any) -> Any:
+    made = np.zeros(math.prod(shape), grad.dtype)
+    np.add.at(made, indices_of_border(shape, pad, mode), grad)
+    return made.reshape(shape)
+
+
 def diagonals(make: TensorMaker) -> Iterator[SampleInput]:
     for shape in ((3, 3), (2, 4), (7, 3), (4, 3), (3, 3, 3), (0, 0)):
         yield SampleInput(make(shape), 2)
@@ -77,6 +134,37 @@ def filled(x: Any, value: Any, wrap: bool = False) -> Any:
 OP_INFOS = [
     *[border("reflection", dims, "reflect") for dims in (1, 2, 3)],
     *[border("replication", dims, "edge") for dims in (1, 2, 3)],
+    info(
+        "_bordered",
+        borders_of_own,
+        with_border,
+        ALL,
+        errors=refusals(
+            (
+                lambda make: SampleInput(make(2, 3), (3, 0), "reflect"),
+                RuntimeError,
+                "Padding size should be less than the corresponding input dimension",
+            ),
+            (
+                lambda make: SampleInput(make(2, 3), (-2, -1), "replicate"),
+                RuntimeError,
+                "leaves 0 elements of dimension 1",
+            ),
+        ),
+    ),
+    info(
+        "_bordered_backward",
+        gradients_of_borders,
+        without_border,
+        NUMBERS,
+        errors=refusals(
+            (
+                lambda make: SampleInput(make(2, 3), (1, 0), "reflect", (2, 3)),
+                RuntimeError,
+                "does not fit an input of size",
+            ),
+        ),
+    ),
     info(
         "fill_diagonal_",
         diagonals,
