@@ -249,7 +249,7 @@ class GridSampling(Family):
         align_corners: bool,
     ) -> tuple[Any, Any, Any]:
         """Return places put within the image, NaN at its begin; on which side of a mirror they
-        were, None without one; and which move with those given.
+        were, None without one; and which move with those given, those between the outermost.
         """
         xp, like, last = self.xp, self.numbers.like, geometry.last
         zero, one = like(place, 0), like(place, 1)
@@ -269,7 +269,8 @@ class GridSampling(Family):
             if align_corners and 1 in sizes:
                 is_one = xp.equal(last, zero)
                 place, side = xp.where(is_one, zero, place), xp.where(is_one, zero, side)
-        within = xp.logical_and(xp.greater_equal(place, zero), xp.less_equal(place, last))
+        # The outermost elements are at the edge: points there do not move, in PyTorch either.
+        within = xp.logical_and(xp.greater(place, zero), xp.less(place, last))
         if side is not None:
             within = xp.logical_and(within, xp.not_equal(side, zero))
         place = xp.where(xp.equal(place, place), place, zero)
