@@ -60,6 +60,18 @@ def test_values_and_gradients_of_every_mode(ndim, sizes, kind):
             )
 
 
+@pytest.mark.parametrize("padding", PADDINGS[1:])
+def test_points_on_the_edge_have_no_derivatives_of_any_order(padding):
+    x = dovetail.arange(12.0, dtype=dovetail.float64).reshape(1, 1, 3, 4).requires_grad_()
+    corners = dovetail.tensor([[-1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]], dtype=dovetail.float64)
+    grid = corners.reshape(1, 1, 3, 2).requires_grad_()
+    found = dovetail.nn.functional.grid_sample(x, grid, "bilinear", padding, True)
+    (first,) = dovetail.autograd.grad(found.sum(), grid, create_graph=True)
+    assert not first.any()
+    second = dovetail.autograd.grad((first * first.detach().add(1)).sum(), [x, grid])
+    assert not any([each.any() for each in second])
+
+
 def test_of_two_elements_that_are_as_near_the_even_one_is_taken():
     x = np.arange(5.0).reshape(1, 1, 1, 5)
     grid = np.zeros((1, 1, 9, 2))
