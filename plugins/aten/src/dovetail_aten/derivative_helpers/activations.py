@@ -20,7 +20,7 @@ def gelu_double_backward(k: Any, grad: Any, grad_output: Any, self: Any, approxi
         inner = k.mul(k.mul(self, k.add(k.mul(square, _TANH_CUBIC), 1)), _TANH_SCALE)
         slope = k.mul(k.add(k.mul(square, 3 * _TANH_CUBIC), 1), _TANH_SCALE)
         bend = k.mul(self, 6 * _TANH_CUBIC * _TANH_SCALE)
-        # 1 - tanh² as a product: it loses no digits in the tails, and is 0 before `slope` overflows.
+        # 1 - tanh² as a product loses no digits in the tails, and is 0 before `slope` overflows.
         double = k.mul(inner, 2)
         share = k.sigmoid(double)
         sech = k.mul(k.mul(share, k.sigmoid(k.neg(double))), 4)
