@@ -114,3 +114,36 @@ def test_softmax_of_rows_with_extreme_numbers_is_that_of_torch(name: str, row: l
         getattr(lib.tensor([row, [1.0, 2.0]]), name)(1).cpu().numpy() for lib in (dovetail, torch)
     ]
     np.testing.assert_allclose(*values, rtol=1e-6)
+
+
+@pytest.mark.parametrize("count", [1, 40, 70_000])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gradients_of_the_approximated_gelu_end_where_its_argument_is_huge(
+    count: int, dtype: str
+) -> None:
+    numbers = np.array([-1e5, -1e13, -1e18, 1e13, 1e18, -5.0, -3.0, 0.5], dtype)
+    found = []
+    for library in (dovetail, torch):
+        x = library.from_numpy(np.tile(numbers, count)).requires_grad_()
+        made = library.nn.functional.gelu(x, approximate="tanh").sum()
+        (gradient,) = library.autograd.grad(made, x, create_graph=True)
+        (second,) = library.autograd.grad(gradient.sum(), x)
+        found.append([each.detach().cpu().numpy()[:8] for each in (gradient, second)])
+    np.testing.assert_allclose(found[0][0], found[1][0], 1e-6, 1e-6)
+    second = np.where(np.isnan(found[1][1]), 0, found[1][1])  # PyTorch's overflows in the end
+    np.testing.assert_allclose(found[0][1], second, 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize(
+    "name", ["elu", "celu", "selu", "hardswish", "hardtanh", "relu6", "hardshrink", "softshrink"]
+)
+def test_gradients_pass_where_the_argument_is_nan(name: str) -> None:
+    def gradients(library: Any) -> set[str]:
+        x = library.full((43,), math.nan, requires_grad=True)
+        getattr(library.nn.functional, name)(x).backward(library.ones(43))
+        return {f"{each:.2f}" for each in x.grad.tolist()}
+
+    ours, theirs = gradients(dovetail), gradients(torch)
+    # PyTorch has one number for elements that fill a vector, another for those that are left.
+    assert len(ours) == 1 and len(theirs) == 2
+    assert ours < theirs

@@ -33,6 +33,14 @@ def test_distinct_slices_have_the_strides_of_pytorch(
             assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("name", ["unique", "unique_consecutive"])
+@pytest.mark.parametrize("dim", [0, -1, 1])
+def test_a_number_without_dimensions_has_no_slices(name: str, dim: int) -> None:
+    for lib in (torch, dovetail):
+        with pytest.raises(IndexError, match=f"specified as {dim} but tensor has no dimensions"):
+            getattr(lib, name)(lib.tensor(2.0), dim=dim)
+
+
 REPEATS = ([-1, 1, 1], [-1], -1, [0, -2, 5], [[1, 2, -1]], [1, 2], [-1, 2])
 
 

@@ -152,3 +152,17 @@ def test_initial_values_are_uniform_between_the_bounds_of_pytorch() -> None:
             bound = fan_in**-0.5
             for each in (mine, theirs):
                 assert 0.8 * bound < float(each.detach().abs().max()) <= bound
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_interpolated_bytes_are_rounded_once(mode: str) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (1, 1, 20, 20)).astype(np.uint8)
+    exact = torch.nn.functional.interpolate(
+        torch.from_numpy(pixels).double(), scale_factor=1.7, mode=mode
+    ).clip(0, 255)
+    ours, theirs = [
+        lib.nn.functional.interpolate(lib.from_numpy(pixels), scale_factor=1.7, mode=mode)
+        for lib in (dovetail, torch)
+    ]
+    assert np.abs(ours.cpu().numpy() - exact.numpy()).max() < 0.501
+    assert (theirs - exact).abs().max() > 0.6

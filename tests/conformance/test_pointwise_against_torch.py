@@ -121,6 +121,19 @@ PROGRAMS = Programs(
 )
 
 
+@PROGRAMS("the gradient of nextafter, which ends where both are equal")
+def _(lib: Any) -> Any:
+    x = lib.tensor([1.0, 2.0, 0.0]).requires_grad_()
+    lib.nextafter(x, lib.tensor([0.3, 2.0, -0.0])).sum().backward()
+    return x.grad
+
+
+@PROGRAMS("lgamma of the least numbers in double precision")
+def _(lib: Any) -> Any:
+    x = lib.tensor([5e-324, 1e-310, 2.3e-308, 1e-300, 0.0], dtype=lib.float64)
+    return [x.lgamma().tolist(), x.mvlgamma(1).tolist()]
+
+
 @PROGRAMS("clamp between tensors of dtypes with and without an order")
 def _(lib: Any) -> Any:
     def clamped(dtype: str, bound: str) -> Any:
@@ -151,3 +164,12 @@ def test_negation_in_place_is_right_for_every_stride(step: int, dtype: str) -> N
         x = library.arange(1, 65, dtype=getattr(library, dtype))
         x[::step].neg_()
         assert x[::step].tolist() == [-number for number in range(1, 65, step)]
+
+
+def test_products_with_powers_of_two_are_in_range_where_the_powers_are_not() -> None:
+    ours, theirs = [
+        lib.ldexp(lib.tensor([0.0, 1e-30]), lib.tensor([2000.0, 180.0])).tolist()
+        for lib in (dovetail, torch)
+    ]
+    assert ours == [0.0, pytest.approx(1e-30 * 2.0**180)]
+    assert theirs != ours

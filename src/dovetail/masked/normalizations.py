@@ -15,14 +15,18 @@ from .reductions import norm
 
 @overridable
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """Return the sums along `dim` up to each element, with 0 in place of what is masked."""
-    return aten.cumsum(filled(input, mask, 0), dim, dtype=dtype)
+    """Return the sums along `dim` up to each element, in the dtype of the input if there is no
+    other, with 0 in place of what is masked.
+    """
+    return aten.cumsum(filled(input, mask, 0), dim, dtype=dtype or input.dtype)
 
 
 @overridable
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """Return the products along `dim` up to each element, with 1 in place of what is masked."""
-    return aten.cumprod(filled(input, mask, 1), dim, dtype=dtype)
+    """Return the products along `dim` up to each element, in the dtype of the input if there is no
+    other, with 1 in place of what is masked.
+    """
+    return aten.cumprod(filled(input, mask, 1), dim, dtype=dtype or input.dtype)
 
 
 @overridable

@@ -17,6 +17,7 @@ from dovetail_aten.array_kernels.channel_normalization import (
 from .constants import ones_of
 from .silence import LONG_ROW, row_by_row
 from .small_channels import FEW, batch_norm, group_norm, transformed
+from .sums_along import sum_along_middle
 from .threads import run_pieces, shared_step
 
 _FLOATS: Final = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
@@ -47,6 +48,13 @@ def _sums(x: Any) -> Any:
     return x.dot(ones_of(length, x.dtype)) if length <= _LONGEST else _add(x, -1)
 
 
+def _total(sums: Any) -> Any:
+    """Return what the images have together, of a matrix of sums: added one after the other they
+    would lose digits.
+    """
+    return sum_along_middle(sums[None])[0]
+
+
 _LONGEST: Final = 1 << 12
 """Longest sum left to BLAS, which does not add pairwise."""
 
@@ -72,6 +80,11 @@ def _has_pixels(x: Any) -> bool:
     return bool(x.ndim > 2 and math.prod(x.shape[2:]) > 1)
 
 
+def _in_order(x: Any) -> Any:
+    """Return `x` in C order, if it is many floats."""
+    return numpy.ascontiguousarray(x) if x.size >= _MANY and x.dtype in _FLOATS else x
+
+
 class FastChannelNormalization(ChannelNormalization):
     """Batch and group normalization of small and of large images."""
 
@@ -92,6 +105,7 @@ class FastChannelNormalization(ChannelNormalization):
             return ChannelNormalization.batch_norm(self, x, *parameters, training, momentum, eps)
         if 0 < x.size <= FEW and x.ndim > 1 and _is_plain(x, *parameters):
             return self._small_batch_norm(x, *parameters, training, momentum, eps)
+        x = _in_order(x)
         if not _is_large(x, *parameters) or not _has_pixels(x):
             return ChannelNormalization.batch_norm(self, x, *parameters, training, momentum, eps)
         channels = check_batch_norm(x.shape, *parameters)
@@ -121,14 +135,14 @@ class FastChannelNormalization(ChannelNormalization):
             sums[some] = _sums(images[some])
 
         _in_blocks(images, add)
-        mean = _add(sums, 0) * like(x, 1 / count)
+        mean = _total(sums) * like(x, 1 / count)
 
         def square(some: slice) -> None:
             away = numpy.subtract(images[some], mean[:, None], out=made[some])
             numpy.vecdot(away, away, out=sums[some])
 
         _in_blocks(images, square)
-        squares = _add(sums, 0)
+        squares = _total(sums)
         rstd = self._reciprocal_root(squares * like(x, 1 / count), eps)
         scale = rstd if weight is None else rstd * weight
         _in_blocks(images, lambda some: self._stretch(made[some], scale, bias))
@@ -198,6 +212,7 @@ class FastChannelNormalization(ChannelNormalization):
     ) -> tuple[Any, Any, Any]:
         """Return the gradients of input, weight and bias that `output_mask` asks for."""
         statistics = (running_mean, running_var, save_mean, save_invstd)
+        x = _in_order(x)
         if (
             not _is_large(x, grad_out, weight, *statistics)
             or grad_out.shape != x.shape
@@ -220,7 +235,7 @@ class FastChannelNormalization(ChannelNormalization):
             numpy.vecdot(grads[some], away, out=products[some])
 
         _in_blocks(images, add)
-        total, along = _add(totals, 0), _add(products, 0) * rstd
+        total, along = _total(totals), _total(products) * rstd
         to_input = None
         if output_mask[0]:
             scale = rstd if weight is None else rstd * weight
@@ -249,6 +264,7 @@ class FastChannelNormalization(ChannelNormalization):
             epsilon = self.numbers.of_dtype(eps, x.dtype)
             made, mean, rstd = group_norm(x.reshape(N, C, HxW), group, weight, bias, epsilon)
             return made.reshape(x.shape), mean, rstd
+        x = _in_order(x)
         if not _is_large(x, weight, bias):
             return ChannelNormalization.group_norm(self, x, weight, bias, N, C, HxW, group, eps)
         check_group_norm(x.shape, weight, bias, C, group)
@@ -284,6 +300,7 @@ class FastChannelNormalization(ChannelNormalization):
         output_mask: Sequence[bool],
     ) -> tuple[Any, Any, Any]:
         """Return the gradients of input, weight and bias that `output_mask` asks for."""
+        x = _in_order(x)
         if not _is_large(x, grad_out, mean, rstd, weight) or grad_out.shape != x.shape:
             return ChannelNormalization.group_norm_backward(
                 self, grad_out, x, mean, rstd, weight, N, C, HxW, group, output_mask
@@ -320,6 +337,6 @@ class FastChannelNormalization(ChannelNormalization):
         _in_blocks(images, transform)
         return (
             made.reshape(x.shape) if output_mask[0] else None,
-            _add(products, 0) if output_mask[1] else None,
-            _add(totals, 0) if output_mask[2] else None,
+            _total(products) if output_mask[1] else None,
+            _total(totals) if output_mask[2] else None,
         )

@@ -86,9 +86,11 @@ class Distinct(Sorted):
 
     def _slices(self, x: Any, dim: int) -> tuple[int, Any]:
         """Return a dimension, and the slices along it as rows."""
-        axis = wrap_dim(dim, x.ndim)
         if not x.ndim:
-            return axis, self.xp.reshape(x, (1,))
+            raise IndexError(
+                f"Dimension specified as {dim} but tensor has no dimensions. Leave out `dim`."
+            )
+        axis = wrap_dim(dim, x.ndim)
         if any([not size for each, size in enumerate(x.shape) if each != axis]):
             raise RuntimeError(
                 "There are 0 sized dimensions, and they aren't selected, so unique cannot be "
@@ -139,6 +141,4 @@ class Distinct(Sorted):
         """Return slices that were rows as they lie in the array: each stays one piece of memory, as
         in PyTorch.
         """
-        if not x.ndim:
-            return found, groups, counts
         return self._moved(self.ordered(found), 0, axis), groups, counts

@@ -180,12 +180,12 @@ class GridSampling(Family):
             taps = self._cubic(place, sloped)._replace(move=geometry.half)
             if padding != ZEROS:
                 places = taps.places
-                places, _, _ = self._bounded(places, sizes, geometry, padding, align_corners)
+                places, _, _ = self._bounded(places, geometry, padding, align_corners)
                 taps = taps._replace(places=places)
             return taps, geometry
         move, within = geometry.half, None
         if padding != ZEROS:
-            place, side, within = self._bounded(place, sizes, geometry, padding, align_corners)
+            place, side, within = self._bounded(place, geometry, padding, align_corners)
             move = xp.multiply(move, side) if sloped and side is not None else move
         if mode == NEAREST:
             return Taps(xp.rint(place)[None, ...], None), geometry
@@ -241,15 +241,10 @@ class GridSampling(Family):
         return Taps(places, weights, slopes)
 
     def _bounded(
-        self,
-        place: Any,
-        sizes: Sequence[int],
-        geometry: Geometry,
-        padding: int,
-        align_corners: bool,
+        self, place: Any, geometry: Geometry, padding: int, align_corners: bool
     ) -> tuple[Any, Any, Any]:
         """Return places put within the image, NaN at its begin; on which side of a mirror they
-        were, None without one; and which move with those given.
+        were, None without one; and which move with those given, those between the outermost.
         """
         xp, like, last = self.xp, self.numbers.like, geometry.last
         zero, one = like(place, 0), like(place, 1)
@@ -266,12 +261,8 @@ class GridSampling(Family):
             place = xp.where(even, xp.add(extra, low), xp.subtract(xp.add(span, low), extra))
             side = xp.sign(moved)
             side = xp.where(even, side, xp.negative(side))
-            if align_corners and 1 in sizes:
-                is_one = xp.equal(last, zero)
-                place, side = xp.where(is_one, zero, place), xp.where(is_one, zero, side)
-        within = xp.logical_and(xp.greater_equal(place, zero), xp.less_equal(place, last))
-        if side is not None:
-            within = xp.logical_and(within, xp.not_equal(side, zero))
+        # The outermost elements are at the edge: points there do not move, in PyTorch either.
+        within = xp.logical_and(xp.greater(place, zero), xp.less(place, last))
         place = xp.where(xp.equal(place, place), place, zero)
         return xp.minimum(xp.maximum(place, zero), last), side, within
 

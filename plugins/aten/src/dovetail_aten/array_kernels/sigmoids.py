@@ -188,11 +188,11 @@ class Sigmoids(Choosing):
         if self._is_tanh(approximate):
             linear, cubic = self._of_slope[x.dtype]
             sigmoid = xp.reciprocal(self._power(x, square))
-            inner = xp.multiply(
-                xp.multiply(x, xp.subtract(one, sigmoid)),
-                xp.add(xp.multiply(square, cubic), linear),
-            )
-            return xp.multiply(grad_output, xp.multiply(sigmoid, xp.add(inner, one)))
+            # Zero first: it stays so, however large the slope of the argument is.
+            rest = xp.multiply(sigmoid, xp.subtract(one, sigmoid))
+            slope = xp.add(xp.multiply(square, cubic), linear)
+            share = xp.add(sigmoid, xp.multiply(xp.multiply(rest, x), slope))
+            return xp.multiply(grad_output, share)
         exponent, top = self._of_density[x.dtype]
         share = xp.multiply(xp.add(self.capabilities.erf(xp.multiply(x, scale)), one), half)
         return xp.multiply(

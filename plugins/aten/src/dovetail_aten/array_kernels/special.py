@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
+from dovetail_kernel import float64
+
 from .family import Family, operator, widened
 
 _LOG_PI = math.log(math.pi)
 _SMALL = 1e-20
 """A number whose sine is itself in every precision."""
+_NORMAL = 2.0**-1022
+"""The least number in double precision that has all digits."""
 _LAST_FACTORIAL = 170
 """The greatest number whose factorial is finite."""
 
@@ -46,8 +50,13 @@ class Special(Family):
     @widened
     def lgamma(self, x: Any) -> Any:
         """Return ``log(abs(gamma(x)))``."""
+        xp = self.xp
         # SciPy's of minus infinity is not infinite.
-        return self.scipy("special.gammaln", "lgamma")(self._unless_infinite(x))
+        found = self.scipy("special.gammaln", "lgamma")(self._unless_infinite(x))
+        if self.dtypes[x.dtype] is not float64:
+            return found
+        size = xp.absolute(x)  # 1 / x is infinite below, and so is SciPy's
+        return xp.where(size < self.numbers.like(x, _NORMAL), xp.negative(xp.log(size)), found)
 
     def _unless_infinite(self, x: Any) -> Any:
         """Return `x` with infinity in place of minus infinity."""

@@ -139,8 +139,8 @@ def _check_weights(name: str, weights: Any, count: int, *, integral: bool) -> No
             f"cov(): expected {name} to have the same numel as there are observations in the input "
             f"but got {size} != {count}. Give one for each."
         )
-    if size and weights.device.type != "meta" and bool(F.any(F.lt(weights, 0))):
-        raise RuntimeError(f"cov(): {name} cannot be negative")
+    if size and weights.device.type != "meta" and not bool(F.all(F.ge(weights, 0))):
+        raise RuntimeError(f"cov(): {name} cannot be negative, or NaN. Leave out the observation.")
 
 
 def corrcoef(self: Any) -> Any:

@@ -20,10 +20,13 @@ def gelu_double_backward(k: Any, grad: Any, grad_output: Any, self: Any, approxi
         inner = k.mul(k.mul(self, k.add(k.mul(square, _TANH_CUBIC), 1)), _TANH_SCALE)
         slope = k.mul(k.add(k.mul(square, 3 * _TANH_CUBIC), 1), _TANH_SCALE)
         bend = k.mul(self, 6 * _TANH_CUBIC * _TANH_SCALE)
-        tanh = k.tanh(inner)
-        sech = k.rsub(k.mul(tanh, tanh), 1)
+        # 1 - tanh² as a product loses no digits in the tails, and is 0 before `slope` overflows.
+        double = k.mul(inner, 2)
+        share = k.sigmoid(double)
+        sech = k.mul(k.mul(share, k.sigmoid(k.neg(double))), 4)
+        tanh = k.sub(k.mul(share, 2), 1)
         first = k.mul(sech, slope)
-        second = k.mul(sech, k.sub(bend, k.mul(k.mul(tanh, 2), k.mul(slope, slope))))
+        second = k.sub(k.mul(sech, bend), k.mul(k.mul(tanh, 2), k.mul(first, slope)))
         curvature = k.add(first, k.mul(k.mul(self, second), 0.5))
     return k.mul(k.mul(grad, grad_output), curvature)
 

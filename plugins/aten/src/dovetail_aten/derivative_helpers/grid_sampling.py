@@ -152,13 +152,12 @@ def _bounded(
     k: Any, place: Any, size: int, padding: int, align_corners: bool
 ) -> tuple[Any, Any, Any]:
     """Return places put within a dimension, NaN at its begin, on which side of a mirror they were,
-    and which move with those given.
+    and which move with those given, those between the outermost elements.
     """
     side = k.ones_like(place)
     if padding == REFLECTION:
         place, side = _reflected(k, place, size, align_corners)
-    within = k.logical_and(k.ge(place, 0), k.le(place, size - 1))
-    within = k.logical_and(within, k.ne(side, 0))
+    within = k.logical_and(k.gt(place, 0), k.lt(place, size - 1))
     zeros = k.zeros_like(place)
     return k.clamp(k.where(k.eq(place, place), place, zeros), 0, size - 1), side, within
 

@@ -51,7 +51,8 @@ def activations(m: Any) -> dict[str, tuple[Function, int, int]]:
     def gelu_tanh_backward(g, x):
         square = x * x
         s = one / (one + exp(x * (linear + cubic * square)))
-        return g * (s * (one + x * (one - s) * -(linear + three * cubic * square)))
+        # Zero first: it stays so, however large the slope of the argument is.
+        return g * (s - s * (one - s) * x * (linear + three * cubic * square))
 
     def softplus(x, beta, threshold):
         z = x * beta

@@ -1653,17 +1653,26 @@ def copysign_Scalar_forward(grad, self, result): return copysign_backward(k, gra
 
 def nextafter_tensors(node, grad):
     self_edge, other_edge = node.next_edges
-    grad_self = None if self_edge is None else grad
+    grad_self = None
+    if self_edge is not None:
+        self = node.unpack_self()
+        other = node.unpack_other()
+        grad_self = k.masked_fill(grad, k.eq(self, other), 0)
     grad_other = None if other_edge is None else k.zeros_like(grad)
     return grad_self, grad_other
 
 def nextafter_arrays(node, k, edges, grad):
     self_edge, other_edge = edges
-    grad_self = None if self_edge is None else grad
+    grad_self = None
+    if self_edge is not None:
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
+        grad_self = k.masked_fill(grad, k.eq(self, other), 0)
     grad_other = None if other_edge is None else k.zeros_like(grad)
     return grad_self, grad_other
 
-def nextafter_forward(self_t): return self_t
+def nextafter_forward(self_p, other_p, self_t):
+    return k.masked_fill(self_t, k.eq(self_p, other_p), 0)
 
 
 def heaviside_tensors(node, grad):
@@ -1988,7 +1997,7 @@ FORMULAS = (
     Formula('aten::signbit', 'SignbitBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:492'),
     Formula('aten::isposinf', 'IsposinfBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:495'),
     Formula('aten::isneginf', 'IsneginfBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:498'),
-    Formula('aten::nextafter', 'NextafterBackward0', ('self', 'other'), tensors=nextafter_tensors, arrays=nextafter_arrays, forward=(Forward(0, 'expression', nextafter_forward, ('self_t',)),), where='pointwise/derivatives.yaml:501'),
+    Formula('aten::nextafter', 'NextafterBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self',)), Saved('other', 'input', needed_by=('self',))), tensors=nextafter_tensors, arrays=nextafter_arrays, forward=(Forward(0, 'expression', nextafter_forward, ('self_p', 'other_p', 'self_t')),), where='pointwise/derivatives.yaml:501'),
     Formula('aten::heaviside', 'NotImplemented', ('self', 'values'), tensors=heaviside_tensors, arrays=heaviside_arrays, where='pointwise/derivatives.yaml:506'),
     Formula('aten::ldexp.Tensor', 'LdexpBackward0', ('self', 'other'), saved=(Saved('other', 'input', needed_by=('self',)), Saved('result', 'result', needed_by=('other',))), tensors=ldexp_Tensor_tensors, arrays=ldexp_Tensor_arrays, real_arrays=ldexp_Tensor_real, forward=(Forward(0, 'expression', ldexp_Tensor_forward, ('self_t', 'other_p', 'other_t', 'result')),), where='pointwise/derivatives.yaml:511'),
     Formula('aten::frexp.Tensor', 'FrexpBackward0', ('self',), saved=(Saved('exponent', 'result', output=1),), tensors=frexp_Tensor_tensors, arrays=frexp_Tensor_arrays, output_differentiability=(True, False), forward=(Forward(0, 'expression', frexp_Tensor_forward0, ('self_t', 'exponent')),), where='pointwise/derivatives.yaml:516'),

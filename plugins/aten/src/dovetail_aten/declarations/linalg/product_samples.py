@@ -309,6 +309,13 @@ OP_INFOS = [
                 r"cov\(\): expected input to have two or fewer dimensions but got an input with 3",
             ),
             (
+                lambda make: SampleInput(
+                    make(2, 2), aweights=make.values([1.0, float("nan")], float64)
+                ),
+                RuntimeError,
+                r"cov\(\): aweights cannot be negative",
+            ),
+            (
                 lambda make: SampleInput(make(2, 2), fweights=make(2)),
                 RuntimeError,
                 r"cov\(\): expected fweights to have integral dtype but got fweights with Float",

@@ -86,10 +86,17 @@ def consecutive(x: Any, inverse: bool = False, counts: bool = False, dim: int | 
     return [found, groups.reshape(x.shape) if inverse else NONE, sizes if counts else NONE]
 
 
-no_slices = refused(
-    lambda make: SampleInput(make(0, 3), 1),
-    RuntimeError,
-    "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied",
+no_slices = refusals(
+    (
+        lambda make: SampleInput(make(0, 3), 1),
+        RuntimeError,
+        "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied",
+    ),
+    (
+        lambda make: SampleInput(make(), 0),
+        IndexError,
+        "Dimension specified as 0 but tensor has no dimensions",
+    ),
 )
 DISTINCT = [
     constant("_unique2", distinct(True, dim=False), unique, REAL, skips=(NO_SHAPE,)),
