@@ -108,6 +108,7 @@ def _torch() -> ModuleType:
     torch = ModuleType("torch", here.__doc__)
     own = {"__name__", "__doc__", "__package__", "__loader__", "__spec__", "__path__", "__file__"}
     vars(torch).update((name, value) for name, value in vars(here).items() if name not in own)
+    vars(torch)["__file__"] = here.__file__
     vars(torch)["__version__"] = TorchVersion(f"{TORCH_VERSION}+dovetail")
     vars(torch)["__getattr__"] = here.__getattr__
     vars(torch)["__dir__"] = here.__dir__

@@ -165,6 +165,20 @@ PROGRAMS |= {
 }
 
 
+@PROGRAMS("module hooks where a second backward comes past the output, or through it")
+def second_backward_of_a_module(lib: Any) -> Any:
+    seen: list[Any] = []
+    for layer in (lib.nn.Sigmoid(), lib.nn.Tanh(), lib.nn.Softmax(-1)):
+        layer.register_full_backward_hook(
+            lambda module, given, got: seen.append((len(given), len(got)))
+        )
+        for loss in (lib.sum, lambda output: output.square().sum()):
+            x = lib.ones(2, requires_grad=True)
+            (slope,) = lib.autograd.grad(loss(layer(x * 0.5)), x, create_graph=True)
+            seen.append(lib.autograd.grad(slope.sum(), x)[0].shape == (2,))
+    return seen
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_program_gives_the_same_in_torch(name: str) -> None:
     assert_same(PROGRAMS[name])

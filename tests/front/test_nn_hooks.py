@@ -257,3 +257,15 @@ def test_backward_hooks_cost_nothing_under_no_grad():
     linear.register_full_backward_hook(lambda *args: None)
     with dovetail.no_grad():
         assert linear(dovetail.ones(1, 1)).grad_fn is None
+
+
+def test_a_second_backward_past_the_output_calls_no_backward_hook():
+    note = Recorder()
+    layer = nn.Sigmoid()
+    layer.register_full_backward_hook(note("full"))
+    x = dovetail.ones(2, requires_grad=True)
+    inner = x * 2
+    (slope,) = dovetail.autograd.grad(layer(inner).sum(), x, create_graph=True)
+    assert note.calls == ["full"]
+    dovetail.autograd.grad(slope.sum(), x)
+    assert note.calls == ["full"]

@@ -239,3 +239,8 @@ def test_classes_of_tensors_name_the_modules_of_torch_inside() -> None:
         parameter = dovetail.nn.Parameter(dovetail.ones(2))
         assert pickle.loads(pickle.dumps(parameter)).tolist() == [1, 1]
     assert (dovetail.Tensor.__module__, dovetail.nn.Parameter.__module__) == before
+
+
+def test_the_module_that_stands_for_torch_has_a_file() -> None:
+    with dovetail.as_torch() as torch:
+        assert torch.__file__ == dovetail.__file__

@@ -5,6 +5,7 @@ probabilistic programs, models of images.
 from __future__ import annotations
 
 from collections import namedtuple
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -339,3 +340,8 @@ def test_divided_optimizers_say_what_to_install() -> None:
 def test_graphs_of_scripts_can_be_named_and_not_made(name: str) -> None:
     with pytest.raises(RuntimeError, match="cannot be traced to a graph"):
         getattr(dovetail._C, name)()
+
+
+def test_annotations_of_loaders_have_their_names() -> None:
+    assert dovetail.utils.data.dataloader._worker_init_fn_t == Callable[[int], None]
+    assert dovetail.utils.data.dataloader._collate_fn_t[int] == Callable[[list[int]], Any]

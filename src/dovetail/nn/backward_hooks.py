@@ -104,15 +104,9 @@ class BackwardBoundary:
                 )
         self.grad_outputs = None
 
-    def _inputs_known(self, gradients: Gradients, _: Gradients) -> Gradients:
-        if self.grad_outputs is None:
-            raise RuntimeError(
-                "Module backward hook for grad_input is called before the grad_output one. This "
-                "happens because the "
-                f"gradient flows to the input of {type(self.module).__name__} without passing "
-                "through its output. "
-                "Make the output depend on the input, and the loss on the output."
-            )
+    def _inputs_known(self, gradients: Gradients, _: Gradients) -> Gradients | None:
+        if self.grad_outputs is None:  # a second backward, which comes past the output
+            return None
         assert self.input_positions is not None
         inputs = _spread(gradients, self.input_positions, self.input_count)
         for hook in self.hooks:

@@ -24,7 +24,10 @@ _BaseDataLoaderIter = BatchIterator
 _SingleProcessDataLoaderIter = SerialIterator
 _MultiProcessingDataLoaderIter = ProcessIterator
 
+_T = TypeVar("_T")
 _T_co = TypeVar("_T_co", covariant=True)
+_worker_init_fn_t = Callable[[int], None]
+_collate_fn_t = Callable[[list[_T]], Any]
 _FIXED: Final = frozenset(
     ["batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"]
 )

@@ -48,14 +48,19 @@ class GradLevel(Level):
         """Become the innermost level, with grad mode on."""
         refuse_hooks(_NO_HOOKS)
         super().change()
-        self.outer_state = state()
+        self.outer_state = before = state()
         self.number = next_transform()
-        set_state(inside_transform(self.outer_state))
+        set_state(inside_transform(before))
         return self
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether grad mode is off outside."""
+        return bool((self.outer_state or 0) & NO_GRAD)
 
     def function_returned(self) -> None:
         """Go on with grad mode on, as outside."""
-        set_state(self.outer_state & ~NO_GRAD)
+        set_state((self.outer_state or 0) & ~NO_GRAD)
 
     def fresh(self, tensor: Any) -> TensorBase:
         """Return `tensor` as a new input to differentiate by.
@@ -85,7 +90,7 @@ class GradLevel(Level):
             ):  # so that the calls inside of the level record nothing that leads to this leaf
                 enclosed._signature |= GRAD
                 return enclosed
-        if tensor.requires_grad and not self.outer_state & NO_GRAD:
+        if tensor.requires_grad and not self.is_silent:
             alias: TensorBase = operator("alias", "default")(tensor)
             info = view_meta(alias)
             assert info is not None
@@ -106,7 +111,7 @@ class GradLevel(Level):
         That is so if the graph of `outputs` leads to anything that requires grad besides the fresh
         leaves among `inputs`.
         """
-        if self.outer_state & NO_GRAD:
+        if self.is_silent:
             return False
         return leads_elsewhere(
             outputs, [*self.leaves, *[each for each in inputs if each._grad_fn is None]]
@@ -131,6 +136,8 @@ def differentiate(
         Whether the gradients themselves are going to be differentiated.
     retain_graph
         Whether the graph is going to be used again.
+
+    Nothing is recorded, and no gradient requires grad, where grad mode is off.
     """
     used = [index for index, output in enumerate(outputs) if output.requires_grad]
     if not used:
@@ -140,9 +147,10 @@ def differentiate(
     # The physical calls of the backward are recorded if it is: that matters if one outside
     # differentiates them.
     inside = any([is_tracked_inside(each) for each in (*chosen, *inputs)])
-    create_graph = tracked or inside or any([is_tracked(seed) for seed in given or ()])
+    wanted = tracked or inside or any([is_tracked(seed) for seed in given or ()])
+    create_graph = wanted and not state() & NO_GRAD
     found = grad_or_zeros(chosen, inputs, given, retain_graph or create_graph, create_graph)
-    keeps = tracked or any([seed.requires_grad for seed in given or ()])
+    keeps = create_graph and (tracked or any([seed.requires_grad for seed in given or ()]))
     return found if keeps else [released(each) for each in found]
 
 

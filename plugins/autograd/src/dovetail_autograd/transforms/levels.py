@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from dovetail_kernel.keys.guard import STATE, Guard, restoring
 from dovetail_kernel.keys.state import DispatchState, Transition, dispatch_state, set_state, state
+from dovetail_kernel.types.signature import NO_GRAD
 
 from ..engine import active_levels as _active
 from ..engine.active_levels import LEVELS, set_active_levels
@@ -35,6 +36,9 @@ class Level(Guard):
     number
         Of a transform that differentiates a function, higher than of those entered before; 0 of all
         others.
+    outer_state
+        The dispatch state before a transform that turns grad mode on was entered; None of all
+        others.
     leaves
         What gradients inside of this level were taken with respect to. Calls inside of it may have
         recorded a graph that leads there, which is no concern of the outside.
@@ -52,6 +56,7 @@ class Level(Guard):
         self.depth = 0
         self.is_alive = False
         self.number = 0
+        self.outer_state: int | None = None
         self.leaves: list[TensorBase] = []
 
     def change(self) -> Any:
@@ -75,8 +80,12 @@ class Level(Guard):
         level was entered.
 
         So what an Autograd kernel above the call on wrapped tensors left out is in force again.
-        Grad mode stays as it is.
+        Grad mode stays as it is, but off where it was before the first gradient inside of this
+        level, which turned it on for itself.
         """
+        for level in active_levels()[self.depth :]:
+            if level.outer_state is not None:
+                return self._outside(state()) | level.outer_state & NO_GRAD
         return self._outside(state())
 
     def run_outside(self, function: Callable[..., Any], *args: Any) -> Any:
