@@ -12,6 +12,8 @@ from dovetail_aten.array_kernels import family_class
 from dovetail_aten.composites import distances, factorizations, losses, margin_losses
 from dovetail_cpu.fast_kernels import WHOLE_COMPOSITES
 
+pytestmark = pytest.mark.cpu_only(reason="the kernels are those of the cpu")
+
 RANDOM = np.random.default_rng(3)
 
 
