@@ -21,7 +21,7 @@ from dovetail_kernel import (
     full_after,
 )
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH, PYTHON_KEYS
-from dovetail_kernel.types.signature import GRAD, NO_GRAD, NORMAL
+from dovetail_kernel.types.signature import GRAD, NO_GRAD, NORMAL, WRAPPED_BIT
 
 from ..record import Record
 from ..table import registry
@@ -243,8 +243,12 @@ def fused_plan(composition: Composition, kernel: Kernel) -> RoutePlan | None:
 
 
 def call_keys(key: int, now: DispatchState) -> DispatchKeySet:
-    """Return the dispatch keys of a call: ``(keys of the arguments | included) - excluded``."""
-    return (argument_keys(key) | now.included) - now.excluded
+    """Return the dispatch keys of a call: ``(keys of the arguments | included) - excluded``.
+
+    Modes are not asked of a call on wrapped tensors, but of the physical calls that it makes.
+    """
+    keys = (argument_keys(key) | now.included) - now.excluded
+    return keys - PYTHON_KEYS if key & WRAPPED_BIT and not key & PYTHON_DISPATCH else keys
 
 
 def argument_keys(signature: int) -> DispatchKeySet:

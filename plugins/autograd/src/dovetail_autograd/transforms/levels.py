@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from dovetail_kernel.keys.guard import STATE, Guard, restoring
+from dovetail_kernel.keys.interception import PYTHON_KEYS
 from dovetail_kernel.keys.state import DispatchState, Transition, dispatch_state, set_state, state
 from dovetail_kernel.types.signature import NO_GRAD
 
@@ -134,8 +135,15 @@ leaves_levels: Final = restoring(LEVELS, STATE, EXTRAS)
 
 @cache
 def _restoring(included: DispatchKeySet, excluded: DispatchKeySet) -> Transition:
+    """Return the change to keys as they were, but for those of modes, which may have been left or
+    entered since.
+    """
+
     def change(now: DispatchState) -> DispatchState:
-        return now._replace(included=included, excluded=excluded)
+        return now._replace(
+            included=(included - PYTHON_KEYS) | (now.included & PYTHON_KEYS),
+            excluded=(excluded - PYTHON_KEYS) | (now.excluded & PYTHON_KEYS),
+        )
 
     return Transition(change)
 
