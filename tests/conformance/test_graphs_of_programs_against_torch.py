@@ -309,3 +309,31 @@ def test_names_are_made_alike() -> None:
         return [each.name for each in made]
 
     assert outcome(dovetail, names) == outcome(torch, names)
+
+
+def test_methods_that_write_stay_where_pytorch_takes_them_out() -> None:
+    def function(x: Any) -> Any:
+        x.add_(1)
+        return x
+
+    def result(lib: Any) -> Any:
+        traced = fx_of(lib).symbolic_trace(function)
+        traced.graph.eliminate_dead_code()
+        traced.recompile()
+        return traced(lib.zeros(1)).item()
+
+    assert (result(torch), result(dovetail)) == (0, 1)
+
+
+def test_a_mode_within_a_program_is_in_no_graph_and_dovetail_says_so() -> None:
+    def function(x: Any, lib: Any) -> Any:
+        with lib.no_grad():
+            return x * 2
+
+    for lib in LIBRARIES:
+        program = {torch: lambda x: function(x, torch), dovetail: lambda x: function(x, dovetail)}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            traced = fx_of(lib).symbolic_trace(program[lib])
+        assert [each.category for each in caught] == ([] if lib is torch else [UserWarning])
+        assert traced(lib.ones(1, requires_grad=True)).requires_grad

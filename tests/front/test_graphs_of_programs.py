@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import copy
+import functools
 import importlib
 import io
 import math
 import pickle
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -280,3 +282,44 @@ def test_make_fx_takes_nested_arguments_and_keeps_other_tensors() -> None:
 def test_a_module_is_pickled_with_its_functions() -> None:
     again = pickle.loads(pickle.dumps(fx.symbolic_trace(lambda x: decided_by_values(x))))
     assert again(dovetail.ones(1)).tolist() == [2]
+
+
+def _three_times(function: Any) -> Any:
+    @functools.wraps(function)
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs) * 3
+
+    return decorated
+
+
+def test_a_decorated_function_is_traced_with_its_decorator() -> None:
+    @_three_times
+    def function(x: Any, *, factor: Any = 2) -> Any:
+        return x * factor
+
+    @_three_times
+    def any_arguments(x: Any, *rest: Any) -> Any:
+        return x
+
+    traced = fx.symbolic_trace(function)
+    assert (traced(1), traced(1, factor=5)) == (6, 15)
+    with pytest.raises(TraceError, match="decorated, and takes any arguments"):
+        fx.symbolic_trace(any_arguments)
+
+
+@pytest.mark.parametrize(
+    "mode", [dovetail.no_grad, dovetail.inference_mode, lambda: dovetail.autocast("cpu")]
+)
+def test_a_mode_that_no_graph_has_is_warned_of_once(mode: Any) -> None:
+    def function(x: Any) -> Any:
+        with mode():
+            y = x.exp() * 2
+        return x + y
+
+    with pytest.warns(UserWarning, match="graphs have no such steps") as caught:
+        traced = fx.symbolic_trace(function)
+    assert [each.filename for each in caught] == [__file__]
+    with dovetail.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fx.symbolic_trace(lambda x: x.exp())
+    assert traced(dovetail.zeros(1)).tolist() == [2]

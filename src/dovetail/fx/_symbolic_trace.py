@@ -11,6 +11,9 @@ from types import FunctionType, ModuleType
 from typing import Any, Final
 
 from dovetail_aten import Tensor
+from dovetail_aten.autocast import is_autocast_enabled
+from dovetail_autograd import is_grad_enabled, is_inference_mode_enabled
+from dovetail_kernel import warn_user
 
 from ..condition_checks import _assert
 from ..nn import Module, Parameter, Sequential
@@ -18,7 +21,7 @@ from ..utils import _pytree as pytree
 from .graph import Graph
 from .graph_module import GraphModule
 from .node import Argument, Node
-from .proxy import Proxy, TracerBase
+from .proxy import Proxy, TraceError, TracerBase
 from .source import TreeCodeGen
 from .traced_parameters import annotations_of, is_nested, taking_all_by_position
 from .whole_calls import Replacements, wrap
@@ -78,6 +81,7 @@ class Tracer(TracerBase):
         self.root: Module = Module()
         self.root_module_name = ""
         self.module_stack: dict[str, tuple[str, Any]] = {}
+        self._modes: tuple[bool, ...] | None = None
 
     # -- what subclasses change ------------------------------------------------------------------
 
@@ -142,7 +146,16 @@ class Tracer(TracerBase):
         name: str | None = None,
         type_expr: Any = None,
     ) -> Node:
-        """Add a node, with the modules around it in its ``meta``."""
+        """Add a node, with the modules around it in its ``meta``; warn where a mode is in force
+        that no graph has.
+        """
+        if self._modes is not None and self._modes != _modes_in_force():
+            self._modes = None
+            warn_user(
+                "The program changes grad mode, inference mode or autocast while it is traced: "
+                "graphs have no such steps, and run in the mode that they are called in. Keep the "
+                "block whole with dovetail.fx.wrap, or as a leaf module."
+            )
         node = super().create_node(kind, target, args, kwargs, name, type_expr)
         if self.module_stack:
             node.meta["nn_module_stack"] = dict(self.module_stack)
@@ -204,7 +217,7 @@ class Tracer(TracerBase):
         """
         if isinstance(root, Module):
             self.root = root
-            function = type(root).forward
+            function: Any = type(root).forward
             self.root_module_name = type(root).__name__
             self._paths = {each: name for name, each in root.named_modules()}
         else:
@@ -213,8 +226,9 @@ class Tracer(TracerBase):
             self.root, function, self._paths = Module(), root, {}
         self.graph = Graph(tracer_cls=type(self))
         self._parameters = {}
-        function = inspect.unwrap(function)
+        self._modes = _modes_in_force()
         taken, args = self.create_args_for_root(function, isinstance(root, Module), concrete_args)
+        function = inspect.unwrap(function)
         names = getattr(function, "__globals__", {})
         with self._recording(names):
             result = taken(*args)
@@ -244,8 +258,11 @@ class Tracer(TracerBase):
         ------
         RuntimeError
             For a method without a first parameter.
+        TraceError
+            For a decorated function that takes any arguments: those of its decorator are not known.
         """
-        code = root_fn.__code__
+        function = inspect.unwrap(root_fn)
+        code = function.__code__
         count = code.co_argcount + code.co_kwonlyargcount
         names = list(code.co_varnames[:count])
         args: list[Any] = []
@@ -257,8 +274,8 @@ class Tracer(TracerBase):
             args.append(self.root)
             names = names[1:]
         known = {name: value for name, value in (concrete_args or {}).items() if name in names}
-        parameters = inspect.signature(root_fn).parameters
-        kinds = annotations_of(root_fn)
+        parameters = inspect.signature(function).parameters
+        kinds = annotations_of(function)
         for name in names:
             default = parameters[name].default
             defaults = () if default is inspect.Parameter.empty else (default,)
@@ -276,7 +293,15 @@ class Tracer(TracerBase):
             if code.co_flags & flag:
                 args.append(self._parameter(f"{stars}{code.co_varnames[count]}", (), None))
                 count += 1
-        return taking_all_by_position(root_fn), args
+        if function is root_fn:
+            return taking_all_by_position(function), args
+        if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+            raise TraceError(
+                f"{root_fn.__qualname__} is decorated, and takes any arguments: a tracer cannot "
+                "tell what its decorator gets. Name the parameters"
+            )
+        by_name = code.co_varnames[code.co_argcount : count]
+        return partial(_calling, root_fn, by_name), args
 
     def _parameter(self, name: str, defaults: tuple[Any, ...], kind: Any) -> Proxy:
         """Return what stands for a parameter."""
@@ -327,6 +352,21 @@ class Tracer(TracerBase):
             yield
         finally:
             replacements.undo()
+
+
+def _calling(function: Callable[..., Any], by_name: tuple[str, ...], *args: Any) -> Any:
+    """Call a function that takes its last arguments by name alone."""
+    count = len(args) - len(by_name)
+    return function(*args[:count], **dict(zip(by_name, args[count:], strict=True)))
+
+
+def _modes_in_force() -> tuple[bool, ...]:
+    """Return what decides how calls are recorded, and in which dtype."""
+    return (
+        is_grad_enabled(),
+        is_inference_mode_enabled(),
+        *[is_autocast_enabled(each) for each in ("cpu", "cuda")],
+    )
 
 
 def symbolic_trace(
