@@ -10,6 +10,7 @@ from ._symbolic_trace import Tracer
 from .graph import Graph
 from .graph_module import GraphModule
 from .node import Argument, Node, Target, map_aggregate, map_arg
+from .order import last_uses
 from .proxy import Proxy
 
 __all__ = ["Interpreter", "Transformer"]
@@ -44,13 +45,7 @@ class Interpreter:
         self.garbage_collect_values = garbage_collect_values
         self.extra_traceback = True
         self.args_iter: Iterator[Any] = iter(())
-        self.user_to_last_uses: dict[Node, list[Node]] = {}
-        seen: set[Node] = set()
-        for node in reversed(self.graph.nodes):
-            for each in node.all_input_nodes:
-                if each not in seen:
-                    seen.add(each)
-                    self.user_to_last_uses.setdefault(node, []).append(each)
+        self.user_to_last_uses = last_uses(self.graph)
 
     def run(
         self,

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from .node import Node
 
-__all__ = ["Inserting", "Nodes"]
+__all__ = ["Inserting", "Nodes", "last_uses"]
 
 
 class Nodes:
@@ -53,3 +53,15 @@ class Inserting:
 
     def __exit__(self, *failure: object) -> None:
         self.graph._insert = self.before
+
+
+def last_uses(graph: Any) -> dict[Node, list[Node]]:
+    """Return for each node those whose results it is the last to take."""
+    seen: set[Node] = set()
+    last: dict[Node, list[Node]] = {}
+    for node in reversed(graph.nodes):
+        for each in node.all_input_nodes:
+            if each not in seen:
+                seen.add(each)
+                last.setdefault(node, []).append(each)
+    return last

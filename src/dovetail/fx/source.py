@@ -12,6 +12,7 @@ from dovetail_kernel import Device, Layout, MemoryFormat, dtype
 from ..utils import _pytree as pytree
 from .names import GLOBALS, Namespace, is_of_dovetail, qualified_name, type_text
 from .node import Node
+from .order import last_uses
 
 __all__ = ["CodeGen", "PythonCode", "TreeCodeGen"]
 
@@ -136,7 +137,7 @@ class _Writer:
 
     def write(self, form: CodeGen) -> PythonCode:
         """Return the source."""
-        last = _last_uses(self.graph)
+        last = last_uses(self.graph)
         for node in self.graph.nodes:
             self.add(node, form)
             done = last.get(node, [])
@@ -264,15 +265,3 @@ def _path(root: str, target: str) -> str:
     for name in target.split("."):
         found = f"{found}.{name}" if name.isidentifier() else f'getattr({found}, "{name}")'
     return found
-
-
-def _last_uses(graph: Any) -> dict[Node, list[Node]]:
-    """Return for each node those whose results it is the last to take."""
-    seen: set[Node] = set()
-    last: dict[Node, list[Node]] = {}
-    for node in reversed(graph.nodes):
-        for each in node.all_input_nodes:
-            if each not in seen:
-                seen.add(each)
-                last.setdefault(node, []).append(each)
-    return last
