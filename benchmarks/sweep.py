@@ -41,12 +41,13 @@ def converted(value: Any, dovetail: Any, torch: Any) -> Any:
 
 def function_of(name: str, dovetail: Any) -> Callable[..., Any]:
     """Return the function of a dotted name, or one that calls the method of that name."""
-    for prefix in ("", "nn.functional."):
-        found = dovetail
-        for part in (prefix + name).split("."):
-            found = getattr(found, part, None)
-        if found is not None:
-            return found
+    found = dovetail
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if found is not None:
+        return found
+    if not hasattr(dovetail.Tensor, name):
+        return getattr(dovetail.nn.functional, name)
     return lambda x, *args, **kwargs: getattr(x, name)(*args, **kwargs)
 
 
