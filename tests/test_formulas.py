@@ -117,3 +117,42 @@ def _tensors(value: object) -> Iterator[dovetail.Tensor]:
     elif isinstance(value, list | tuple):
         for each in value:
             yield from _tensors(each)
+
+
+PARTLY = [
+    info
+    for info in op_infos("aten")
+    if isinstance(info.operator.formula, Formula)
+    and len(set(info.operator.formula.output_differentiability or ())) > 1
+]
+
+
+@pytest.mark.parametrize("info", PARTLY, ids=lambda info: info.name)
+def test_the_same_results_have_gradients_whatever_kernel_computes_them(info: Any) -> None:
+    """A composite of several results had gradients for all of them where a kernel had for some."""
+    from dovetail.testing.samples import dtypes_of, samples_of
+
+    cpu = dovetail.device("cpu")
+    found = [each for each in dtypes_of(info, "out", cpu) if each.is_floating_point]
+    dtype = sorted(found, key=lambda each: each is not dovetail.float64)[0]
+    for sample in list(samples_of(info, "out", cpu, dtype, requires_grad=True))[:3]:
+
+        def flags(device: str, sample: Any = sample) -> Any:
+            def moved(value: Any) -> Any:
+                if isinstance(value, (list, tuple)):
+                    return type(value)([moved(each) for each in value])
+                if not isinstance(value, dovetail.Tensor):
+                    return value
+                needs = value.requires_grad
+                return value.detach().to(device).requires_grad_(needs)
+
+            kwargs = {name: moved(value) for name, value in sample.kwargs.items()}
+            try:
+                results = info.op(*[moved(each) for each in sample.arguments], **kwargs)
+            except NotImplementedError:  # a shape that follows from values
+                return None
+            results = results if isinstance(results, (list, tuple)) else [results]
+            return [each.requires_grad for each in results if isinstance(each, dovetail.Tensor)]
+
+        on_meta = flags("meta")
+        assert on_meta is None or on_meta == flags("cpu")

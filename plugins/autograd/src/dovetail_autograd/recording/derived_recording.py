@@ -209,7 +209,9 @@ class _Recording:
         results, returns = self.below.results, self.op.schema.returns
         is_masked = "output_mask" in self.arguments
         if len(results) == 1 and (len(returns) > 1 or "[" in spelling(returns[0])):
-            return [AttachList(results[0], is_masked)]
+            flags = self.formula.output_differentiability
+            is_part = flags is not None and not all(flags)
+            return [AttachList(results[0], is_masked, flags if is_part else None)]
         if is_masked:
             return [AttachList(TupleOf(results), is_masked)]
         if self.written is not None:

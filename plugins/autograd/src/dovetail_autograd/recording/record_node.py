@@ -146,19 +146,27 @@ class AttachList(Step):
     ----------
     may_be_none
         Whether results may have been masked out.
+    flags
+        Which results have gradients; None: all of them.
     """
 
     results: Operand
     may_be_none: bool
+    flags: tuple[bool, ...] | None = None
 
     def print(self, to: Printer) -> None:
         node, results, each = to.name(NODE), self.results.text(to), to.scratch("each")
+        flags = ""
+        if self.flags is not None:
+            # As in PyTorch, those behind the last one are not even undefined gradients.
+            count = len(self.flags) - self.flags[::-1].index(True)
+            results, flags = f"{results}[:{count}]", f", {self.flags[:count]}"
         metadata = f"({each}.array.shape, {each}.array.dtype)"
         if self.may_be_none:
             metadata = f"None if {each} is None else {metadata}"
         attach, bits = to.bind("attach_list", attach_list), bind_differentiable(to)
         to.add(f"{node}.input_metadata = [{metadata} for {each} in {results}]")
-        to.add(f"{attach}({results}, {node}, {bits})")
+        to.add(f"{attach}({results}, {node}, {bits}{flags})")
 
 
 class TupleOf(Expression):
@@ -198,9 +206,18 @@ def bind_differentiable(to: Printer) -> str:
     return to.bind("DIFFERENTIABLE", DIFFERENTIABLE & DTYPE_MASK)
 
 
-def attach_list(results: Sequence[TensorBase | None], node: Node, differentiable: int) -> None:
-    """Make `node` the maker of every result of differentiable dtype."""
+def attach_list(
+    results: Sequence[TensorBase | None],
+    node: Node,
+    differentiable: int,
+    flags: tuple[bool, ...] | None = None,
+) -> None:
+    """Make `node` the maker of every result of differentiable dtype, of those that `flags` names
+    if it is given.
+    """
     for output_nr, result in enumerate(results):
+        if flags is not None and not flags[output_nr]:
+            continue
         if result is not None and result._signature & DTYPE_MASK & differentiable:
             result._grad_fn = node
             result.output_nr = output_nr
