@@ -112,3 +112,14 @@ def test_reductions_down_many_rows_are_the_same_for_any_number_of_threads(
     finally:
         dovetail.set_num_threads(before)
     assert len(set(found)) == 1
+
+
+@pytest.mark.parametrize("rows", [2**20, 2**20 + 1, 3_000_017, 4_000_000])
+@pytest.mark.parametrize("count", [1, 2])
+def test_rows_beyond_the_square_of_a_block_are_all_added(rows, count):
+    """What is left behind the blocks may be more than a block itself."""
+    x = np.ones((count, rows // count, 2), np.float32)
+    x[:, -1] = 2
+    x[:, rows // count // 2] = 3
+    for made in (dovetail.from_numpy(x).sum(1), dovetail.from_numpy(x).mean(1) * x.shape[1]):
+        np.testing.assert_allclose(made.numpy(), x.shape[1] + 3, rtol=1e-6)

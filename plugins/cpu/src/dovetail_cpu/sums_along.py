@@ -20,8 +20,8 @@ _MATRIX: Final = 2
 
 
 def sum_along_middle(x: Any) -> Any:
-    """Return the sums of `x`, which has shape (count, rows, columns) and is in C order, along its
-    rows: an array of shape (count, columns).
+    """Return the sums of `x`, which has shape (count, rows, columns), along its rows: an array of
+    shape (count, columns). It is fastest in C order.
 
     Row after row is added to one of several sums, so that the sums of a block are a product of ones
     with long rows; in the end these are summed in the same way.
@@ -33,7 +33,7 @@ def sum_along_middle(x: Any) -> Any:
         block = rows // step
         whole = step * block
         if whole < rows:
-            more = _product(x[:, whole:])
+            more = sum_along_middle(x[:, whole:])  # these are fewer than `step`
             rest = more if rest is None else rest + more
         x = _product(x[:, :whole].reshape(count, block, step * columns))
         x, rows = x.reshape(count, step, columns), step
