@@ -24,9 +24,7 @@ class Polynomials(Family):
     )
     def chebyshev_polynomial_t(self, x: Any, n: Any) -> Any:
         """Return Chebyshev's polynomial of the first kind of degree `n`."""
-        return self._evaluated(
-            self.scipy("special.eval_chebyt", "special_chebyshev_polynomial_t"), x, n
-        )
+        return self._evaluated(self._of_scipy("eval_chebyt", "chebyshev_polynomial_t"), x, n)
 
     @operator(
         "special_chebyshev_polynomial_u",
@@ -35,9 +33,7 @@ class Polynomials(Family):
     )
     def chebyshev_polynomial_u(self, x: Any, n: Any) -> Any:
         """Return Chebyshev's polynomial of the second kind of degree `n`."""
-        return self._evaluated(
-            self.scipy("special.eval_chebyu", "special_chebyshev_polynomial_u"), x, n
-        )
+        return self._evaluated(self._of_scipy("eval_chebyu", "chebyshev_polynomial_u"), x, n)
 
     @operator(
         "special_chebyshev_polynomial_v",
@@ -64,9 +60,7 @@ class Polynomials(Family):
     )
     def hermite_polynomial_h(self, x: Any, n: Any) -> Any:
         """Return the physicist's Hermite polynomial of degree `n`."""
-        return self._evaluated(
-            self.scipy("special.eval_hermite", "special_hermite_polynomial_h"), x, n
-        )
+        return self._evaluated(self._of_scipy("eval_hermite", "hermite_polynomial_h"), x, n)
 
     @operator(
         "special_hermite_polynomial_he",
@@ -75,9 +69,7 @@ class Polynomials(Family):
     )
     def hermite_polynomial_he(self, x: Any, n: Any) -> Any:
         """Return the probabilist's Hermite polynomial of degree `n`."""
-        return self._evaluated(
-            self.scipy("special.eval_hermitenorm", "special_hermite_polynomial_he"), x, n
-        )
+        return self._evaluated(self._of_scipy("eval_hermitenorm", "hermite_polynomial_he"), x, n)
 
     @operator(
         "special_laguerre_polynomial_l",
@@ -86,9 +78,7 @@ class Polynomials(Family):
     )
     def laguerre_polynomial_l(self, x: Any, n: Any) -> Any:
         """Return Laguerre's polynomial of degree `n`."""
-        return self._evaluated(
-            self.scipy("special.eval_laguerre", "special_laguerre_polynomial_l"), x, n
-        )
+        return self._evaluated(self._of_scipy("eval_laguerre", "laguerre_polynomial_l"), x, n)
 
     @operator(
         "special_legendre_polynomial_p",
@@ -97,9 +87,7 @@ class Polynomials(Family):
     )
     def legendre_polynomial_p(self, x: Any, n: Any) -> Any:
         """Return Legendre's polynomial of degree `n`."""
-        return self._evaluated(
-            self.scipy("special.eval_legendre", "special_legendre_polynomial_p"), x, n
-        )
+        return self._evaluated(self._of_scipy("eval_legendre", "legendre_polynomial_p"), x, n)
 
     @operator(
         "special_shifted_chebyshev_polynomial_t",
@@ -108,9 +96,7 @@ class Polynomials(Family):
     )
     def shifted_chebyshev_polynomial_t(self, x: Any, n: Any) -> Any:
         """Return Chebyshev's polynomial of the first kind of ``2 x - 1`` and degree `n`."""
-        return self._evaluated(
-            self._shifted(self.scipy("special.eval_chebyt", "special_chebyshev_polynomial_t")), x, n
-        )
+        return self.chebyshev_polynomial_t(*self._shifted(x, n))
 
     @operator(
         "special_shifted_chebyshev_polynomial_u",
@@ -119,9 +105,7 @@ class Polynomials(Family):
     )
     def shifted_chebyshev_polynomial_u(self, x: Any, n: Any) -> Any:
         """Return Chebyshev's polynomial of the second kind of ``2 x - 1`` and degree `n`."""
-        return self._evaluated(
-            self._shifted(self.scipy("special.eval_chebyu", "special_chebyshev_polynomial_u")), x, n
-        )
+        return self.chebyshev_polynomial_u(*self._shifted(x, n))
 
     @operator(
         "special_shifted_chebyshev_polynomial_v",
@@ -130,7 +114,7 @@ class Polynomials(Family):
     )
     def shifted_chebyshev_polynomial_v(self, x: Any, n: Any) -> Any:
         """Return Chebyshev's polynomial of the third kind of ``2 x - 1`` and degree `n`."""
-        return self._evaluated(self._shifted(self._third_kind), x, n)
+        return self.chebyshev_polynomial_v(*self._shifted(x, n))
 
     @operator(
         "special_shifted_chebyshev_polynomial_w",
@@ -139,25 +123,30 @@ class Polynomials(Family):
     )
     def shifted_chebyshev_polynomial_w(self, x: Any, n: Any) -> Any:
         """Return Chebyshev's polynomial of the fourth kind of ``2 x - 1`` and degree `n`."""
-        return self._evaluated(self._shifted(self._fourth_kind), x, n)
+        return self.chebyshev_polynomial_w(*self._shifted(x, n))
 
     def _evaluated(self, evaluate: _Evaluate, x: Any, n: Any) -> Any:
-        """Return a polynomial in the dtype of `x`; ``evaluate(degree, x)`` computes with whole
-        degrees in double precision.
+        """Return a polynomial in the dtype of `x`; ``evaluate(degree, x)`` has whole degrees, and
+        double precision.
         """
         xp = self.xp
         x, n = self.numbers.either(x, n)
         degree = n.astype(xp.int64)
         zero = self.numbers.like(degree, 0)
-        value = evaluate(xp.maximum(degree, zero), x).astype(x.dtype, copy=False)
+        below = degree < zero
+        value = evaluate(xp.where(below, zero, degree), x.astype(xp.float64))
         # Of degree 0 a polynomial is 1, also of NaN.
-        return xp.where(degree > zero, value, degree == zero)
+        value = xp.where(degree == zero, self.numbers.like(value, 1), value)
+        return xp.where(below, self.numbers.like(value, 0), value).astype(x.dtype)
+
+    def _of_scipy(self, function: str, name: str) -> _Evaluate:
+        return self.scipy(f"special.{function}", f"special_{name}")
 
     def _second_kind(self, degree: Any, x: Any) -> tuple[Any, Any]:
         """Return the polynomials of the second kind of a degree, and of the one below: of -1 it is
         0.
         """
-        evaluate = self.scipy("special.eval_chebyu", "special_chebyshev_polynomial_u")
+        evaluate = self._of_scipy("eval_chebyu", "chebyshev_polynomial_u")
         below = self.xp.subtract(degree, self.numbers.like(degree, 1))
         return evaluate(degree, x), evaluate(below, x)
 
@@ -167,7 +156,8 @@ class Polynomials(Family):
     def _fourth_kind(self, degree: Any, x: Any) -> Any:
         return self.xp.add(*self._second_kind(degree, x))
 
-    def _shifted(self, evaluate: _Evaluate) -> _Evaluate:
-        """Return what computes a polynomial of ``2 x - 1``."""
-        xp, like = self.xp, self.numbers.like
-        return lambda degree, x: evaluate(degree, xp.subtract(xp.add(x, x), like(x, 1)))
+    def _shifted(self, x: Any, n: Any) -> tuple[Any, Any]:
+        """Return ``2 x - 1``, and `n`."""
+        x, n = self.numbers.either(x, n)
+        like = self.numbers.like
+        return self.xp.subtract(self.xp.multiply(x, like(x, 2)), like(x, 1)), n
