@@ -96,6 +96,7 @@ def test_a_graph_module_is_kept_with_its_graph(
     how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     traced = fx.symbolic_trace(Net())
+    traced.noted = "by a program"
     if how == "pickle":
         again = pickle.loads(pickle.dumps(traced))
     elif how == "save":
@@ -114,6 +115,7 @@ def test_a_graph_module_is_kept_with_its_graph(
     if how != "folder":
         assert again.code == traced.code
         assert str(again.graph) == str(traced.graph)
+        assert how == "copy" or again.noted == "by a program"
         assert (again.scale is traced.scale) == (how == "copy")
 
 

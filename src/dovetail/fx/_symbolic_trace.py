@@ -75,7 +75,6 @@ class Tracer(TracerBase):
         }
         self._kept.update({id(each): each for each in autowrap_functions})
         self._kept_modules = tuple(autowrap_modules)
-        self._constants: dict[Any, str] = {}
         self._parameters: dict[str, Proxy] = {}
         self._paths: dict[Module, str] = {}
         self.root: Module = Module()

@@ -360,9 +360,8 @@ class Graph:
             print("  ".join(cells).rstrip())
 
     def __str__(self) -> str:
-        names: list[str] = []
         returns = [""]
-        lines = [each.format_node(names, returns) for each in self.nodes]
+        lines = [each.format_node(None, returns) for each in self.nodes]
         text = "".join([f"\n    {line}" for line in lines if line is not None])
         return f"graph(){returns[0]}:{text}"
 

@@ -13,7 +13,7 @@ from ..nn import Module
 from ..serialization import save
 from .graph import Graph, PythonCode
 from .graph_tables import GraphTable, graph_of, table_of
-from .names import GLOBALS, is_of_dovetail, qualified_name
+from .names import GLOBALS, qualified_name
 from .source import TreeCodeGen
 
 __all__ = ["GraphModule"]
@@ -53,8 +53,7 @@ class GraphModule(Module):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         # `recompile` writes the forward of the class: it has to be that of one module.
-        known = next(iter([each for each in cls.__mro__ if "_is_of_graph" not in each.__dict__]))
-        own = type("GraphModuleImpl", (known,), {"_is_of_graph": True})
+        own = type("GraphModuleImpl", (_written_class(cls),), {"_is_of_graph": True})
         return super().__new__(own)
 
     def __init__(
@@ -119,15 +118,11 @@ class GraphModule(Module):
     def add_submodule(self, target: str, m: Module) -> bool:
         """Put a module at a path, with new modules between; tell whether that was possible."""
         *above, last = target.split(".")
-        module: Module = self
+        module: Any = self
         for name in above:
-            found = getattr(module, name, None)
-            if found is None:
-                found = Module()
-                setattr(module, name, found)
-            elif not isinstance(found, Module):
+            module = _module_at(module, name)
+            if not isinstance(module, Module):
                 return False
-            module = found
         module.add_module(last, m)
         return True
 
@@ -160,33 +155,24 @@ class GraphModule(Module):
     # -- copies, files ---------------------------------------------------------------------------
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
-        kept = {name: value for name, value in self.__dict__.items() if name != "_graph"}
-        plain = Module()
-        plain.__dict__.update(copy.deepcopy(kept, memo))
-        made = GraphModule.__new__(self._own_class())
+        made = GraphModule.__new__(_written_class(type(self)))
         memo[id(self)] = made
-        GraphModule.__init__(made, plain, copy.deepcopy(self._graph), type(self).__name__)
-        for name, value in plain.__dict__.items():
-            made.__dict__.setdefault(name, value)
-        for table in ("_modules", "_parameters", "_buffers"):  # what no node names, too
-            made.__dict__[table].update(plain.__dict__[table])
-        made.meta = plain.__dict__["meta"]
-        return made
+        kept = copy.deepcopy(self._without_graph(), memo)
+        return _filled(made, type(self).__name__, kept, copy.deepcopy(self._graph))
 
     def __copy__(self) -> GraphModule:
-        made = GraphModule.__new__(self._own_class())
+        made = GraphModule.__new__(_written_class(type(self)))
         GraphModule.__init__(made, self, self._graph, type(self).__name__)
         made.meta = self.meta
         return made
 
     def __reduce__(self) -> Any:
-        kept = {name: value for name, value in self.__dict__.items() if name != "_graph"}
-        return _load, (self._own_class(), type(self).__name__, kept, table_of(self._graph))
+        parts = type(self).__name__, self._without_graph(), table_of(self._graph)
+        return _load, (_written_class(type(self)), *parts)
 
-    def _own_class(self) -> type[GraphModule]:
-        return next(
-            iter([each for each in type(self).__mro__ if "_is_of_graph" not in each.__dict__])
-        )
+    def _without_graph(self) -> dict[str, Any]:
+        """Return the attributes but the graph, which is kept otherwise."""
+        return {name: value for name, value in self.__dict__.items() if name != "_graph"}
 
     def to_folder(self, folder: str | Path, module_name: str = "FxModule") -> None:
         """Write the module as a package: its source, and what it has.
@@ -229,6 +215,18 @@ class GraphModule(Module):
         return "\n".join([super().__str__(), self._code, hint])
 
 
+def _written_class(cls: type[GraphModule]) -> type[GraphModule]:
+    """Return the class that a program wrote, of one that a single module has."""
+    return next(iter([each for each in cls.__mro__ if "_is_of_graph" not in each.__dict__]))
+
+
+def _module_at(module: Any, name: str) -> Any:
+    """Return an attribute of a module, a new plain module if it has none."""
+    if getattr(module, name, None) is None:
+        setattr(module, name, Module())
+    return getattr(module, name)
+
+
 def _targets(graph: Graph) -> dict[str, Any]:
     """Return the names that nodes have of modules and attributes, with the first such node."""
     found: dict[str, Any] = {}
@@ -250,14 +248,9 @@ def _copy(source: Any, to: Any, name: str) -> None:
     """Give `to` what `source` has at a path, with plain modules between."""
     *above, last = name.split(".")
     for part in above:
-        found = getattr(source, part)
-        there = getattr(to, part, None)
-        if there is found:  # a module that another node calls: all of it is there
+        source, to = getattr(source, part), _module_at(to, part)
+        if source is to:  # a module that another node calls: all of it is there
             return
-        if there is None:
-            there = Module()
-            setattr(to, part, there)
-        source, to = found, there
     value = getattr(source, last)
     buffers = getattr(source, "_buffers", {})
     if last in buffers and last not in getattr(to, "_buffers", {}):
@@ -275,11 +268,7 @@ def _assign(value: Any, to: Any, name: str) -> None:
 
     *above, last = name.split(".")
     for part in above:
-        there = getattr(to, part, None)
-        if there is None:
-            there = Module()
-            setattr(to, part, there)
-        to = there
+        to = _module_at(to, part)
     if isinstance(value, Tensor) and not isinstance(value, Parameter):
         to.register_buffer(last, value)
     else:
@@ -302,12 +291,8 @@ def _imports(written: PythonCode) -> str:
         if name in GLOBALS:
             lines.append(GLOBALS[name][0])
             continue
-        if name in ("int", "float", "bool", "str"):
-            continue
         module, _, attribute = qualified_name(value).rpartition(".")
-        if is_of_dovetail(f"{module}.{attribute}"):
-            lines.append(f"from {module} import {attribute} as {name}")
-        else:
+        if module:  # or it is built in
             lines.append(f"from {module} import {attribute} as {name}")
     return "\n".join(lines)
 
@@ -316,11 +301,17 @@ def _load(
     cls: type[GraphModule], name: str, kept: dict[str, Any], table: GraphTable
 ) -> GraphModule:
     """Make a module of what `GraphModule.__reduce__` returned."""
+    return _filled(cls.__new__(cls), name, kept, graph_of(table))
+
+
+def _filled(made: GraphModule, name: str, kept: dict[str, Any], graph: Graph) -> GraphModule:
+    """Return a new module with the attributes of another, and a graph."""
     plain = Module()
     plain.__dict__.update(kept)
-    made = cls.__new__(cls)
-    GraphModule.__init__(made, plain, graph_of(table), name)
-    for each in ("_modules", "_parameters", "_buffers"):  # what no node names, too
-        made.__dict__[each].update(kept[each])
+    GraphModule.__init__(made, plain, graph, name)
+    for attribute, value in kept.items():
+        made.__dict__.setdefault(attribute, value)
+    for table in ("_modules", "_parameters", "_buffers"):  # what no node names, too
+        made.__dict__[table].update(kept[table])
     made.meta = kept["meta"]
     return made

@@ -155,8 +155,7 @@ def type_text(annotation: Any) -> str:
     if isinstance(annotation, type) and not hasattr(annotation, "__origin__"):
         if annotation.__module__ == "builtins":
             return annotation.__qualname__
-        name = qualified_name(annotation)
-        return name
+        return qualified_name(annotation)
     if annotation is ...:
         return "..."
     return str(annotation).replace("NoneType", "None")

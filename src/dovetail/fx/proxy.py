@@ -256,11 +256,6 @@ class Attribute(Proxy):
         self.tracer = root.tracer
         self._node: Node | None = None
 
-    def __getattr__(self, k: str) -> Attribute:
-        if k in _NOT_RECORDED:
-            raise AttributeError(k)
-        return Attribute(self, k)
-
     @property
     def node(self) -> Node:  # type: ignore[override]
         """The node that reads it."""
