@@ -17,14 +17,12 @@ from dovetail_aten.array_kernels.channel_normalization import (
 from .constants import ones_of
 from .silence import LONG_ROW, row_by_row
 from .small_channels import FEW, batch_norm, group_norm, transformed
-from .sums_along import sum_along_middle
+from .sums_along import sum_along, sum_along_middle
 from .threads import run_pieces, shared_step
 
 _FLOATS: Final = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 _MANY: Final = 1 << 14
 """Elements from which blocks pay."""
-_TALL: Final = 1 << 10
-"""Rows from which their sum is not taken row by row."""
 _BLOCK: Final = 1 << 16
 """Elements at a time."""
 _add: Any = numpy.add.reduce
@@ -87,23 +85,13 @@ def _in_order(x: Any) -> Any:
     return numpy.ascontiguousarray(x) if x.size >= _MANY and x.dtype in _FLOATS else x
 
 
-def _is_tall(x: Any) -> bool:
-    """Return whether a sum over the rows of a matrix, one after the other, would lose digits."""
-    return x.ndim > 1 and not _has_pixels(x) and len(x) >= _TALL
-
-
-def _as_image(x: Any) -> Any:
-    """Return a matrix as one image whose channels are its columns."""
-    return numpy.ascontiguousarray(x.reshape(len(x), -1).T)[None]
-
-
-def _as_rows(image: Any, shape: Sequence[int]) -> Any:
-    """Return what `_as_image` was given."""
-    return numpy.ascontiguousarray(image[0].T).reshape(shape)
-
-
 class FastChannelNormalization(ChannelNormalization):
     """Batch and group normalization of small and of large images."""
+
+    def _sum_over(self, x: Any, axes: tuple[int, ...]) -> Any:
+        """Return one sum for each channel: added one after the other, rows would lose digits."""
+        made = sum_along(x, axes, False) if x.size >= _MANY else None
+        return ChannelNormalization._sum_over(self, x, axes) if made is None else made
 
     def batch_norm(
         self,
@@ -123,10 +111,6 @@ class FastChannelNormalization(ChannelNormalization):
         if 0 < x.size <= FEW and x.ndim > 1 and _is_plain(x, *parameters):
             return self._small_batch_norm(x, *parameters, training, momentum, eps)
         x = _in_order(x)
-        if _is_tall(x) and _is_large(x, *parameters):
-            check_batch_norm(x.shape, *parameters)
-            made, *rest = self.batch_norm(_as_image(x), *parameters, training, momentum, eps)
-            return (_as_rows(made, x.shape), *rest)
         if not _is_large(x, *parameters) or not _has_pixels(x):
             return ChannelNormalization.batch_norm(self, x, *parameters, training, momentum, eps)
         channels = check_batch_norm(x.shape, *parameters)
@@ -234,18 +218,6 @@ class FastChannelNormalization(ChannelNormalization):
         """Return the gradients of input, weight and bias that `output_mask` asks for."""
         statistics = (running_mean, running_var, save_mean, save_invstd)
         x, grad_out = _in_order(x), _in_order(grad_out)
-        if (
-            _is_tall(x)
-            and _is_large(x, grad_out, weight, *statistics)
-            and grad_out.shape == x.shape
-            and _are_vectors((weight, *statistics))
-        ):
-            check_batch_norm(x.shape, weight, None, running_mean, running_var)
-            images = _as_image(grad_out), _as_image(x)
-            made, *rest = self.batch_norm_backward(
-                *images, weight, *statistics, train, eps, output_mask
-            )
-            return (None if made is None else _as_rows(made, x.shape), *rest)
         if (
             not _is_large(x, grad_out, weight, *statistics)
             or grad_out.shape != x.shape

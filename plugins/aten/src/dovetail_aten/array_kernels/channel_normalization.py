@@ -84,9 +84,9 @@ class ChannelNormalization(Family):
         axes = (0, *range(2, x.ndim))
         count = math.prod([x.shape[axis] for axis in axes])
         wide = self.precision.wide(x)
-        mean = xp.multiply(wide.sum(axis=axes), like(wide, 1 / (count or 1)))
+        mean = xp.multiply(self._sum_over(wide, axes), like(wide, 1 / (count or 1)))
         away = self._away(wide, mean)
-        squares = xp.multiply(away, away).sum(axis=axes)
+        squares = self._sum_over(xp.multiply(away, away), axes)
         variance = xp.multiply(squares, like(wide, 1 / (count or 1)))
         rstd = self._reciprocal_root(variance, eps)
         made = self._scaled(away, rstd, weight, bias, x.dtype)
@@ -104,6 +104,10 @@ class ChannelNormalization(Family):
         """Return ``1 / sqrt(variance + eps)``."""
         xp = self.xp
         return xp.reciprocal(xp.sqrt(xp.add(variance, self.numbers.like(variance, eps))))
+
+    def _sum_over(self, x: Any, axes: tuple[int, ...]) -> Any:
+        """Return one sum for each channel."""
+        return x.sum(axis=axes)
 
     def _away(self, x: Any, mean: Any) -> Any:
         """Return how far elements are from the mean of their channel."""
@@ -152,8 +156,8 @@ class ChannelNormalization(Family):
         axes = (0, *range(2, x.ndim))
         grad = wide(grad_out)
         normalized = xp.multiply(self._away(x, mean), self._column(rstd, x.ndim))
-        along = xp.multiply(grad, normalized).sum(axis=axes)
-        total = grad.sum(axis=axes)
+        along = self._sum_over(xp.multiply(grad, normalized), axes)
+        total = self._sum_over(grad, axes)
         to_input = None
         if output_mask[0]:
             scale = rstd if weight is None else xp.multiply(rstd, wide(weight))
