@@ -36,11 +36,11 @@ def image_and_grid(sizes, seed, *, kind):
 
 def sampled(lib, x, grid, mode, padding, corners):
     """Return the values at points, and the gradients of image and grid, none that is alike."""
-    x, grid = [lib.from_numpy(each).requires_grad_() for each in (x, grid)]
+    x, grid = [lib.tensor(each).requires_grad_() for each in (x, grid)]
     found = lib.nn.functional.grid_sample(x, grid, mode, padding, corners)
     slopes = lib.arange(found.numel(), dtype=found.dtype).reshape(found.shape).cos()
     grads = lib.autograd.grad((found * slopes).sum(), [x, grid])
-    return [each.detach().numpy() for each in (found, *grads)]
+    return [each.detach().cpu().numpy() for each in (found, *grads)]
 
 
 @pytest.mark.parametrize("kind", ("near", "far", "on elements"))

@@ -11,6 +11,9 @@ from same_programs import Programs, assert_same, tried
 
 PROGRAMS = Programs(
     {
+        "labels of another dtype": lambda lib: lib.nn.functional.multilabel_margin_loss(
+            lib.ones(2, 2), lib.tensor([[0, -1], [1, 0]], dtype=lib.int32)
+        ),
         "a weight of a binary loss that requires grad": lambda lib: (
             lib.nn.functional.binary_cross_entropy_with_logits(
                 lib.ones(2), lib.ones(2), lib.ones(2, requires_grad=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from same_programs import Programs, assert_same, tried
+from same_programs import Programs, assert_same, plain, tried
 
 import dovetail
 
@@ -130,13 +130,13 @@ def test_channels_of_many_short_images_lose_no_digits(name: str, order: str) -> 
 
     def results(lib: Any, numbers: Any) -> list[Any]:
         shape = (60_000, 3) if name == "batch_norm" else (2, 60_000, 2)
-        x = lib.from_numpy(numbers.reshape(shape))
+        x = lib.tensor(numbers.reshape(shape))
         if order == "columns":
             x = x.transpose(0, 1).contiguous().transpose(0, 1)
         elif order == "with gaps":
             x = lib.stack([x, x], -1)[..., 0]
         channels = shape[1]
-        weight, bias = lib.ones(channels).to(x.dtype), lib.zeros(channels).to(x.dtype)
+        weight, bias = x.new_ones(channels), x.new_zeros(channels)
         given = [each.requires_grad_() for each in (x.detach(), weight, bias)]
         normalized = (
             lib.nn.functional.batch_norm(given[0], None, None, *given[1:], training=True)
@@ -144,7 +144,7 @@ def test_channels_of_many_short_images_lose_no_digits(name: str, order: str) -> 
             else lib.nn.functional.group_norm(given[0], 2, *given[1:])
         )
         gradients = lib.autograd.grad((normalized * x).sum(), given)
-        return [each.detach().numpy().astype(float) for each in (normalized, *gradients)]
+        return [each.detach().cpu().numpy().astype(float) for each in (normalized, *gradients)]
 
     numbers = np.random.default_rng(0).random(240_000 if name == "group_norm" else 180_000) + 0.5
     numbers = numbers.astype(np.float32)
@@ -154,3 +154,16 @@ def test_channels_of_many_short_images_lose_no_digits(name: str, order: str) -> 
     ):
         errors = [np.abs(each - best).max() / np.abs(best).max() for each in (mine, other)]
         assert errors[0] <= max(4 * errors[1], 6e-7)
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("shape", [(3, 1), (1, 3), (1, 3, 1, 1)])
+def test_weights_of_channels_are_counted_whatever_their_shape(
+    shape: tuple[int, ...], training: bool
+) -> None:
+    def results(lib: Any) -> Any:
+        weight, bias = [lib.full(shape, each) for each in (2.0, 3.0)]
+        given = (lib.arange(12.0).reshape(2, 3, 2), lib.zeros(3), lib.ones(3), weight, bias)
+        return plain(lib.nn.functional.batch_norm(*given, training), 4)
+
+    assert results(dovetail) == results(torch)

@@ -32,8 +32,18 @@ def complex_gradient(lib: Any, name: str) -> Any:
     return lib.view_as_real(x.grad)
 
 
+def gradient_of_the_first_power(lib: Any) -> Any:
+    x = lib.tensor([2.0, 0.0, float("inf"), float("nan")], requires_grad=True)
+    (first,) = lib.autograd.grad((x**1).sum(), x, create_graph=True)
+    return [first.tolist(), lib.autograd.grad(first.sum(), x)[0].nan_to_num(7).tolist()]
+
+
 PROGRAMS = Programs(
     {
+        "the first power has a second derivative": lambda lib: lib.func.grad(
+            lambda x: lib.func.grad(lambda x: x**1)(x) * 3
+        )(lib.tensor(2.0)),
+        "the gradient of the first power requires grad": gradient_of_the_first_power,
         "the gradient of atan2 is 0 at the origin": gradient_of_atan2_at_the_origin,
         "a negative number to a complex power": power_of_a_negative_number,
         "acosh of complex numbers has its own branch": lambda lib: complex_gradient(lib, "acosh"),

@@ -66,5 +66,5 @@ def test_what_is_left_out_is_in_the_table_and_has_a_reason() -> None:
 def test_a_difference_is_found(changed: object, words: str) -> None:
     other = torch.arange(1000.0) / 1000
     assert callable(changed)
-    found = different(changed(dovetail.arange(1000.0) / 1000), other, other.double())
+    found = different(changed(dovetail.arange(1000.0).cpu() / 1000), other, other.double())
     assert bool(found) is bool(words) and words in found

@@ -122,20 +122,6 @@ class CpuMemory(NamespaceArrays):
         first = self.byte_bounds(memory)[0] + offset
         return _view_of_memory(memory, first, shape, strides, native_dtype)
 
-    def write_once(self, array: Array, source: Any, memory: Array) -> bool:
-        """Write one number for all elements into the read-only `array`, or anything if no two of
-        them share a place; return False if that is not so, or `memory` may not be written either.
-        """
-        sizes = [
-            size if step else min(size, 1)
-            for size, step in zip(array.shape, array.strides, strict=True)
-        ]
-        if not memory.flags.writeable or (source.ndim and sizes != list(array.shape)):
-            return False
-        part = _view_of_memory(memory, self.data_ptr(array), sizes, array.strides, array.dtype)
-        self.copy_into(part, source)
-        return True
-
     def bytes_at(self, pointer: DataPtr) -> Array:
         """Return the memory of `pointer` as a line of uint8, which keeps the pointer alive."""
         return np.asarray(AllocatedMemory(pointer))

@@ -87,11 +87,11 @@ class WholeLosses(Family):
         """Return ``max(0, 1 - x[label] + x[other])`` summed over the labels of a sample and the
         classes that are none, divided by the number of classes.
         """
-        samples, count = check_labels(x, target, self.dtypes[x.dtype])
+        samples, count = check_labels(x, target, self.dtypes[x.dtype], self.dtypes[target.dtype])
         rows, labels = x.reshape(samples, count), target.reshape(samples, count)
         # They end at the first -1.
         counted = numpy.logical_and.accumulate(labels != -1, 1).reshape(-1).nonzero()[0]
-        classes = labels.reshape(-1)[counted].astype(numpy.int64, copy=False)
+        classes = labels.reshape(-1)[counted]
         if len(counted) and not _highest(classes.view(_UNSIGNED)) < count:
             raise out_of_range(count)
         places = counted // count

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dovetail_aten as aten
 from dovetail_aten import Tensor, functions
 from dovetail_autograd import no_grad
+from dovetail_autograd.transforms.duals import with_primal
 from dovetail_dispatcher import overridable
 
 __all__ = [
@@ -68,8 +69,10 @@ def embedding(
 
 @no_grad()
 def _renormalize(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
-    """Scale rows of ``weight`` that are picked and longer than ``max_norm`` down to it."""
-    functions.embedding_renorm_(weight, input, max_norm, norm_type)
+    """Scale rows of ``weight`` that are picked and longer than ``max_norm`` down to it; to
+    derivatives of either mode, ``weight`` was so from the start.
+    """
+    with_primal(functions.embedding_renorm_, weight.detach(), input, max_norm, norm_type)
 
 
 @overridable

@@ -4,6 +4,11 @@ of a third party.
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable
+from copy import deepcopy
+from functools import wraps
+from types import ModuleType
 from typing import Any
 
 import ml_dtypes
@@ -14,13 +19,50 @@ from dovetail.backends import BackendSpec, NamespaceArrays, hookimpl, register_b
 
 
 class Array(np.ndarray[Any, Any]):
-    """An array that is not the cpu's: what NumPy returns otherwise is made one when a tensor gets
-    it.
-    """
+    """An array that is not the cpu's."""
+
+
+class Library:
+    """A module of NumPy, or a generator, whose functions return arrays of the class."""
+
+    def __init__(self, wrapped: Any) -> None:
+        self.wrapped = wrapped
+        self.__name__ = getattr(wrapped, "__name__", type(wrapped).__name__)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.wrapped, name)
+        if isinstance(found, ModuleType):
+            found = Library(found)
+        elif callable(found) and not isinstance(found, type):
+            found = of_the_class(found)
+        setattr(self, name, found)
+        return found
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Library:
+        return Library(deepcopy(self.wrapped, memo))
+
+
+def of_the_class(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `function` with results of the class; those of a ufunc are, of arguments that are."""
+    if isinstance(function, np.ufunc):
+        return function
+
+    @wraps(function)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        return _as_arrays(function(*arguments, **keywords))
+
+    return call
+
+
+def _as_arrays(result: Any) -> Any:
+    if isinstance(result, tuple | list):
+        items = [_as_arrays(each) for each in result]
+        return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
+    return result.view(Array) if type(result) is np.ndarray else result
 
 
 class LoopbackArrays(NamespaceArrays):
-    """The differences to NumPy: the class, and bfloat16; SciPy takes the arrays as they are."""
+    """The differences to NumPy: the class, bfloat16, and the states of generators."""
 
     array_types = (Array,)
     scipy_package = "scipy"
@@ -41,8 +83,35 @@ class LoopbackArrays(NamespaceArrays):
         """Return `array` as a plain array in the same memory."""
         return array.view(np.ndarray)
 
+    def storage_of(self, array: Array) -> np.ndarray[Any, Any]:
+        """Return the last array among the bases of `array`; NumPy has others between them."""
+        base: Any = array
+        while (base := getattr(base, "base", None)) is not None:
+            array = base if isinstance(base, np.ndarray) else array
+        return array
+
+    def scipy(self, function: str) -> Any | None:
+        """Return a function of SciPy with results of the class; None if there is none."""
+        found = super().scipy(function)
+        return found and of_the_class(found)
+
+    def new_generator(self, seed: int) -> Library:
+        """Return a generator that depends on `seed` alone."""
+        return Library(np.random.default_rng(seed))
+
+    def generator_state(self, native: Library, seed: int) -> bytes:
+        """Return where a generator stands, and the seed that it started from."""
+        return pickle.dumps((native.wrapped, seed)).ljust(1024)  # all states are of one size
+
+    def restored_generator(self, state: bytes, like: Library) -> tuple[Library, int]:
+        """Return a generator that stands where `generator_state` says, and its seed."""
+        generator, seed = pickle.loads(state)
+        return Library(generator), seed
+
 
 @hookimpl
 def dovetail_backend() -> BackendSpec:
     """Return the description of the backend."""
-    return BackendSpec("loopback", lambda: register_backend("loopback", np, LoopbackArrays))
+    return BackendSpec(
+        "loopback", lambda: register_backend("loopback", Library(np), LoopbackArrays)
+    )

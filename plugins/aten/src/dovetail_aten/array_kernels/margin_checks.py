@@ -23,6 +23,13 @@ def _check_scores(name: str, x: Any, own: dtype) -> None:
         )
 
 
+def _check_places(places: dtype) -> None:
+    if places is not int64:
+        raise RuntimeError(
+            f"expected scalar type Long but found {places.scalar_name}. Convert the target."
+        )
+
+
 def check_classes(
     x: Any, target: Any, weight: Any, p: Any, own: dtype, places: dtype, of_weight: dtype | None
 ) -> tuple[int, int]:
@@ -45,10 +52,7 @@ def check_classes(
             f"samples (batch size). Expected target size [{samples}], but got "
             f"{list(sizes)}. Input has shape {list(shape)}."
         )
-    if places is not int64:
-        raise RuntimeError(
-            f"expected scalar type Long but found {places.scalar_name}. Convert the target."
-        )
+    _check_places(places)
     if weight is not None and tuple(weight.shape) != (count,):
         raise RuntimeError(
             f"inconsistent weight size, expected {count} but got {list(weight.shape)}. Give one "
@@ -62,7 +66,7 @@ def check_classes(
     return samples, count
 
 
-def check_labels(x: Any, target: Any, own: dtype) -> tuple[int, int]:
+def check_labels(x: Any, target: Any, own: dtype, places: dtype) -> tuple[int, int]:
     """Refuse what multilabel_margin_loss does not take; return the numbers of samples and of
     classes.
 
@@ -78,6 +82,7 @@ def check_labels(x: Any, target: Any, own: dtype) -> tuple[int, int]:
             f"inconsistent target size: {list(target.shape)} for input of size: "
             f"{list(shape)}. Fill the labels of every sample up with -1."
         )
+    _check_places(places)
     return (shape[0], shape[1]) if x.ndim == 2 else (1, *(shape or (1,)))
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 from dovetail_kernel import backend, bfloat16, finfo, float16, float32, uint8
 
 from ..array_kernels.memory_layout import contiguous_strides
-from ..array_kernels.view_bounds import extent
+from ..array_kernels.view_bounds import extent, shares_places
 from .core_arrays import CoreArrays
 from .devices import ready_backend
 from .generator import default_generator
@@ -196,7 +196,9 @@ class NamespaceArrays(CoreArrays):
         strides: Sequence[int],
         offset: int,
     ) -> Any:
-        """Return an array that shows a part of `memory`; strides and offset are in bytes."""
+        """Return an array that shows a part of `memory`; strides and offset are in bytes. It
+        refuses writes if its elements share a place, where arrays of the library can refuse them.
+        """
         as_strided = self.needed(
             "lib.stride_tricks.as_strided", "shown(self, memory, native_dtype, shape, strides, ...)"
         )
@@ -207,10 +209,27 @@ class NamespaceArrays(CoreArrays):
         if memory.dtype != native_dtype or offset % own:
             itemsize = native_dtype.itemsize
             line = line.view(self.native_dtypes[uint8])[offset:]
-            return as_strided(
-                line[: line.size // itemsize * itemsize].view(native_dtype), tuple(shape), strides
-            )
-        return as_strided(line[offset // own :], tuple(shape), strides)
+            first = line[: line.size // itemsize * itemsize].view(native_dtype)
+        else:
+            first = line[offset // own :]
+        view = as_strided(first, tuple(shape), strides)
+        if shares_places(shape, strides) and hasattr(getattr(view, "flags", None), "writeable"):
+            view.flags.writeable = False
+        return view
+
+    def write_once(self, array: Any, source: Any, memory: Any) -> bool:
+        """Write one number for all elements into the read-only `array`, or anything if no two of
+        them share a place; return False if that is not so, or `memory` may not be written either.
+        """
+        sizes = [
+            size if step else min(size, 1)
+            for size, step in zip(array.shape, array.strides, strict=True)
+        ]
+        if not memory.flags.writeable or (source.ndim and sizes != list(array.shape)):
+            return False
+        first = self.data_ptr(array) - self.byte_bounds(memory)[0]
+        self.copy_into(self.shown(memory, array.dtype, sizes, array.strides, first), source)
+        return True
 
     def owns_memory(self, memory: Any) -> bool:
         """Return whether the last of the bases of `memory` is an array that has its own data."""

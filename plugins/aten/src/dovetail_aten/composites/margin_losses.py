@@ -125,10 +125,9 @@ def multilabel_margin_loss(self: Any, target: Any, reduction: int = MEAN) -> Any
     """Return ``max(0, 1 - self[label] + self[other])`` summed over the labels of a sample and the
     classes that are none, divided by the number of classes. The labels of a sample end at -1.
     """
-    _, count = check_labels(self, target, self.dtype)
+    _, count = check_labels(self, target, self.dtype, target.dtype)
     is_single = self.ndim < 2
     rows, labels = [F.reshape(x, (1, count)) if is_single else x for x in (self, target)]
-    labels = F.to(labels, int64)
     counts = F.eq(F.cumsum(F.eq(labels, -1), 1), 0)
     marks = F.to(counts, int64)
     labels = F.mul(labels, marks)

@@ -51,13 +51,20 @@ def native_batch_norm(
     mean, variance = _statistics(input, running_mean, running_var)
     # Of copies: the formula saves what it is given, and running statistics are written here.
     made = F._native_batch_norm_legit_functional(
-        input, weight, bias, mean, variance, True, momentum, eps
+        input, _vector(weight), _vector(bias), mean, variance, True, momentum, eps
     )
     if running_mean is not None:
         F.copy_(running_mean, made[3])
     if running_var is not None:
         F.copy_(running_var, made[4])
     return made[:3]
+
+
+def _vector(parameter: Any) -> Any:
+    """Return a number for each channel as a vector: PyTorch counts the elements alone."""
+    if parameter is None or parameter.ndim == 1:
+        return parameter
+    return F.reshape(parameter, (-1,))
 
 
 def _statistics(input: Any, running_mean: Any, running_var: Any) -> tuple[Any, Any]:
@@ -97,7 +104,7 @@ def batch_norm_no_training(
                 f"{name} must be defined in evaluation mode. Give it, or training=True."
             )
     return F._native_batch_norm_legit_functional(
-        input, weight, bias, running_mean, running_var, False, momentum, eps
+        input, _vector(weight), _vector(bias), running_mean, running_var, False, momentum, eps
     )[:3]
 
 

@@ -11,8 +11,6 @@ def pow_backward(k: Any, grad: Any, self: Any, exponent: Any) -> Any:
     """Return the gradient of ``self ** exponent`` for a number `exponent`."""
     if exponent == 0:
         return k.zeros_like(grad)
-    if exponent == 1:
-        return grad
     if exponent == 2:
         return k.mul(grad, k.mul(k.conj(self), 2))
     return k.mul(grad, k.conj(k.mul(k.pow(self, exponent - 1), exponent)))

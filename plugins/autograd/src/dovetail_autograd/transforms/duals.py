@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import share_storage, share_version
@@ -63,6 +63,16 @@ def cut(tensor: TensorBase) -> TensorBase:
     twin._storage = share_storage(tensor)
     twin._counter = share_version(tensor)
     return twin
+
+
+def with_primal(function: Callable[..., Any], tensor: TensorBase, *rest: Any) -> Any:
+    """Return ``function(tensor, *rest)``, called with the primal of a dual tensor outside of its
+    level: tangents stay as they are, also where `function` writes.
+    """
+    array = tensor.array
+    if isinstance(array, DualArray):
+        return array.level.run_outside(with_primal, function, array.physical, *rest)
+    return function(tensor, *rest)
 
 
 def is_tracked(tensor: TensorBase) -> bool:
