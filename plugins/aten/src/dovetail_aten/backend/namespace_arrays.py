@@ -213,7 +213,7 @@ class NamespaceArrays(CoreArrays):
         else:
             first = line[offset // own :]
         view = as_strided(first, tuple(shape), strides)
-        if shares_places(shape, strides) and hasattr(getattr(view, "flags", None), "writeable"):
+        if shares_places(shape, strides) and _is_writable(view):
             view.flags.writeable = False
         return view
 
@@ -225,7 +225,7 @@ class NamespaceArrays(CoreArrays):
             size if step else min(size, 1)
             for size, step in zip(array.shape, array.strides, strict=True)
         ]
-        if not memory.flags.writeable or (source.ndim and sizes != list(array.shape)):
+        if not _is_writable(memory) or (source.ndim and sizes != list(array.shape)):
             return False
         first = self.data_ptr(array) - self.byte_bounds(memory)[0]
         self.copy_into(self.shown(memory, array.dtype, sizes, array.strides, first), source)
@@ -372,3 +372,8 @@ class NamespaceArrays(CoreArrays):
     def permutation(self, n: int, generator: Any) -> Any:
         """Return the int64 numbers below `n` in random order."""
         return self.source(generator).permutation(n)
+
+
+def _is_writable(array: Any) -> bool:
+    """Return whether `array` says that it may be written, as NumPy's do."""
+    return getattr(getattr(array, "flags", None), "writeable", False)
