@@ -133,7 +133,7 @@ def ormqr_backward(
     is ``grad C^H`` or ``C^H grad``, turned where Q is; that of V is ``-X (W Y)^H``, that of W
     ``-(V^H X) Y^H``.
     """
-    if not (mask[0] or mask[1]):
+    if not (mask[0] or mask[1]) or 0 in x.shape:
         return None, None, k.ormqr(x, tau, grad, left, not transpose)
     if not tau.shape[-1] or 0 in other.shape:
         return k.zeros_like(x), k.zeros_like(tau), k.ormqr(x, tau, grad, left, not transpose)
