@@ -5,6 +5,7 @@ in PyTorch.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -71,8 +72,35 @@ def view_written_later(lib: Any) -> Any:
     v.add_(1)
 
 
+def changed_memory(lib: Any, name: str, *, inside: bool) -> Any:
+    """Return an inference tensor whose memory is changed, in inference mode or after it."""
+    changes: dict[str, Callable[[Any], Any]] = {
+        "resize_": lambda x: x.resize_(3),
+        "resize_as_": lambda x: x.resize_as_(lib.ones(1)),
+        "set_": lambda x: x.set_(lib.ones(3)),
+        "add_": lambda x: x.add_(1),
+        "out=": lambda x: lib.add(lib.ones(2), 1, out=x),
+        "copy_": lambda x: x.copy_(lib.ones(2)),
+        "an element": lambda x: x.__setitem__(0, 7),
+        "zero_": lambda x: x.zero_(),
+    }
+    x = inference(lib)
+    with lib.inference_mode(inside):
+        changes[name](x)
+        return lib.tensor([*x.shape, *x[:1].reshape(-1).tolist()])
+
+
+CHANGES = ("resize_", "resize_as_", "set_", "add_", "out=", "copy_", "an element", "zero_")
+
 PROGRAMS = Programs(
     {
+        **{
+            f"memory that is changed {when} inference mode: {name}": partial(
+                changed_memory, name=name, inside=when == "in"
+            )
+            for when in ("in", "after")
+            for name in CHANGES
+        },
         "a view in inference mode is as normal as its source": view_in_inference_mode,
         "a view of an inference tensor is one": view_of_an_inference_tensor,
         "an inference tensor is not saved": lambda lib: (

@@ -78,7 +78,7 @@ def write_out(out: TensorBase, array: Any) -> None:
         If the result cannot be cast to the dtype of `out`, or `out` is an inference tensor outside
         inference mode.
     """
-    if not out._signature & NORMAL and not dispatch_state().inference:
+    if not out._signature & NORMAL:
         check_inference_write(out)
     arrays = out._backend.arrays
     if not isinstance(array, arrays.array_types):
@@ -206,7 +206,7 @@ def check_inference_write(tensor: TensorBase) -> None:
     RuntimeError
         If `tensor` is not what ``detach()`` or ``.data`` gave.
     """
-    if tensor._counter.__class__ is WritableCounter:
+    if dispatch_state().inference or tensor._counter.__class__ is WritableCounter:
         return
     raise RuntimeError(
         "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a "

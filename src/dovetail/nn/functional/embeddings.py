@@ -5,7 +5,6 @@ from __future__ import annotations
 import dovetail_aten as aten
 from dovetail_aten import Tensor, functions
 from dovetail_autograd import no_grad
-from dovetail_autograd.transforms.duals import with_primal
 from dovetail_dispatcher import overridable
 
 __all__ = [
@@ -72,6 +71,8 @@ def _renormalize(weight: Tensor, input: Tensor, max_norm: float, norm_type: floa
     """Scale rows of ``weight`` that are picked and longer than ``max_norm`` down to it; to
     derivatives of either mode, ``weight`` was so from the start.
     """
+    from dovetail_autograd.transforms.forward_ad import with_primal  # few tables need it
+
     with_primal(functions.embedding_renorm_, weight.detach(), input, max_norm, norm_type)
 
 

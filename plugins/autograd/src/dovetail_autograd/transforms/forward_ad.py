@@ -16,7 +16,7 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from ..engine.active_levels import LEVELS
 from .arrays import is_wrapped
 from .dual_interpreter import JvpLevel, attached_dual
-from .duals import DualArray
+from .duals import DualArray, with_primal
 
 _current: ContextVar[DualLevel | None] = ContextVar("dovetail_dual_level", default=None)
 _ONLY_LEVEL: Final = 0
@@ -201,4 +201,5 @@ __all__ = [
     "exit_dual_level",
     "make_dual",
     "unpack_dual",
+    "with_primal",
 ]
