@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dovetail_aten import Tensor, arange, ones, tensor, zeros
-from dovetail_aten.tensor import index_items
+from dovetail_aten.tensor import index_items, indexing
 from dovetail_kernel import int8, int64, plugin_manager, uint8
 
 plugin_manager.load_transform("autograd")
@@ -77,6 +77,18 @@ def test_a_list_among_indices_is_made_a_tensor_once(
     )
     assert x[[0, 1], ..., [0, 2]].tolist() == [0, 5]
     assert made == [[0, 1], [0, 2]]
+
+
+def test_tensors_of_places_beside_whole_dimensions_take_the_short_way(
+    x: Tensor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "_apply_basic", None)
+    assert x[[1, 0]].tolist() == [[3, 4, 5], [0, 1, 2]]
+    assert x[:, tensor([2, 0])].tolist() == [[2, 0], [5, 3]]
+    assert x[tensor([1, 0]), [0, 1]].tolist() == [3, 1]
+    assert x[tensor([1]), :].tolist() == [[3, 4, 5]]
+    x[:, [1]] = 9
+    assert x.tolist() == [[0, 9, 2], [3, 9, 5]]
 
 
 def test_a_mask_takes_as_many_dimensions_as_it_has(x: Tensor) -> None:

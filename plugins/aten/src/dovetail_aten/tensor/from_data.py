@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from dovetail_dispatcher.interception.overrides import call_overrides, overriding
 from dovetail_kernel import (
-    Device,
     TensorBase,
     backend_of_array,
     complex128,
@@ -213,9 +212,7 @@ def _from_numbers(data: Any, wanted: dtype | None) -> Any:
 
 
 def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
-    if (device.__class__ is Device and device.type == "cpu") or (
-        device is None and innermost() is None
-    ):
+    if getattr(device, "type", device) == "cpu" or (device is None and innermost() is None):
         made = _from_numbers(data, wanted)
         if made is not None:
             return made
