@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dovetail_aten import Tensor, arange, ones, tensor, zeros
+from dovetail_aten.tensor import index_items, indexing
 from dovetail_kernel import int8, int64, plugin_manager, uint8
 
 plugin_manager.load_transform("autograd")
@@ -41,6 +42,53 @@ def test_a_zero_dim_index_tensor_is_an_integer(x: Tensor) -> None:
 
 def test_index_tensors_broadcast_together(x: Tensor) -> None:
     assert x[tensor([[0], [1]]), tensor([0, 2])].tolist() == [[0, 2], [3, 5]]
+
+
+@pytest.mark.parametrize(
+    ("index", "expected"),
+    [
+        (([1, 0],), [[3, 4, 5], [0, 1, 2]]),
+        ((slice(None), [2, 0, -1]), [[2, 0, 2], [5, 3, 5]]),
+        (([1, 0], [2, -3]), [5, 0]),
+        ((slice(0, 1), [2, 0]), [[2, 0]]),
+        (([0, 1], None, [1, 1]), [[1], [4]]),
+        ((..., [0, 2]), [[0, 2], [3, 5]]),
+        ((1, [0, 2]), [3, 5]),
+        ((slice(None), [True, False, True]), [[0, 2], [3, 5]]),
+        ((slice(None), []), [[], []]),
+        ((range(2), (2, 0)), [2, 3]),
+        ((True, [1, 0]), [[3, 4, 5], [0, 1, 2]]),
+        (([[0], [1]], [0, 2]), [[0, 2], [3, 5]]),
+    ],
+    ids=str,
+)
+def test_a_list_stands_for_a_tensor_of_what_is_in_it(
+    x: Tensor, index: Any, expected: list[Any]
+) -> None:
+    assert x[index].tolist() == expected
+
+
+def test_a_list_among_indices_is_made_a_tensor_once(
+    x: Tensor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Any] = []
+    monkeypatch.setattr(
+        index_items, "tensor", lambda data, **rest: made.append(data) or tensor(data, **rest)
+    )
+    assert x[[0, 1], ..., [0, 2]].tolist() == [0, 5]
+    assert made == [[0, 1], [0, 2]]
+
+
+def test_tensors_of_places_beside_whole_dimensions_take_the_short_way(
+    x: Tensor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "_apply_basic", None)
+    assert x[[1, 0]].tolist() == [[3, 4, 5], [0, 1, 2]]
+    assert x[:, tensor([2, 0])].tolist() == [[2, 0], [5, 3]]
+    assert x[tensor([1, 0]), [0, 1]].tolist() == [3, 1]
+    assert x[tensor([1]), :].tolist() == [[3, 4, 5]]
+    x[:, [1]] = 9
+    assert x.tolist() == [[0, 9, 2], [3, 9, 5]]
 
 
 def test_a_mask_takes_as_many_dimensions_as_it_has(x: Tensor) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dovetail_aten import Tensor, empty, from_numpy, ones, tensor, zeros
+from dovetail_aten.tensor import from_data
 from dovetail_kernel import (
     Device,
     bfloat16,
@@ -213,3 +214,16 @@ def test_new_tensors_take_dtype_and_device_of_their_model() -> None:
     assert x.new_full((2,), 3, dtype=int64).tolist() == [3, 3]
     assert x.new_ones((2,), requires_grad=True).requires_grad
     assert x.new_empty(2, device="meta").is_meta
+
+
+@pytest.mark.cpu_only(reason="numbers for other devices go the long way")
+@pytest.mark.parametrize("device", [None, "cpu", Device("cpu")], ids=str)
+def test_numbers_for_the_cpu_take_the_short_way(
+    device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(from_data, "shape_of_data", None)
+    for numbers in ([1, 2], [1.5], [True, False], 3):
+        made = tensor(numbers, device=device)
+        assert (made.tolist(), str(made.device)) == (numbers, "cpu")
+    with pytest.raises(TypeError):  # what is nested goes the long way
+        tensor([[1]], device=device)

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from dovetail_aten import Tensor, ones, tensor, zeros
-from dovetail_kernel import bfloat16, float32, float64, int64
+from dovetail_aten import Tensor, fill, ones, tensor, zeros
+from dovetail_dispatcher.calls import entry_support
+from dovetail_kernel import bfloat16, complex64, float32, float64, int64
 
 
 def test_item_gives_a_python_number() -> None:
@@ -137,3 +138,13 @@ def test_an_imaginary_number_is_true(shape: tuple[int, ...]) -> None:
     assert x.any() and x[:1].all() and not x.all()
     assert x.any(0).all() and not x.all(0).any()
     assert x.count_nonzero() == 1 and len(x.nonzero()) == 1
+
+
+@pytest.mark.parametrize("number", (True, 2 + 0j))
+def test_numbers_of_any_class_and_options_are_not_bound_with_every_check(
+    number: complex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = zeros(2, dtype=complex64)
+    fill(x, number)  # composes the routes
+    monkeypatch.setattr(entry_support, "bound_call", None)
+    assert fill(x, number).tolist() == [number, number]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -82,15 +84,22 @@ def test_a_copied_source_draws_on_its_own():
     assert source.words(3).tolist() == twin.words(3).tolist()
 
 
-@pytest.mark.parametrize("count", (8191, 8192, 20_000))
-def test_many_numbers_are_shuffled_as_few_are(count):
-    from dovetail_cpu.drawn_numbers import _swapped, permutation
+@pytest.mark.parametrize("count", (64, 500, 8191, 8192, 20_000))
+@pytest.mark.parametrize("routine", ("imported", "not imported"))
+def test_many_numbers_are_shuffled_as_few_are(count, routine, monkeypatch):
+    from dovetail_cpu import drawn_numbers
 
+    swapped = drawn_numbers._swapped
+    if routine == "imported":
+        import_module("scipy.linalg.lapack")
+        monkeypatch.setattr(drawn_numbers, "_swapped", None)
+    else:
+        monkeypatch.delitem(sys.modules, "scipy.linalg.lapack", raising=False)
     source = aten.Generator().manual_seed(9).native
     twin = copy.deepcopy(source)
-    made = permutation(source, count)
+    made = drawn_numbers.permutation(source, count)
     steps = twin.words(count - 1).astype(np.int64) % np.arange(count, 1, -1)
-    assert np.array_equal(made, _swapped(count, np.arange(count - 1) + steps))
+    assert np.array_equal(made, swapped(count, np.arange(count - 1) + steps))
 
 
 def test_poisson_numbers_of_an_infinite_rate_are_infinite():

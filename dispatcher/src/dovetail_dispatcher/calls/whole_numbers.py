@@ -1,10 +1,11 @@
-"""Calls that leave the fast path for a whole number in the place of a float alone: ``p=2``."""
+"""Calls that leave the fast path for a number alone: ``p=2`` for a float, ``True`` for a Scalar."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from dovetail_kernel import TensorBase
+from dovetail_kernel import Device, TensorBase
+from dovetail_kernel.types.dtype import dtype
 
 from ..table.operator import Operator
 from .templates.arguments import spelling
@@ -17,6 +18,8 @@ _CLASSES: Final = {
     "str": (str,),
     "float": (float,),
     "Scalar": (int, float, bool, complex),
+    "ScalarType": (dtype,),
+    "Device": (Device,),
 }
 _EXACT: Final = 1 << 53
 """The greatest whole number up to which floats have all."""
@@ -25,22 +28,24 @@ _EXACT: Final = 1 << 53
 def with_floats(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
     """Return all arguments of a call, ints as floats where the schema says so.
 
-    None for a call that does not give all of them by position, or one of another class: then they
-    are bound with every check and cast, which takes ten times as long.
+    None for a call that does not give all of them in their order, or one of another class: then
+    they are bound with every check and cast, which takes ten times as long.
     """
     arguments = op.schema.arguments
-    if kwargs or len(args) != len(arguments):
+    if len(args) + len(kwargs) != len(arguments):
+        return None
+    if kwargs and [each.name for each in arguments[len(args) :]] != list(kwargs):
         return None
     values = []
-    for argument, value in zip(arguments, args, strict=True):
-        kind, cls = spelling(argument), value.__class__
+    for argument, value in zip(arguments, (*args, *kwargs.values()), strict=True):
+        spelled, cls = spelling(argument), value.__class__
+        kind = spelled.removesuffix("?")
         if kind == "float" and cls is int and -_EXACT <= value <= _EXACT:
-            values.append(float(value))
-            continue
-        if not (
+            value = float(value)
+        elif not (
             cls in _CLASSES.get(kind, ())
-            or (kind in ("Tensor", "Tensor?") and isinstance(value, TensorBase))
-            or (kind == "Tensor?" and value is None)
+            or (kind == "Tensor" and isinstance(value, TensorBase))
+            or (value is None and spelled is not kind)
         ):
             return None
         values.append(value)

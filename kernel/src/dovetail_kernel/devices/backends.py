@@ -87,6 +87,8 @@ class Backend:
         The array side, attached by the backend's plugin. Reading it before raises RuntimeError.
     bit
         One-hot bit in the signatures of this backend's tensors, handed out when first asked for.
+    is_attached
+        Whether the backend has arrays.
     is_device
         Whether arrays of this backend have data, or a shape at least, of their own. False for the
         one whose arrays wrap tensors of the others (see `wrapped_backend`).
@@ -96,6 +98,7 @@ class Backend:
         "arrays",
         "bit",
         "component",
+        "is_attached",
         "is_device",
         "key_name",
         "name",
@@ -109,6 +112,7 @@ class Backend:
     def __init__(
         self, name: str, key_name: str, priority: int, component: int, bit: int | None = None
     ) -> None:
+        self.is_attached = False
         self.is_device = True
         self.name = name
         self.key_name = key_name
@@ -144,14 +148,6 @@ class Backend:
                 self.bit = bit
                 return bit
 
-    @property
-    def is_attached(self) -> bool:
-        """Whether the backend has arrays."""
-        try:
-            return self.arrays is not None
-        except RuntimeError:
-            return False
-
     def attach(self, arrays: ArrayBackend) -> None:
         """Supply the array side.
 
@@ -168,6 +164,7 @@ class Backend:
                     f"{type(arrays).__qualname__} under another device type"
                 )
             self.arrays = arrays
+            self.is_attached = True
 
     def __repr__(self) -> str:
         return f"<Backend {self.name!r}>"

@@ -5,6 +5,7 @@ numbers of every dtype, one after another as they lie in memory.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
@@ -252,7 +253,8 @@ def _remainders(words: Array, width: int, low: int) -> Array:
 _VERY_FEW: Final = 64
 """Up to here the places are found one by one faster than by NumPy."""
 _FEW: Final = 1 << 13
-"""So many numbers are shuffled before SciPy's routine for it has been imported."""
+"""So many numbers are shuffled one by one, as long as nothing else has imported SciPy's routine."""
+_LAPACK: Final = "scipy.linalg.lapack"
 _VERY_MANY: Final = ((1 << 32) - 1) // 20
 """From here on a place takes a pair of words."""
 
@@ -271,7 +273,9 @@ def permutation(source: MersenneTwister, count: int) -> Array:
     words = draw(count - 1)
     places = np.arange(count - 1)
     places += (words % left.astype(words.dtype)).view(f"i{words.itemsize}")
-    return _swapped(count, places.tolist()) if count < _FEW else _swapped_by_lapack(count, places)
+    if count < _FEW and _LAPACK not in sys.modules:
+        return _swapped(count, places.tolist())
+    return _swapped_by_lapack(count, places)
 
 
 def _swapped(count: int, places: list[int]) -> Array:
@@ -283,7 +287,7 @@ def _swapped(count: int, places: list[int]) -> Array:
 
 def _swapped_by_lapack(count: int, places: Array) -> Array:
     """Exchange the rows of a matrix of one column, which LAPACK does for its pivots."""
-    exchange = import_module("scipy.linalg.lapack").dlaswp
+    exchange = import_module(_LAPACK).dlaswp
     column = np.asfortranarray(np.arange(count, dtype=_DOUBLE)[:, None])
     made: Array = exchange(column, places, overwrite_a=1)[:, 0].astype(np.int64)
     return made

@@ -20,20 +20,21 @@ from dovetail_aten.array_kernels.grid_sampling import (
     Taps,
 )
 
-_FLOATS: Final = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
+from .small_grid_sampling import FLOATS, SmallGridSampling
+
 _MANY: Final = 1 << 15
 """Elements that are taken, from which blocks pay, and a sparse product of SciPy's."""
 _BLOCK: Final = 1 << 15
 """Elements that are taken at a time."""
 
 
-class FastGridSampling(GridSampling):
+class FastGridSampling(SmallGridSampling):
     """Values of images and of volumes at points."""
 
     def sampled(self, x: Any, grid: Any, mode: int, padding: int, align_corners: bool) -> Any:
         """Return the values of images at points, all of which fit together."""
         if not _is_large(x, grid, mode):
-            return GridSampling.sampled(self, x, grid, mode, padding, align_corners)
+            return SmallGridSampling.sampled(self, x, grid, mode, padding, align_corners)
         rows, points = _lines_of(x, grid)
         made = numpy.empty((*x.shape[:2], points.shape[1]), x.dtype)
         step = max(1 << 10, _BLOCK // x.shape[1])
@@ -65,7 +66,7 @@ class FastGridSampling(GridSampling):
     ) -> tuple[Any, Any]:
         """Return the gradients of images and of points, each if `mask` asks for it."""
         if not _is_large(x, grid, mode):
-            return GridSampling.sampled_backward(
+            return SmallGridSampling.sampled_backward(
                 self, grad, x, grid, mode, padding, align_corners, mask
             )
         rows, points = _lines_of(x, grid)
@@ -137,7 +138,7 @@ def _is_large(x: Any, grid: Any, mode: int) -> bool:
     taps = (4 if mode == BICUBIC else 2) ** (x.ndim - 2)
     return bool(
         mode != NEAREST
-        and x.dtype in _FLOATS
+        and x.dtype in FLOATS
         and grid.size // grid.shape[-1] * x.shape[1] * taps >= _MANY
         and grid.size // len(grid) * taps >= 1 << 10
     )

@@ -28,6 +28,7 @@ from .sums_of_rows import add_rows
 from .top import top_of_rows
 
 _FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
+_ALL = slice(None)
 _LONG = numpy.dtype(numpy.int64)
 _add = numpy.add
 _MASKS_UP_TO = 1 << 16
@@ -66,6 +67,11 @@ class FastIndexing(FlatPlaces, IndexingAlong):
     def gather(self, x: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
         """Return the elements at `index` along `dim` by flat indices."""
         axis = self._axis_of_places(x, dim, index)
+        if axis is None and x.ndim and index.size <= _FEW and x.size <= _FEW:
+            # Few elements are copied in less time than NumPy's function of Python's takes.
+            contiguous = self.capabilities.contiguous
+            x, index = contiguous(x), contiguous(index)
+            axis = self._axis_of_places(x, dim, index)
         if axis is None:
             return IndexingAlong.gather(self, x, dim, index)
         return gathered(x, axis, index)
@@ -136,15 +142,25 @@ class FastGathering(Indexing):
 
     @never_warns
     def index(self, x: Any, indices: Sequence[Any]) -> Any:
-        """Return the elements at `indices`; slices at one index without a key."""
-        if len(indices) == 1 and x.size and x.ndim and x.flags.c_contiguous:
-            index = indices[0]
-            if index is not None and index.dtype is _LONG:
-                try:
-                    return x.take(index, 0)
-                except IndexError as error:
-                    raise self._worded(error, (index,)) from None
-        return Indexing.index(self, x, indices)
+        """Return the elements at `indices`, those of an array in C order in C order, as PyTorch's;
+        slices at one index, of any dimension, without a key.
+        """
+        places = [each for each in indices if each is not None]
+        if not places or len(indices) > x.ndim:
+            return Indexing.index(self, x, indices)
+        for each in places:
+            if each.dtype is not _LONG:
+                return Indexing.index(self, x, indices)
+        try:
+            if len(places) == 1 and x.size and x.flags.c_contiguous:
+                axis = 0
+                while indices[axis] is None:
+                    axis += 1
+                return x.take(places[0], axis)
+            found = x[tuple([_ALL if each is None else each for each in indices])]
+            return self.ordered(found) if x.flags.c_contiguous else found
+        except (IndexError, ValueError) as error:
+            raise self._worded(error, tuple(places)) from None
 
 
 class FastOrdering(PackedOrder, Ordering):

@@ -212,7 +212,7 @@ def _from_numbers(data: Any, wanted: dtype | None) -> Any:
 
 
 def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
-    if device is None and innermost() is None:
+    if getattr(device, "type", device) == "cpu" or (device is None and innermost() is None):
         made = _from_numbers(data, wanted)
         if made is not None:
             return made

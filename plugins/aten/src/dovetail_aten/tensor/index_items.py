@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import index as as_int
+from types import EllipsisType, NoneType
 from typing import Any
 
 from dovetail_kernel import TensorBase, backend_of_array, int32, int64, uint8, warn_user
@@ -15,18 +16,30 @@ from dovetail_kernel.types.signature import ZERO_DIM
 from .from_data import tensor
 from .host_arrays import from_host
 
-__all__ = ["check_mask", "dimensions_of", "index_tensor", "position_of"]
+__all__ = ["check_mask", "dimensions_of", "index_tensor", "position_of", "with_tensors"]
+
+_NO_LISTS = (TensorBase, slice, int, str, NoneType, EllipsisType)
+"""What needs no slow look at whether it is a sequence that stands for a tensor."""
 
 
-def dimensions_of(item: Any, device: Any) -> int:
-    """Return how many dimensions of a tensor on `device` an index takes up."""
+def with_tensors(items: tuple[Any, ...], device: Any) -> tuple[Any, ...]:
+    """Return indices with tensors on `device` in the place of lists and other sequences."""
+    return tuple(
+        [
+            item
+            if isinstance(item, _NO_LISTS) or not isinstance(item, Sequence)
+            else index_tensor(item, device)
+            for item in items
+        ]
+    )
+
+
+def dimensions_of(item: Any) -> int:
+    """Return how many dimensions of a tensor an index takes up, which is no list."""
     if item is None or item is Ellipsis or isinstance(item, bool):
         return 0
     if isinstance(item, TensorBase):
         return item.dim() if item.dtype is bool_ or item.dtype is uint8 else 1
-    if isinstance(item, Sequence) and not isinstance(item, str):
-        found = index_tensor(item, device)
-        return found.dim() if found.dtype is bool_ else 1
     if getattr(getattr(item, "dtype", None), "kind", "") == "b":
         return len(item.shape)
     return 1

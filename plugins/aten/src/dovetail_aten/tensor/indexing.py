@@ -22,7 +22,7 @@ from .._generated import functions as aten
 from .dtype_arguments import check_number
 from .from_data import tensor
 from .host_arrays import number_like
-from .index_items import check_mask, dimensions_of, index_tensor, position_of
+from .index_items import check_mask, dimensions_of, index_tensor, position_of, with_tensors
 
 if TYPE_CHECKING:
     from .tensor_class import Tensor
@@ -151,15 +151,11 @@ def _is_one_mask(indices: Sequence[Any]) -> bool:
     return len(given) == 1 and given[0].dtype in (bool_, uint8)
 
 
-def _as_tuple(index: Any) -> tuple[Any, ...]:
-    """Return an index as a tuple of indices of dimensions."""
+def _as_tuple(index: Sequence[Any]) -> tuple[Any, ...]:
+    """Return a sequence as a tuple of indices of dimensions."""
     if isinstance(index, tuple):
         return index
-    if (
-        isinstance(index, TensorBase)
-        or not isinstance(index, Sequence)
-        or not _is_legacy_tuple(index)
-    ):
+    if not _is_legacy_tuple(index):
         return (index,)
     warn_user(
         "Using a non-tuple sequence for multidimensional indexing is deprecated: use "
@@ -181,29 +177,53 @@ def _is_legacy_tuple(index: Sequence[Any]) -> bool:
 
 
 def _parted(self: Any, index: Any) -> tuple[Any, list[Any]]:
-    """Return what `_apply_basic` returns for any index: for one tensor of places, or one mask,
-    which most are, without looking for others.
+    """Return what `_apply_basic` returns for any index: for tensors of places and whole dimensions,
+    or one mask, which most are, without looking for others.
     """
-    if (
-        isinstance(index, TensorBase)
-        and index._backend is self._backend
-        and not (index._signature | self._signature) & ZERO_DIM
-    ):
-        dtype, shape = dtype_of_signature(index._signature), index.array.shape
-        if dtype is int64 or (dtype is bool_ and self.array.shape[: len(shape)] == shape):
-            return self, [index]
-    return _apply_basic(self, _as_tuple(index))
+    if isinstance(index, TensorBase):
+        if index._backend is self._backend and not (index._signature | self._signature) & ZERO_DIM:
+            dtype, shape = dtype_of_signature(index._signature), index.array.shape
+            if dtype is int64 or (dtype is bool_ and self.array.shape[: len(shape)] == shape):
+                return self, [index]
+        return _apply_basic(self, (index,))
+    if not isinstance(index, Sequence):
+        return _apply_basic(self, (index,))
+    items = with_tensors(_as_tuple(index), self.device)
+    indices = _places(self, items)
+    return _apply_basic(self, items) if indices is None else (self, indices)
+
+
+def _places(self: Any, items: tuple[Any, ...]) -> list[Any] | None:
+    """Return the tensors of places in `items` by dimension, None for what is kept whole; None if
+    there is anything else.
+    """
+    listed: list[Any] = []
+    length = 0
+    for item in items:
+        if item.__class__ is slice and item == _WHOLE:
+            listed.append(None)
+        elif (
+            isinstance(item, TensorBase)
+            and item._backend is self._backend
+            and not item._signature & ZERO_DIM
+            and dtype_of_signature(item._signature) is int64
+        ):
+            listed.append(item)
+            length = len(listed)
+        else:
+            return None
+    return listed[:length] if length and len(listed) <= len(self.array.shape) else None
 
 
 def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
-    """Apply the basic indices of `items` as views; return the view, and the index tensors by
-    dimension of it.
+    """Apply the basic indices of `items`, which are no lists, as views; return the view, and the
+    index tensors by dimension of it.
 
     The list is empty if there are no index tensors; otherwise None stands for a dimension that is
     kept whole.
     """
     device = None if _VIEWING.issuperset(map(type, items)) else self.device
-    given = sum([1 if i.__class__ in _SIMPLE else dimensions_of(i, device) for i in items])
+    given = sum([1 if i.__class__ in _SIMPLE else dimensions_of(i) for i in items])
     ndim = len(self.array.shape)
     if given > ndim:
         if not ndim and len(items) == 1 and not isinstance(items[0], TensorBase | Sequence):

@@ -162,7 +162,6 @@ OP_INFOS = [
         skips=(
             Skip("vmap", NO_SHAPE.reason, sample="mask"),
             Skip("meta_gradients", BY_VALUES[0].reason, sample="mask"),
-            Skip("meta_strides", "the cpu's kernel has another order in memory than PyTorch's"),
         ),
     ),
     info(
