@@ -27,7 +27,7 @@ SOURCE = Path(loopback.__file__)
 
 def test_it_is_short_and_uses_public_names_only() -> None:
     text = SOURCE.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 60
+    assert len(text.splitlines()) <= 75
     modules = {
         node.module for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)
     }
