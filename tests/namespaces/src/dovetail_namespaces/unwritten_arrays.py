@@ -30,7 +30,11 @@ def in_host_memory(function: Callable[..., Any], arrays: UnwrittenArrays) -> Cal
     def up(value: Any) -> Any:
         if isinstance(value, np.ndarray | np.generic):
             return arrays.asarray(value)
-        return tuple(map(up, value)) if isinstance(value, tuple) else value
+        if isinstance(value, tuple | list):
+            return tuple(map(up, value))
+        # SciPy finds functions of LAPACK, which write to what is no array of NumPy's.
+        is_found = callable(value) and not isinstance(value, type)
+        return in_host_memory(value, arrays) if is_found else value
 
     def compute(*args: Any, **kwargs: Any) -> Any:
         with np.errstate(all="ignore"):
