@@ -8,7 +8,13 @@ from typing import Any
 from ..array_kernels.memory_layout import contiguous_strides
 from ..array_kernels.view_bounds import extent, shares_places
 
-TENSORS_ONLY = frozenset({"as_strided_scatter_backward", "as_strided_scatter_src_backward"})
+TENSORS_ONLY = frozenset(
+    {
+        "as_strided_scatter_backward",
+        "as_strided_scatter_jvp",
+        "as_strided_scatter_src_backward",
+    }
+)
 """Functions that work on tensors only: formulas that call them get no body over arrays."""
 
 
@@ -30,6 +36,31 @@ def block_diag_backward(k: Any, grad: Any, sizes: Sequence[Sequence[int]]) -> li
         blocks.append(k.reshape(block, tuple(shape)))
         row, column = row + rows, column + columns
     return blocks
+
+
+def as_strided_scatter_jvp(
+    k: Any,
+    tangent: Any,
+    written: Any,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None,
+) -> Any:
+    """Return the tangent of as_strided_scatter, by a line of memory in which elements of the input
+    lie as those of the primal do.
+    """
+    if 0 in sizes or 0 in size:
+        return k.as_strided_scatter(tangent, written, size, stride, storage_offset)
+    begin = 0 if storage_offset is None else storage_offset - offset
+    low = min(0, begin)
+    length = max(extent(sizes, strides), begin + extent(size, stride)) - low
+    line = k.new_zeros(tangent, (length,))
+    line = k.as_strided_scatter(line, tangent, sizes, strides, -low)
+    line = k.as_strided_scatter(line, written, size, stride, begin - low)
+    return k.clone(k.as_strided(line, sizes, strides, -low))
 
 
 def as_strided_scatter_backward(

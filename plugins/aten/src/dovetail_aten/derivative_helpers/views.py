@@ -7,7 +7,9 @@ from typing import Any
 
 from ..array_kernels.view_bounds import extent
 
-TENSORS_ONLY = frozenset({"as_strided_backward", "copy_to_device", "to_copy_backward"})
+TENSORS_ONLY = frozenset(
+    {"as_strided_backward", "as_strided_jvp", "copy_to_device", "to_copy_backward"}
+)
 """Functions that work on tensors only: formulas that call them get no body over arrays."""
 
 
@@ -93,6 +95,33 @@ def roll_backward(k: Any, grad: Any, shifts: Sequence[int], dims: Sequence[int])
 def constant_pad_nd_backward(k: Any, grad: Any, pad: Sequence[int]) -> Any:
     """Return the gradient of constant padding: `grad` without the padding."""
     return k.constant_pad_nd(grad, [-amount for amount in pad], 0)
+
+
+def as_strided_jvp(
+    k: Any,
+    tangent: Any,
+    own: int,
+    offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None,
+) -> Any:
+    """Return the tangent of as_strided, a view of the given one, which begins at `own` in its
+    memory where the primal begins at `offset`.
+
+    Raises
+    ------
+    RuntimeError
+        For places before the first element of all that has a tangent.
+    """
+    begin = None if storage_offset is None else storage_offset - offset + own
+    if begin is not None and begin < 0:
+        raise RuntimeError(
+            f"as_strided: storage_offset {storage_offset} lies before the memory that has a "
+            f"tangent, which begins at {offset - own}. Give one from there on, or make the tensor "
+            "dual that begins where its memory does."
+        )
+    return k.as_strided(tangent, size, stride, begin)
 
 
 def as_strided_backward(

@@ -24,7 +24,7 @@ from ..graph.autograd_meta import gradient_edge
 from ..graph.engine_ops import cast, operator
 from .arrays import is_wrapped, wrapped
 from .captured_writes import as_input
-from .duals import DualArray, cut, leads_elsewhere, same_layout
+from .duals import DualArray, cut, is_of_memory, leads_elsewhere, same_layout
 from .forward_plans import plan_of
 from .inplace_duals import write_dual
 from .levels import Level
@@ -96,16 +96,16 @@ class JvpLevel(Level):
             return run_decomposed(kernel, op, args, kwargs)
         schema = op._schema
         given = bound_arguments(schema, args, kwargs)
-        call = TangentCall(self, op, formula, given)
         if any([argument.is_out for argument in schema.arguments]):
             unsupported(op, "it is an out= function")
-        if any([argument.is_write for argument in schema.arguments]):
-            outputs = call.in_place(physical_args, physical_kwargs)
-        elif schema._is_view_op() or op._operator.kind == "unmarked_view":
+        if schema._is_view_op() or is_of_memory(op._operator):
+            # First, since the views are to show the tangents that stay.
             for value in given.values():
                 if isinstance(value, TensorBase) and isinstance(self.tangent(value), TensorBase):
                     value.array.tangent = same_layout(value.array.tangent, value.array.physical)
-            outputs = call.run(physical_args, physical_kwargs)
+        call = TangentCall(self, op, formula, given)
+        if any([argument.is_write for argument in schema.arguments]):
+            outputs = call.in_place(physical_args, physical_kwargs)
         else:
             outputs = call.run(physical_args, physical_kwargs)
         return present(op, args, kwargs, outputs)

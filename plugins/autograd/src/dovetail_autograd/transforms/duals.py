@@ -12,10 +12,12 @@ from dovetail_kernel.types.signature import GRAD, WRAPPED_BIT
 
 from ..engine.active_levels import framed
 from ..graph.autograd_meta import gradient_edge
-from ..graph.engine_ops import filled_like, operator, with_strides
+from ..graph.engine_ops import clone, filled_like, has_memory, operator
 from .arrays import WrappedArray
 
 if TYPE_CHECKING:
+    from dovetail_dispatcher.table.operator import Operator
+
     from .levels import Level
 
 
@@ -110,16 +112,30 @@ def leads_elsewhere(tensors: Sequence[TensorBase], leaves: Sequence[TensorBase])
     return False
 
 
+def is_of_memory(op: Operator) -> bool:
+    """Return whether an operator whose schema names no view shows memory, or reads it by
+    strides.
+    """
+    return op.kind == "unmarked_view" or op.base_name == "as_strided_copy"
+
+
 def same_layout(tensor: TensorBase, model: TensorBase) -> TensorBase:
     """Return `tensor`, or where its strides differ from those of `model` a copy with those, so that
-    views correspond.
+    views correspond; strides of dimensions of one element say nothing.
 
     A model that overlaps itself is left alone: no view of it can be written.
     """
     strides = tuple(model.stride())
     sizes = tuple(model.array.shape)
-    if tuple(tensor.stride()) == strides or any(
-        [n > 1 and not step for n, step in zip(sizes, strides, strict=True)]
-    ):
+    steps = zip(sizes, strides, tensor.stride(), strict=True)
+    counted = [(step, own) for n, step, own in steps if n > 1]
+    if all([step == own for step, own in counted]) or any([not step for step, _ in counted]):
         return tensor
-    return with_strides(tensor, list(strides))
+    if not has_memory(tensor):
+        return clone(tensor)
+    # Zeros lie between the elements, where no tangent is.
+    extent = 1 + sum([(size - 1) * step for size, step in zip(sizes, strides, strict=True)])
+    memory = operator("new_zeros", "default")(tensor, [extent if tensor.numel() else 0])
+    made = operator("as_strided", "default")(memory, list(sizes), list(strides), 0)
+    result: TensorBase = operator("copy_", "default")(made, tensor)
+    return result

@@ -20,7 +20,7 @@ from dovetail_kernel.types.signature import WRAPPED_BIT
 from ..graph.engine_ops import operator
 from ..graph.function_node import DIFFERENTIABLE
 from .arrays import wrapped
-from .duals import DualArray
+from .duals import DualArray, is_of_memory
 from .tangents import conformed, or_zeros
 from .wrapped_calls import numbers_as_tensors
 
@@ -153,6 +153,8 @@ def plan_of(op: Any) -> Plan | None:
 
 def _made(op: Any) -> Plan | None:
     schema, formula = op._schema, op._operator.derivative
+    if is_of_memory(op._operator):
+        return None
     if not isinstance(formula, Formula) or formula.operator != op._operator.qualified_name:
         return None
     if [spelling(item) for item in schema.returns] != ["Tensor"] or schema.returns[

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
 from dovetail_aten.derivative_helpers.pieces import (
-    as_strided_scatter_backward, as_strided_scatter_src_backward, narrow_backward,
+    as_strided_scatter_backward, as_strided_scatter_jvp, as_strided_scatter_src_backward,
+    narrow_backward,
 )
 from dovetail_aten.derivative_helpers.views import (split_backward, split_with_sizes_backward)
 
@@ -93,6 +94,9 @@ def as_strided_scatter_tensors(node, grad):
     grad_src = None if src_edge is None else as_strided_scatter_src_backward(k, grad, node._self_sym_sizes, node._self_sym_strides, node._self_sym_storage_offset, node._size, node._stride, node._storage_offset)
     return grad_self, grad_src
 
+def as_strided_scatter_forward(self_t, src_t, self_p, size, stride, storage_offset):
+    return as_strided_scatter_jvp(k, self_t, src_t, self_p.array.shape, self_p.stride(), self_p.storage_offset(), size, stride, storage_offset)
+
 
 FORMULAS = (
     Formula('aten::unsafe_split.Tensor', 'UnsafeSplitBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('split_size', 'value'), Saved('dim', 'value')), tensors=unsafe_split_Tensor_tensors, arrays=unsafe_split_Tensor_arrays, forward=(Forward(0, 'linear'),), where='pieces/derivatives.yaml:3'),
@@ -104,6 +108,6 @@ FORMULAS = (
     Formula('aten::select_scatter', 'SelectScatterBackward0', ('self', 'src'), saved=(Saved('src_sym_sizes', 'value', needed_by=('self',), expression='src.array.shape'), Saved('dim', 'value', needed_by=('self', 'src')), Saved('index', 'value', needed_by=('self', 'src'))), tensors=select_scatter_tensors, arrays=select_scatter_arrays, forward=(Forward(0, 'linear'),), where='pieces/derivatives.yaml:23'),
     Formula('aten::slice_scatter', 'SliceScatterBackward0', ('self', 'src'), saved=(Saved('src_sym_sizes', 'value', needed_by=('self',), expression='src.array.shape'), Saved('dim', 'value', needed_by=('self', 'src')), Saved('start', 'value', needed_by=('self', 'src')), Saved('end', 'value', needed_by=('self', 'src')), Saved('step', 'value', needed_by=('self', 'src'))), tensors=slice_scatter_tensors, arrays=slice_scatter_arrays, forward=(Forward(0, 'linear'),), where='pieces/derivatives.yaml:28'),
     Formula('aten::diagonal_scatter', 'DiagonalScatterBackward0', ('self', 'src'), saved=(Saved('src_sym_sizes', 'value', needed_by=('self',), expression='src.array.shape'), Saved('offset', 'value', needed_by=('self', 'src')), Saved('dim1', 'value', needed_by=('self', 'src')), Saved('dim2', 'value', needed_by=('self', 'src'))), tensors=diagonal_scatter_tensors, arrays=diagonal_scatter_arrays, forward=(Forward(0, 'linear'),), where='pieces/derivatives.yaml:33'),
-    Formula('aten::as_strided_scatter', 'AsStridedScatterBackward0', ('self', 'src'), saved=(Saved('self_sym_sizes', 'value', needed_by=('self', 'src'), expression='self.array.shape'), Saved('self_sym_storage_offset', 'value', needed_by=('self', 'src'), expression='self.storage_offset()'), Saved('self_sym_strides', 'value', needed_by=('self', 'src'), expression='self.stride()'), Saved('size', 'value', needed_by=('self', 'src')), Saved('stride', 'value', needed_by=('self', 'src')), Saved('storage_offset', 'value', needed_by=('self', 'src'))), tensors=as_strided_scatter_tensors, forward=(Forward(0, 'linear'),), where='pieces/derivatives.yaml:38'),
+    Formula('aten::as_strided_scatter', 'AsStridedScatterBackward0', ('self', 'src'), saved=(Saved('self_sym_sizes', 'value', needed_by=('self', 'src'), expression='self.array.shape'), Saved('self_sym_storage_offset', 'value', needed_by=('self', 'src'), expression='self.storage_offset()'), Saved('self_sym_strides', 'value', needed_by=('self', 'src'), expression='self.stride()'), Saved('size', 'value', needed_by=('self', 'src')), Saved('stride', 'value', needed_by=('self', 'src')), Saved('storage_offset', 'value', needed_by=('self', 'src'))), tensors=as_strided_scatter_tensors, forward=(Forward(0, 'expression', as_strided_scatter_forward, ('self_t', 'src_t', 'self_p', 'size', 'stride', 'storage_offset')),), where='pieces/derivatives.yaml:38'),
 )
 """One record per operator; in-place variants use that of their functional operator."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
 from dovetail_aten.derivative_helpers.views import (
-    as_strided_backward, permute_backwards, slice_backward_wrapper, split_backward,
+    as_strided_backward, as_strided_jvp, permute_backwards, slice_backward_wrapper, split_backward,
     split_with_sizes_backward, unbind_backward,
 )
 
@@ -21,6 +21,9 @@ def alias_arrays(node, k, edges, grad): return (grad,)
 
 def as_strided_tensors(node, grad):
     return (as_strided_backward(k, grad, node._self_sym_sizes, node._self_sym_strides, node._self_sym_storage_offset, node._size, node._stride, node._storage_offset),)
+
+def as_strided_forward(self_t, self_p, size, stride, storage_offset):
+    return as_strided_jvp(k, self_t, self_t.storage_offset(), self_p.storage_offset(), size, stride, storage_offset)
 
 
 
@@ -149,8 +152,8 @@ def view_as_real_arrays(node, k, edges, grad): return (k.view_as_complex(k.conti
 FORMULAS = (
     Formula('aten::alias', 'AliasBackward0', ('self',), tensors=alias_tensors, arrays=alias_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:3'),
     Formula('aten::alias_copy', 'AliasBackward0_copy', ('self',), tensors=alias_tensors, arrays=alias_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:3'),
-    Formula('aten::as_strided', 'AsStridedBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('self_sym_storage_offset', 'value', expression='self.storage_offset()'), Saved('self_sym_strides', 'value', expression='self.stride()'), Saved('size', 'value'), Saved('stride', 'value'), Saved('storage_offset', 'value')), tensors=as_strided_tensors, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:7'),
-    Formula('aten::as_strided_copy', 'AsStridedBackward0_copy', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('self_sym_storage_offset', 'value', expression='self.storage_offset()'), Saved('self_sym_strides', 'value', expression='self.stride()'), Saved('size', 'value'), Saved('stride', 'value'), Saved('storage_offset', 'value')), tensors=as_strided_tensors, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:7'),
+    Formula('aten::as_strided', 'AsStridedBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('self_sym_storage_offset', 'value', expression='self.storage_offset()'), Saved('self_sym_strides', 'value', expression='self.stride()'), Saved('size', 'value'), Saved('stride', 'value'), Saved('storage_offset', 'value')), tensors=as_strided_tensors, forward=(Forward(0, 'expression', as_strided_forward, ('self_t', 'self_p', 'size', 'stride', 'storage_offset')),), where='views/derivatives.yaml:7'),
+    Formula('aten::as_strided_copy', 'AsStridedBackward0_copy', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('self_sym_storage_offset', 'value', expression='self.storage_offset()'), Saved('self_sym_strides', 'value', expression='self.stride()'), Saved('size', 'value'), Saved('stride', 'value'), Saved('storage_offset', 'value')), tensors=as_strided_tensors, forward=(Forward(0, 'expression', as_strided_forward, ('self_t', 'self_p', 'size', 'stride', 'storage_offset')),), where='views/derivatives.yaml:7'),
     Formula('aten::detach', 'DetachBackward', (), output_differentiability=(False,), where='views/derivatives.yaml:11'),
     Formula('aten::detach_copy', 'DetachBackward_copy', (), output_differentiability=(False,), where='views/derivatives.yaml:11'),
     Formula('aten::diagonal', 'DiagonalBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('offset', 'value'), Saved('dim1', 'value'), Saved('dim2', 'value')), tensors=diagonal_tensors, arrays=diagonal_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:14'),
