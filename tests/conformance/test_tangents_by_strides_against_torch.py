@@ -76,3 +76,19 @@ def test_writes_to_the_first_view_reach_the_tangent_of_its_base(part: str) -> No
 
     for mine, other in zip(run(dovetail), run(torch), strict=True):
         np.testing.assert_array_equal(mine, other)
+
+
+def test_where_elements_of_the_primal_alone_share_places_no_tangent_is_taken_by_strides() -> None:
+    forward_ad = dovetail.autograd.forward_ad
+    places = (2, 2), (2, 1), 5
+    with forward_ad.dual_level():
+        primal = dovetail.arange(24.0)[4:8].expand(3, 4)
+        tangent = dovetail.arange(100.0, 112.0).reshape(3, 4)
+        dual = forward_ad.make_dual(primal, tangent)
+        for function in (dovetail.as_strided, dovetail.as_strided_copy):
+            with pytest.raises(RuntimeError, match=r"elements .* share places .* clone\(\)"):
+                function(dual, *places)
+        # That writes to a copy in C order.
+        written = dovetail.zeros(2, 2)
+        found = forward_ad.unpack_dual(dovetail.as_strided_scatter(dual, written, *places)).tangent
+        assert found.tolist() == dovetail.as_strided_scatter(tangent, written, *places).tolist()

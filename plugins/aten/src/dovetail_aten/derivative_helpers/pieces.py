@@ -49,18 +49,15 @@ def as_strided_scatter_jvp(
     stride: Sequence[int],
     storage_offset: int | None,
 ) -> Any:
-    """Return the tangent of as_strided_scatter, by a line of memory in which elements of the input
-    lie as those of the primal do.
+    """Return the tangent of the copy: `tangent`, but `written` at the places of memory that are
+    written.
     """
     if 0 in sizes or 0 in size:
-        return k.as_strided_scatter(tangent, written, size, stride, storage_offset)
-    begin = 0 if storage_offset is None else storage_offset - offset
-    low = min(0, begin)
-    length = max(extent(sizes, strides), begin + extent(size, stride)) - low
-    line = k.new_zeros(tangent, (length,))
-    line = k.as_strided_scatter(line, tangent, sizes, strides, -low)
-    line = k.as_strided_scatter(line, written, size, stride, begin - low)
-    return k.clone(k.as_strided(line, sizes, strides, -low))
+        return k.clone(tangent)
+    own, part, length = _places(k, tangent, sizes, strides, offset, size, stride, storage_offset)
+    memory = k.index_put(k.new_zeros(tangent, (length,)), [own], k.reshape(tangent, (-1,)))
+    memory = k.index_put(memory, [part], k.reshape(written, (-1,)))
+    return k.reshape(k.index_select(memory, 0, own), sizes)
 
 
 def as_strided_scatter_backward(

@@ -101,7 +101,10 @@ def as_strided_jvp(
     k: Any,
     tangent: Any,
     own: int,
+    own_strides: Sequence[int],
     offset: int,
+    sizes: Sequence[int],
+    strides: Sequence[int],
     size: Sequence[int],
     stride: Sequence[int],
     storage_offset: int | None,
@@ -112,8 +115,15 @@ def as_strided_jvp(
     Raises
     ------
     RuntimeError
-        For places before the first element of all that has a tangent.
+        For places before the first element of all that has a tangent, and for a primal whose
+        elements share places where those of the tangent do not.
     """
+    steps = zip(sizes, strides, own_strides, strict=True)
+    if any([length > 1 and step != own_step for length, step, own_step in steps]):
+        raise RuntimeError(
+            "as_strided: elements of the tensor share places in memory, and those of its tangent "
+            "do not, so that no place belongs to both. clone() the tensor first."
+        )
     begin = None if storage_offset is None else storage_offset - offset + own
     if begin is not None and begin < 0:
         raise RuntimeError(

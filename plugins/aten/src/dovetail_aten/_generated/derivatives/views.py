@@ -23,7 +23,7 @@ def as_strided_tensors(node, grad):
     return (as_strided_backward(k, grad, node._self_sym_sizes, node._self_sym_strides, node._self_sym_storage_offset, node._size, node._stride, node._storage_offset),)
 
 def as_strided_forward(self_t, self_p, size, stride, storage_offset):
-    return as_strided_jvp(k, self_t, self_t.storage_offset(), self_p.storage_offset(), size, stride, storage_offset)
+    return as_strided_jvp(k, self_t, self_t.storage_offset(), self_t.stride(), self_p.storage_offset(), self_p.array.shape, self_p.stride(), size, stride, storage_offset)
 
 
 
