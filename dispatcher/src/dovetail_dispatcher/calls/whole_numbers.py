@@ -45,7 +45,7 @@ def with_floats(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         elif not (
             cls in _CLASSES.get(kind, ())
             or (kind == "Tensor" and isinstance(value, TensorBase))
-            or (value is None and spelled is not kind)
+            or (value is None and spelled != kind)
         ):
             return None
         values.append(value)

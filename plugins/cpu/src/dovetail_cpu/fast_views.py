@@ -12,9 +12,9 @@ from typing import Any
 import numpy
 
 from dovetail_aten.array_kernels.dims import wrap_dim
-from dovetail_aten.array_kernels.view_bounds import check_view_bounds, extent
+from dovetail_aten.array_kernels.view_bounds import extent, repeats_places
 from dovetail_aten.array_kernels.views import Views
-from dovetail_aten.array_kernels.windows import Windows, check_source, window_count
+from dovetail_aten.array_kernels.windows import Windows, window_count
 
 _make = numpy.ndarray
 
@@ -96,30 +96,15 @@ class FastWindows(Windows):
         written through a view where that lies within `x` and no elements share a place.
         """
         if x.flags.c_contiguous and x.size and x.dtype is src.dtype:
-            start, stop = self.capabilities.memory_bounds(x)
-            own = (self.capabilities.data_ptr(x) - start) // x.itemsize
-            begin = own if storage_offset is None else storage_offset
-            check_view_bounds(size, stride, begin, x.itemsize, stop - start)
-            check_source(src, size)
+            own, begin = self._checked_part(x, src, size, stride, storage_offset)
             first = begin - own
             reach = extent(size, stride)
-            if reach and 0 <= first <= x.size - reach and _each_alone(size, stride):
+            if reach and 0 <= first <= x.size - reach and not repeats_places(size, stride):
                 made = x.copy()
                 steps = [step * x.itemsize for step in stride]
                 _make(size, x.dtype, made, first * x.itemsize, steps)[...] = src
                 return made
         return Windows.as_strided_scatter(self, x, src, size, stride, storage_offset)
-
-
-def _each_alone(size: Sequence[int], stride: Sequence[int]) -> bool:
-    """Return whether dimensions lie within each other, so that no elements share a place."""
-    reach = 1
-    for step, length in sorted(zip(stride, size, strict=True)):
-        if length > 1:
-            if step < reach:
-                return False
-            reach = step * length
-    return True
 
 
 @lru_cache(256)

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-__all__ = ["check_strides", "check_view_bounds", "extent", "shares_places"]
+__all__ = ["check_strides", "check_view_bounds", "extent", "repeats_places", "shares_places"]
 
 _BEYOND: Final = 1 << 63
 """The first number that is no address: sizes and strides in bytes stay below it."""
@@ -24,6 +24,25 @@ def extent(size: Sequence[int], stride: Sequence[int]) -> int:
 def shares_places(size: Sequence[int], stride: Sequence[int]) -> bool:
     """Return whether several elements of a view, an expanded one, share a place in memory."""
     return any([not step and length > 1 for length, step in zip(size, stride, strict=True)])
+
+
+def repeats_places(size: Sequence[int], stride: Sequence[int]) -> bool:
+    """Return whether a view by strides shows some element at several places."""
+    if 0 in size:
+        return False
+    steps = sorted((step, length) for length, step in zip(size, stride, strict=True) if length > 1)
+    reach = 0
+    for step, length in steps:
+        if step <= reach:
+            break
+        reach += step * (length - 1)
+    else:
+        return False
+    # Dimensions that reach across each other may still miss each other: all places tell.
+    places = {0}
+    for step, length in steps:
+        places = {place + step * each for place in places for each in range(length)}
+    return len(places) < math.prod(size)
 
 
 def check_strides(size: Sequence[int], stride: Sequence[int], itemsize: int) -> None:

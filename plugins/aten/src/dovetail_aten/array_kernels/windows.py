@@ -172,11 +172,7 @@ class Windows(Family):
         xp, capabilities = self.xp, self.capabilities
         if shares_places(x.shape, capabilities.strides(x)):
             x = capabilities.contiguous(x)
-        start, stop = capabilities.memory_bounds(x)
-        own = int((capabilities.data_ptr(x) - start) // x.dtype.itemsize)
-        begin = own if storage_offset is None else storage_offset
-        check_view_bounds(size, stride, begin, x.dtype.itemsize, stop - start)
-        check_source(src, size)
+        own, begin = self._checked_part(x, src, size, stride, storage_offset)
         if not x.size:
             return capabilities.clone(x)
         strides = capabilities.strides(x)
@@ -189,6 +185,22 @@ class Windows(Family):
                 memory, (self._places(size, stride, begin),), xp.reshape(src, (-1,))
             )
         return xp.reshape(xp.take(memory, places, axis=0), x.shape)
+
+    def _checked_part(
+        self,
+        x: Any,
+        src: Any,
+        size: Sequence[int],
+        stride: Sequence[int],
+        storage_offset: int | None,
+    ) -> tuple[int, int]:
+        """Return where in its memory `x` begins, and where the part that `src` is written to."""
+        start, stop = self.capabilities.memory_bounds(x)
+        own = int((self.capabilities.data_ptr(x) - start) // x.dtype.itemsize)
+        begin = own if storage_offset is None else storage_offset
+        check_view_bounds(size, stride, begin, x.dtype.itemsize, stop - start)
+        check_source(src, size)
+        return own, begin
 
     def _places(self, size: Sequence[int], stride: Sequence[int], offset: int) -> Any:
         """Return where in memory the elements of a view lie, in C order."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import prod
 from typing import Any, Final
 
+from dovetail_aten.array_kernels.view_bounds import repeats_places
 from dovetail_dispatcher import OpOverload, ops
 from dovetail_kernel import TensorBase, dtype
 
@@ -66,7 +66,7 @@ class View:
             if not part.numel():
                 return base
             raise self.refusal()
-        if name == "as_strided" and _repeats(args[0], args[1]):
+        if name == "as_strided" and repeats_places(args[0], args[1]):
             raise self.refusal()
         return self.scattering(op)(base, part, *args, **self.kwargs)
 
@@ -85,25 +85,6 @@ class View:
             f"{self.op}, refers to a single memory location. Please clone() the tensor before "
             "performing the operation."
         )
-
-
-def _repeats(size: Sequence[int], stride: Sequence[int]) -> bool:
-    """Return whether a view by strides shows some element at several places."""
-    if 0 in size:
-        return False
-    steps = sorted((step, length) for length, step in zip(size, stride, strict=True) if length > 1)
-    reach = 0
-    for step, length in steps:
-        if step <= reach:
-            break
-        reach += step * (length - 1)
-    else:
-        return False
-    # Dimensions that reach across each other may still miss each other: all places tell.
-    places = {0}
-    for step, length in steps:
-        places = {place + step * each for place in places for each in range(length)}
-    return len(places) < prod(size)
 
 
 def _aten(name: str, overload: str = "default") -> Any:

@@ -203,14 +203,19 @@ def has_memory(tensor: TensorBase) -> bool:
     return is_mutable
 
 
-def with_strides(tensor: TensorBase, strides: list[int]) -> TensorBase:
-    """Return a copy of `tensor` with these strides, where there are any, in memory of its own."""
+def with_strides(tensor: TensorBase, strides: list[int], zeros: bool = False) -> TensorBase:
+    """Return a copy of `tensor` with these strides, where there are any, in memory of its own; with
+    `zeros` there are zeros between the elements.
+    """
     if not has_memory(tensor):
         return clone(tensor)
     sizes = list(tensor.array.shape)
-    if tensor._signature & WRAPPED_BIT:  # made of the tensor itself, so that it is wrapped alike
+    # One that is wrapped is made of the tensor itself, so that it is wrapped alike.
+    if zeros or tensor._signature & WRAPPED_BIT:
         extent = 1 + sum([(size - 1) * stride for size, stride in zip(sizes, strides, strict=True)])
-        memory = operator("new_empty", "default")(tensor, [extent if tensor.numel() else 0])
+        memory = operator("new_zeros" if zeros else "new_empty", "default")(
+            tensor, [extent if tensor.numel() else 0]
+        )
         made = operator("as_strided", "default")(memory, sizes, strides, 0)
     else:
         made = operator("empty_strided", "default")(

@@ -12,7 +12,7 @@ from dovetail_kernel.types.signature import GRAD, WRAPPED_BIT
 
 from ..engine.active_levels import framed
 from ..graph.autograd_meta import gradient_edge
-from ..graph.engine_ops import clone, filled_like, has_memory, operator
+from ..graph.engine_ops import filled_like, operator, with_strides
 from .arrays import WrappedArray
 
 if TYPE_CHECKING:
@@ -131,11 +131,5 @@ def same_layout(tensor: TensorBase, model: TensorBase) -> TensorBase:
     counted = [(step, own) for n, step, own in steps if n > 1]
     if all([step == own for step, own in counted]) or any([not step for step, _ in counted]):
         return tensor
-    if not has_memory(tensor):
-        return clone(tensor)
     # Zeros lie between the elements, where no tangent is.
-    extent = 1 + sum([(size - 1) * step for size, step in zip(sizes, strides, strict=True)])
-    memory = operator("new_zeros", "default")(tensor, [extent if tensor.numel() else 0])
-    made = operator("as_strided", "default")(memory, list(sizes), list(strides), 0)
-    result: TensorBase = operator("copy_", "default")(made, tensor)
-    return result
+    return with_strides(tensor, list(strides), zeros=True)
