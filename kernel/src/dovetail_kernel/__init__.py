@@ -113,6 +113,7 @@ from .types.layout import (
 )
 from .types.named_dtype import NamedDtype, named_dtype
 from .types.promotion import (
+    PYTHON_DTYPES,
     can_cast,
     get_default_dtype,
     on_default_dtype_change,
@@ -128,6 +129,7 @@ __all__ = [
     "ALIASES",
     "BY_NAME",
     "DTYPES",
+    "PYTHON_DTYPES",
     "AcceleratorError",
     "Allocator",
     "ArrayBackend",

@@ -10,7 +10,16 @@ from typing import Any, Self
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
-from dovetail_kernel import Device, bfloat16, dtype, float16, float32, float64, restoring
+from dovetail_kernel import (
+    PYTHON_DTYPES,
+    Device,
+    bfloat16,
+    dtype,
+    float16,
+    float32,
+    float64,
+    restoring,
+)
 
 from .conversion_settings import (
     get_overwrite_module_params_on_conversion,
@@ -175,6 +184,8 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, dtype | None, bo
     non_blocking: Any = kwargs.get("non_blocking", False)
     rest = list(args)
     first = kwargs.get("tensor", rest[0] if rest else None)
+    if first.__class__ is type:
+        first = PYTHON_DTYPES.get(first, first)
     if isinstance(first, Tensor):
         target, kind = first.device, first.dtype
         rest = rest if "tensor" in kwargs else rest[1:]

@@ -26,6 +26,11 @@ __all__ = ["assert_close"]
 _DTYPES = {int: int64, float: float64, complex: complex128}
 
 
+def _number(tolerance: Any) -> float | None:
+    """Return a tolerance, which may be a tensor of one element, as a float."""
+    return None if tolerance is None else float(tolerance)
+
+
 def assert_close(
     actual: Any,
     expected: Any,
@@ -88,8 +93,8 @@ def assert_close(
             f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}."
         )
     comparison = _Comparison(
-        allow_subclasses, rtol, atol, equal_nan, check_device, check_dtype, check_layout,
-        check_stride,
+        allow_subclasses, _number(rtol), _number(atol), equal_nan, check_device, check_dtype,
+        check_layout, check_stride,
     )  # fmt: skip
     pairs = list(comparison.pairs(actual, expected, ()))
     for left, right, place in pairs:

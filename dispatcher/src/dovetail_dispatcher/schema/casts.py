@@ -226,6 +226,8 @@ def _dtype() -> Cast:
     def cast_dtype(value: Any) -> Any:
         if isinstance(value, dtype):
             return value
+        if value.__class__ is type and value in dovetail_kernel.PYTHON_DTYPES:
+            return dovetail_kernel.PYTHON_DTYPES[value]
         known = dtypes.get(DTYPE_NAMES.get(cast_int(value), ""))
         if known is None:
             raise CastError(f"{value} is not the code of a known dtype")

@@ -9,7 +9,7 @@ from .dtype import BY_NAME, INT, bfloat16, float16, float32, float64
 from .dtype import dtype as DataType
 from .immutable import Immutable
 from .named_dtype import NamedDtype, named_dtype
-from .promotion import get_default_dtype
+from .promotion import PYTHON_DTYPES, get_default_dtype
 
 _MANTISSA_AND_EXPONENT_BITS = {
     float16: (10, 5),
@@ -174,6 +174,7 @@ def _iinfo(type: DataType) -> iinfo:
 
 
 def _require_dtype(function: str, type: object) -> DataType:
+    type = PYTHON_DTYPES.get(type, type)  # type: ignore[call-overload]
     if not isinstance(type, DataType):
         raise TypeError(
             f"{function}(): argument 'type' (position 1) must be dovetail.dtype, not "

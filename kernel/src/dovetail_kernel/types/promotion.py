@@ -11,8 +11,10 @@ from .dtype import (
     FLOAT,
     INT,
     bool_,
+    complex128,
     dtype,
     float32,
+    float64,
     int16,
     int64,
     uint8,
@@ -24,6 +26,9 @@ from .named_dtype import NamedDtype
 
 _STORAGE_ONLY = frozenset({uint16, uint32, uint64})
 """Unsigned types that exist to hold data: they mix with floating point and with nothing else."""
+
+PYTHON_DTYPES = {bool: bool_, int: int64, float: float64, complex: complex128}
+"""The dtypes that Python's classes of numbers name: ``dtype=int`` is int64."""
 
 _default: dtype = float32
 _listeners: list[Callable[[dtype], object]] = []
@@ -40,6 +45,7 @@ def promote_types(first: dtype, second: dtype) -> dtype:
     TypeError
         For anything but dtypes.
     """
+    first, second = PYTHON_DTYPES.get(first, first), PYTHON_DTYPES.get(second, second)  # type: ignore[call-overload]
     for place, each in enumerate((first, second), 1):
         if isinstance(each, NamedDtype):
             raise each.refusal()
@@ -71,6 +77,8 @@ def can_cast(source: dtype, destination: dtype) -> bool:
     """Tell whether a result of dtype `source` may be written into `destination`: categories may
     rise, never fall.
     """
+    source = PYTHON_DTYPES.get(source, source)  # type: ignore[call-overload]
+    destination = PYTHON_DTYPES.get(destination, destination)  # type: ignore[call-overload]
     return source.category <= destination.category
 
 

@@ -142,8 +142,8 @@ class FastGathering(Indexing):
 
     @never_warns
     def index(self, x: Any, indices: Sequence[Any]) -> Any:
-        """Return the elements at `indices`, those of an array in C order in C order, as PyTorch's;
-        slices at one index, of any dimension, without a key.
+        """Return the elements at `indices`; slices at one index, of any dimension, without a
+        key.
         """
         places = [each for each in indices if each is not None]
         if not places or len(indices) > x.ndim:
@@ -152,15 +152,21 @@ class FastGathering(Indexing):
             if each.dtype is not _LONG:
                 return Indexing.index(self, x, indices)
         try:
-            if len(places) == 1 and x.size and x.flags.c_contiguous:
+            if (
+                len(places) == 1
+                and x.size
+                and x.flags.c_contiguous
+                and places[0].flags.c_contiguous
+            ):
                 axis = 0
                 while indices[axis] is None:
                     axis += 1
                 return x.take(places[0], axis)
             found = x[tuple([_ALL if each is None else each for each in indices])]
-            return self.ordered(found) if x.flags.c_contiguous else found
         except (IndexError, ValueError) as error:
             raise self._worded(error, tuple(places)) from None
+        key = [_ALL if each is None else each for each in indices]
+        return self._laid_out(found, x, key) if found.ndim > 1 else found
 
 
 class FastOrdering(PackedOrder, Ordering):

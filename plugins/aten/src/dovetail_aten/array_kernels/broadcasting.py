@@ -4,14 +4,14 @@ order in memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from dovetail_dispatcher.calls.array_errors import broadcast_error, broadcast_shape
 
 from .memory_layout import contiguous_strides
 
-__all__ = ["broadcast_shapes", "elementwise_layout", "raise_misfit"]
+__all__ = ["broadcast_shapes", "elementwise_layout", "indexed_layout", "raise_misfit"]
 
 Geometry = tuple[Sequence[int], Sequence[int]]
 """Sizes, and strides in elements."""
@@ -67,6 +67,40 @@ def elementwise_layout(operands: Sequence[Geometry]) -> Geometry:
         strides[dim] = step
         step *= max(shape[dim], 1)
     return shape, strides
+
+
+def indexed_layout(source: Geometry, indices: Mapping[int, Geometry]) -> Geometry:
+    """Return the layout of the elements of `source` at `indices`, which PyTorch lays out as an
+    elementwise result of `source`, its indexed dimensions replaced, and of the indices.
+
+    Parameters
+    ----------
+    source
+        The indexed tensor.
+    indices
+        Integer indices by the dimension that they index, at least one. The dimensions of the
+        result that they give stand in the place of the indexed ones if these are neighbours, else
+        first.
+
+    Raises
+    ------
+    RuntimeError
+        If the indices do not broadcast.
+    """
+    shape, strides = source
+    common = broadcast_shapes([sizes for sizes, _ in indices.values()])
+    dims = sorted(indices)
+    first = dims[0] if dims[-1] - dims[0] + 1 == len(dims) else 0
+    kept = [dim for dim in range(len(shape)) if dim not in indices]
+    before, after = kept[:first], kept[first:]
+    own = (
+        [*(shape[dim] for dim in before), *common, *(shape[dim] for dim in after)],
+        [*(strides[dim] for dim in before), *[0] * len(common), *(strides[dim] for dim in after)],
+    )
+    behind = [1] * len(after)
+    return elementwise_layout(
+        [own, *[((*sizes, *behind), (*steps, *behind)) for sizes, steps in indices.values()]]
+    )
 
 
 def _broadcast_strides(shape: Sequence[int], strides: Sequence[int], ndim: int) -> list[int]:

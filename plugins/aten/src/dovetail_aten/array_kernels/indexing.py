@@ -11,7 +11,9 @@ from dovetail_dispatcher.calls.array_errors import broadcast_error
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import int64, uint8
 
+from .broadcasting import indexed_layout
 from .family import Family, never_warns, operator
+from .memory_layout import inverse
 
 _ALL = slice(None)
 _OUT_OF_BOUNDS = re.compile(r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)")
@@ -86,9 +88,41 @@ class Indexing(Family):
         if not any([each is not _ALL for each in key]):
             return self.capabilities.clone(x)
         try:
-            return x[key]
+            found = x[key]
         except (IndexError, ValueError) as error:
             raise self._worded(error, key) from None
+        return self._laid_out(found, x, key) if found.ndim > 1 else found
+
+    def _laid_out(self, found: Any, x: Any, key: Sequence[Any]) -> Any:
+        """Return ``found = x[key]`` with its dimensions in memory as PyTorch has them; an array
+        without strides is returned as it is.
+        """
+        arrays = [each for each in key if not isinstance(each, slice)]
+        if not all([hasattr(each, "strides") for each in (found, x, *arrays)]):
+            return found
+        if all([self.capabilities.is_contiguous(each) for each in (found, x, *arrays)]):
+            return found
+        indices: dict[int, Any] = {}
+        dim = 0
+        for each in key:
+            if isinstance(each, slice):
+                dim += 1
+            elif each.dtype == self.xp.bool_:
+                # The places that a mask holds are one vector for each of its dimensions.
+                indices |= {dim + own: ((), ()) for own in range(each.ndim)}
+                dim += each.ndim
+            else:
+                indices[dim] = (each.shape, each.strides)
+                dim += 1
+        dims = sorted(indices)
+        first = dims[0] if dims[-1] - dims[0] + 1 == len(dims) else 0
+        given = found.shape[first : first + found.ndim - x.ndim + len(dims)]
+        for place, (shape, _) in indices.items():
+            if not shape:
+                indices[place] = (given, [0] * len(given))
+        _, strides = indexed_layout((x.shape, x.strides), indices)
+        order = sorted(range(found.ndim), key=lambda dim: -strides[dim])
+        return self.capabilities.contiguous(found.transpose(order)).transpose(inverse(order))
 
     @operator("index_put")
     def index_put(

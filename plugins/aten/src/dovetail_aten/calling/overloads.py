@@ -17,7 +17,7 @@ from dovetail_dispatcher.interception.overrides import call_overrides, overridin
 from dovetail_dispatcher.schema.numbers import is_number, stands_for_number
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.operator import Operator
-from dovetail_kernel import TensorBase
+from dovetail_kernel import PYTHON_DTYPES, TensorBase
 from dovetail_kernel.types.dtype import dtype
 
 from .old_overloads import OLD_OVERLOADS, old_overload
@@ -250,7 +250,7 @@ def fits(value: Any, kind: str) -> bool:
         case "str":
             return isinstance(value, str)
         case "ScalarType":
-            return isinstance(value, dtype)
+            return isinstance(value, dtype) or (value.__class__ is type and value in PYTHON_DTYPES)
         case "Device":
             return isinstance(value, str) or type(value).__name__ == "Device"
         case "Storage":

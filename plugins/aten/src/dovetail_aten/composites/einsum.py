@@ -37,7 +37,8 @@ def einsum(equation: str, tensors: Sequence[Any], *, path: Sequence[int] | None 
     value, labels = operands[0]
     value, labels = _sum_alone(value, labels, "".join([*terms[1:], result]))
     for position, (other, other_labels) in enumerate(operands[1:], 1):
-        needed = "".join([*terms[position + 1 :], result])
+        # The result's labels come first: products are laid out in their order.
+        needed = "".join([result, *terms[position + 1 :]])
         other, other_labels = _sum_alone(other, other_labels, labels + needed)
         value, labels = _contract(value, labels, other, other_labels, needed, sizes)
     if labels != result:
@@ -150,6 +151,8 @@ def _contract(
 ) -> tuple[Any, str]:
     """Return the product of two operands, summed over the labels that are not needed any more."""
     dtype = left.dtype if left.dtype is right.dtype else None
+    if _right_leads(left_labels, right_labels, needed):
+        left, left_labels, right, right_labels = right, right_labels, left, left_labels
     plan = _planned(left_labels, left.array.shape, right_labels, right.array.shape, needed, sizes)
     if plan.single:
         for label in plan.single:
@@ -168,6 +171,17 @@ def _contract(
     if product.array.shape != plan.shape:
         product = reshape(product, plan.shape)
     return product, plan.labels
+
+
+@lru_cache(maxsize=256)
+def _right_leads(left_labels: str, right_labels: str, needed: str) -> bool:
+    """Return whether the first label of the result that one operand alone has is the right one's:
+    its labels are then the rows of the product, so that the result is contiguous.
+    """
+    for label in needed:
+        if (label in left_labels) != (label in right_labels):
+            return label in right_labels
+    return False
 
 
 class _Arrangement(NamedTuple):
@@ -212,10 +226,11 @@ def _planned(
         dict(zip(right_labels, right_shape, strict=True)),
     )
     shared = [label for label in left_labels if label in other]
-    batch = [label for label in shared if label in needed]
     summed = [label for label in shared if label not in needed]
-    rows = [label for label in left_labels if label not in other]
-    columns = [label for label in right_labels if label not in own]
+    kept = [label for label in dict.fromkeys(needed) if label in own or label in other]
+    batch = [label for label in kept if label in own and label in other]
+    rows = [label for label in kept if label not in other]
+    columns = [label for label in kept if label not in own]
     sizes = {**own, **other, **{label: size for label, size in all_sizes if label in shared}}
 
     def arranged(labels: str, known: dict[str, int], *groups: list[str]) -> _Arrangement:
@@ -229,20 +244,18 @@ def _planned(
             flat if flat != wanted else None,
         )
 
-    def spread(labels: str, known: dict[str, int], order: list[str]) -> _Arrangement:
+    def spread(labels: str, known: dict[str, int]) -> _Arrangement:
         """Return how an operand is arranged that is multiplied element by element."""
-        places = [*batch, *rows, *columns]
         return _Arrangement(
-            tuple([labels.index(label) for label in order]),
+            tuple([labels.index(label) for label in kept if label in known]),
             None,
-            tuple([known.get(label, 1) for label in places]),
+            tuple([known.get(label, 1) for label in kept]),
         )
 
-    labels = "".join([*batch, *rows, *columns])
     if not summed:
-        first = spread(left_labels, own, [*batch, *rows])
-        second = spread(right_labels, other, [*batch, *columns])
-        return _Contraction((), first, second, "mul", (), labels)
+        first, second = spread(left_labels, own), spread(right_labels, other)
+        return _Contraction((), first, second, "mul", (), "".join(kept))
+    labels = "".join([*batch, *rows, *columns])
     if batch:
         first = arranged(left_labels, own, batch, rows, summed)
         second = arranged(right_labels, other, batch, summed, columns)

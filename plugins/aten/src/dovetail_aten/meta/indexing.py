@@ -8,9 +8,8 @@ from typing import Any, NoReturn
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import uint8
 
-from ..array_kernels.broadcasting import broadcast_shapes
+from ..array_kernels.broadcasting import broadcast_shapes, indexed_layout
 from ..array_kernels.dims import wrap_dim
-from ..array_kernels.memory_layout import strides_in_order
 from .meta_array import MetaArray
 from .table import like
 
@@ -28,27 +27,15 @@ def index(self: MetaArray, indices: Indices) -> MetaArray:
             _refuse_mask()
     if not given:
         return like(self)
-    shape = _common(list(given.values()))
-    places = sorted(given)
-    together = places[-1] - places[0] + 1 == len(places)
-    front = places[0] if together else 0
-    kept = [dim for dim in range(self.ndim) if dim not in given]
-    before = [dim for dim in kept if together and dim < front]
-    after = [dim for dim in kept if dim not in before]
-    result = [*(self.shape[dim] for dim in before), *shape, *(self.shape[dim] for dim in after)]
-    # PyTorch moves the indexed dimensions to the front, gathers there, and shows the result moved
-    # back.
-    order = [
-        *range(len(before), len(before) + len(shape)),
-        *range(len(before)),
-        *range(len(before) + len(shape), len(result)),
-    ]
-    contiguous = (
-        not together or self.element_strides == MetaArray(self.shape, self.dtype).element_strides
-    )
-    return MetaArray(
-        result, self.dtype, strides_in_order(result, range(len(result)) if contiguous else order)
-    )
+    try:
+        shape, strides = indexed_layout(
+            (self.shape, self.element_strides),
+            {dim: (index.shape, index.element_strides) for dim, index in given.items()},
+        )
+    except RuntimeError:
+        _common(list(given.values()))  # says so of indices
+        raise
+    return MetaArray(shape, self.dtype, strides)
 
 
 def index_put(

@@ -5,13 +5,9 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
-from dovetail_kernel import NamedDtype, complex128, dtype, float64, int64, scalar_category
-from dovetail_kernel import bool as bool_
+from dovetail_kernel import PYTHON_DTYPES, NamedDtype, dtype, scalar_category
 
-__all__ = ["PYTHON_DTYPES", "as_dtype", "check_number"]
-
-PYTHON_DTYPES = {bool: bool_, int: int64, float: float64, complex: complex128}
-"""The dtypes of Python's classes of numbers."""
+__all__ = ["as_dtype", "check_number"]
 
 
 def as_dtype(value: Any, function: str) -> dtype | None:

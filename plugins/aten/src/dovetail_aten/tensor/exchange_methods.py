@@ -68,7 +68,7 @@ class TensorExchange(TensorConversions):
                     f"not {dtype}. Leave copy out, or pass copy=None."
                 )
             return array.astype(dtype)
-        return array.copy() if copy else array
+        return array.copy("K") if copy else array
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         return from_host(array)

@@ -11,6 +11,7 @@ from typing import Any
 
 from dovetail_kernel import TensorBase, backend_of_array, int32, int64, uint8, warn_user
 from dovetail_kernel import bool as bool_
+from dovetail_kernel.types.dtype import INT
 from dovetail_kernel.types.signature import ZERO_DIM
 
 from .from_data import tensor
@@ -88,6 +89,9 @@ def index_tensor(item: Any, device: Any) -> Any:
         found: Any = item
     elif backend_of_array(item) is not None:
         found = from_host(item)
+        # Arrays of any integers are indices; one without elements has no dtype that matters.
+        if found.dtype not in (uint8, bool_) and (found.dtype.category == INT or not found.numel()):
+            found = found.to(int64)
     else:
         found = tensor(item, device=device)
         if found.dtype not in (int64, bool_):

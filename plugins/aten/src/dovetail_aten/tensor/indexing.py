@@ -113,6 +113,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     """
     if not isinstance(value, TensorBase | int | float | complex):
         cls = type(value)
+        if hasattr(cls, "__index__") and not hasattr(cls, "__len__"):  # an integer of NumPy's
+            return setitem(self, index, as_int(value))
         name = cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
         raise TypeError(
             f"can't assign a {name} to a {self.type()}. Wrap it: dovetail.tensor(value)."

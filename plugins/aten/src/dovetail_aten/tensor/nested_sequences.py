@@ -8,6 +8,7 @@ from typing import Any
 
 from dovetail_kernel import (
     BY_NAME,
+    PYTHON_DTYPES,
     TensorBase,
     dtype,
     get_default_dtype,
@@ -16,7 +17,7 @@ from dovetail_kernel import (
     scalar_dtype,
 )
 
-from .dtype_arguments import PYTHON_DTYPES, check_number
+from .dtype_arguments import check_number
 from .host_arrays import is_host_array
 
 __all__ = ["check_numbers", "common_dtype", "flatten", "shape_of_data"]
@@ -68,12 +69,33 @@ def common_dtype(numbers: list[Any]) -> tuple[dtype, int]:
     if not numbers:
         return get_default_dtype(), 2
     kinds = set(map(type, numbers))
-    if not kinds <= PYTHON_DTYPES.keys():
-        found = [_as_python(numbers, position) for position in range(len(numbers))]
-        common = reduce(promote_types, found)
-        return common, max(each.category for each in found)
-    category = max(PYTHON_DTYPES[kind].category for kind in kinds)
-    return scalar_dtype(category), category
+    if kinds <= PYTHON_DTYPES.keys():
+        category = max(PYTHON_DTYPES[kind].category for kind in kinds)
+        return scalar_dtype(category), category
+    found = _scalar_dtypes(numbers)
+    if found is None:
+        found = {_as_python(numbers, position) for position in range(len(numbers))}
+    common = reduce(promote_types, sorted(found, key=lambda each: each.name))
+    return common, max(each.category for each in found)
+
+
+def _scalar_dtypes(numbers: list[Any]) -> set[dtype] | None:
+    """Return the dtypes of Python numbers and NumPy scalars; None if anything else is among them.
+
+    A class has one dtype then, so that one of its instances tells it.
+    """
+    found = set()
+    for kind, item in {type(each): each for each in numbers}.items():
+        if kind in PYTHON_DTYPES:
+            found.add(scalar_dtype(PYTHON_DTYPES[kind].category))
+        elif isinstance(item, TensorBase) or is_host_array(item):
+            return None
+        else:
+            name = getattr(getattr(item, "dtype", None), "name", "")
+            if name not in BY_NAME:
+                return None
+            found.add(BY_NAME[name])
+    return found
 
 
 def check_numbers(numbers: list[Any], wanted: dtype, category: int) -> None:
@@ -128,4 +150,10 @@ def _is_sequence(data: Any) -> bool:
         cls is list
         or cls is tuple
         or (isinstance(data, Sequence) and not isinstance(data, str | bytes))
+        or (
+            hasattr(cls, "__getitem__")
+            and hasattr(cls, "__len__")
+            and not isinstance(data, str | bytes | dict | TensorBase)
+            and not is_host_array(data)
+        )
     )

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from dovetail_kernel import Size
+
 __all__ = [
     "LEAF",
     "SEQUENCES",
@@ -111,6 +113,7 @@ class Container(NamedTuple):
 _containers: Final[dict[type, Container]] = {
     tuple: Container(lambda tree: (tree, None), lambda items, context: tuple(items)),
     list: Container(lambda tree: (tree, None), lambda items, context: items),
+    Size: Container(lambda tree: (tree, None), lambda items, context: tuple(items)),
     dict: Container(
         lambda tree: (tree.values(), tuple(tree)),
         lambda items, keys: dict(zip(keys, items, strict=True)),
