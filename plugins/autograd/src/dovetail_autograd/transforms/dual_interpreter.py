@@ -93,7 +93,7 @@ class JvpLevel(Level):
             return present(op, args, kwargs, op(*physical_args, **physical_kwargs))
         formula = op._operator.derivative
         if formula is None and (kernel := decomposition(op)) is not None:
-            return run_decomposed(kernel, op, args, kwargs)
+            return run_decomposed(self, kernel, op, args, kwargs)
         schema = op._schema
         given = bound_arguments(schema, args, kwargs)
         if any([argument.is_out for argument in schema.arguments]):

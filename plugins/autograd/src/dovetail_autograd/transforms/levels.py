@@ -110,6 +110,11 @@ class Level(Guard):
         """
         return None
 
+    def enclosed(self, tensor: TensorBase) -> TensorBase:
+        """Return `tensor` as a tensor of this level where the level wraps what it captures."""
+        made = self.enclose(tensor)
+        return tensor if made is None else made
+
     def interpret(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the results of ``op(*args, **kwargs)``, whose deepest wrapped arguments are of
         this level.

@@ -219,16 +219,26 @@ def decomposition(op: Any) -> Callable[..., Any] | None:
 
 
 def run_decomposed(
-    kernel: Callable[..., Any], op: Any, args: Sequence[Any], kwargs: dict[str, Any]
+    level: Level,
+    kernel: Callable[..., Any],
+    op: Any,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
 ) -> Any:
     """Run the decomposition of an operator on the wrapped arguments: below Autograd, which has been
     passed.
+
+    Captured tensors are enclosed in `level` as well. Otherwise a call inside of the kernel whose
+    arguments are all captured would run below the Autograd of the physical calls, and be lost to
+    their graph.
     """
     before = state()
     try:
         set_state(below_ad_inplace_or_view(before))
         schema = op._schema
         given = bound_arguments(schema, args, kwargs)
+        read = {a.name: given[a.name] for a in schema.arguments if not a.is_write}
+        given.update(map_tensors(level.enclosed, (), read)[1])
         named = {a.name: given.pop(a.name) for a in schema.arguments if a.kwarg_only}
         return kernel(*given.values(), **named)
     finally:
