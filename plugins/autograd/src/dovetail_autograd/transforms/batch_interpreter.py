@@ -127,6 +127,7 @@ class VmapLevel(Level):
     """
 
     variables = (STATE, LEVELS)
+    maps_samples = True
 
     def __init__(self, batch_size: int, randomness: str = "error") -> None:
         super().__init__()

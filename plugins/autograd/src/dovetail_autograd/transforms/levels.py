@@ -52,6 +52,9 @@ class Level(Guard):
     itself.
     """
 
+    maps_samples: ClassVar[bool] = False
+    """Whether the level is a vmap, whose physical calls are the calls of all samples."""
+
     def __init__(self) -> None:
         install()
         self.depth = 0
