@@ -78,6 +78,41 @@ PROGRAMS = {
     "detached": lambda t, x: (x.detach().add_(1), x + 0)[1],
 }
 
+RESHAPED = {
+    "t": lambda t, x: x.t_(),
+    "t, not returned": lambda t, x: (x.t_(), x.sum())[1],
+    "t, then a row": lambda t, x: (x.t_(), x[0].add_(1), x)[-1],
+    "t of a clone with views": lambda t, x: (
+        *(y := x * 1, z := y[0], y.t_(), y[0].add_(5)),
+        [z * 1, y],
+    )[-1],
+    "t of a part": lambda t, x: (v := x[:, :2], v.t_(), v[0].add_(1), x * 1)[-1],
+    "t twice": lambda t, x: (y := x * 1, y.t_().t_(), y.add_(1))[-1],
+    "transpose": lambda t, x: (y := x * 1, y.transpose_(0, 1), y.mul_(t.ones(3, 1)), [y, x])[-1],
+    "swapaxes": lambda t, x: (y := x * 1, y.swapaxes_(0, -1), y)[-1],
+    "swapdims": lambda t, x: (y := x * 1, y.swapdims_(-1, 0), y)[-1],
+    "unsqueeze": lambda t, x: x.unsqueeze_(1).mul_(2),
+    "squeeze": lambda t, x: (y := x.unsqueeze(0), y.squeeze_(), y.mul_(2), [y, x * 1])[-1],
+    "squeeze one": lambda t, x: (y := x[None, None] * 1, y.squeeze_(1), y.mul_(2))[-1],
+    "squeeze two": lambda t, x: (y := x[None, None] * 1, y.squeeze_((0, 1)), y.mul_(2))[-1],
+    "several": lambda t, x: (x.t_(), x.unsqueeze_(0), x.mul_(2), x.sum())[-2:],
+    "as_strided": lambda t, x: (y := x * 1, y.as_strided_((3, 2), (1, 3)), y.add_(1))[-1],
+    "as_strided from one on": lambda t, x: (y := x * 1, y.as_strided_((2,), (3,), 1), y.add_(1))[
+        -1
+    ],
+    "resize": lambda t, x: x.resize_(3, 2).add_(1),
+    "resize to fewer": lambda t, x: (
+        *(y := x * 1, v := y[1], y.resize_(2, 2), y.add_(1)),
+        [y, v * 1],
+    )[-1],
+    "resize to more": lambda t, x: (y := x * 1, y.resize_(3, 4), y.view(-1)[:6] * 1)[-1],
+    "resize to more, filled": lambda t, x: x.resize_(3, 3).fill_(1),
+    "resize of nothing": lambda t, x: (y := x[:0] * 1, y.resize_(2, 3), y.fill_(3))[-1],
+    "resize of a view": lambda t, x: (v := x[0], v.resize_(2), v.add_(1), x * 1)[-1],
+    "resize_as": lambda t, x: (y := x * 1, y.resize_as_(t.ones(3, 2)), y.add_(1))[-1],
+    "set": lambda t, x: (y := t.zeros(1), y.set_(x), y.add_(1), x * 1)[-1],
+}  # fmt: skip
+
 
 def plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
@@ -230,3 +265,33 @@ def test_what_can_be_removed_is_said() -> None:
             RuntimeError, match=r"received invalid argument for remove=views. Valid options are:"
         ):
             functionalize(lib, lambda x: x, "views")(lib.ones(1))
+
+
+@pytest.mark.parametrize("remove", REMOVABLE)
+@pytest.mark.parametrize("name", RESHAPED)
+def test_tensors_change_their_shape_in_place(name: str, remove: str) -> None:
+    program = RESHAPED[name]
+    found = []
+    for lib in (dovetail, torch):
+        x, same = lib.arange(6.0).view(2, 3) * 1, lib.arange(6.0).view(2, 3) * 1
+        result = plain(functionalize(lib, lambda x, lib=lib: program(lib, x), remove)(x))
+        assert [result, x.tolist()] == [plain(program(lib, same)), same.tolist()]
+        found.append([result, x.tolist()])
+    assert close(*found)
+
+
+@pytest.mark.parametrize("remove", REMOVABLE)
+@pytest.mark.parametrize("name", [n for n in RESHAPED if not n.startswith(("resize", "set"))])
+def test_what_changes_its_shape_has_the_gradients_of_the_function(name: str, remove: str) -> None:
+    def gradient(function: Any) -> Any:
+        def total(x: Any) -> Any:
+            made = function(x * 1)
+            results = made if isinstance(made, list | tuple) else [made]
+            return sum((each * each).sum() for each in results)
+
+        return dovetail.func.grad(total)(dovetail.arange(6.0).view(2, 3)).tolist()
+
+    def program(x: Any) -> Any:
+        return RESHAPED[name](dovetail, x)
+
+    assert gradient(functionalize(dovetail, program, remove)) == gradient(program)

@@ -1,4 +1,6 @@
-"""Transforms of functions where grad mode is off: nothing that they return requires grad."""
+"""Transforms of functions where grad mode is off, or inference mode on: nothing that they return
+requires grad.
+"""
 
 from __future__ import annotations
 
@@ -73,5 +75,63 @@ def test_results_require_grad_where_grad_mode_is_on(
         whole = lib.func.vmap(call) if mapped else call
         with lib.set_grad_enabled(where != "outside"):
             return states(whole(x if mapped else x[0]))
+
+    assert_same(program)
+
+
+@pytest.mark.parametrize("captured", ["inside", "outside"])
+@pytest.mark.parametrize("where", ["inside", "outside"])
+@pytest.mark.parametrize("mapped", [True, False], ids=["in vmap", "alone"])
+@pytest.mark.parametrize("name", sorted({*TRANSFORMED} - {"vjp called later"}))
+def test_functions_are_differentiated_in_inference_mode(
+    name: str, mapped: bool, where: str, captured: str
+) -> None:
+    def program(lib: Any) -> Any:
+        weight = lib.tensor([1.0, 2.0, 3.0])
+        x = lib.arange(1.0, 7.0).reshape(2, 3)
+        with lib.inference_mode():
+            if where == "inside":
+                x = x * 1
+            if captured == "inside":
+                weight = weight * 1
+
+            def call(row: Any) -> Any:
+                results = TRANSFORMED[name](lib, weight, row)
+                each = results if isinstance(results, tuple) else (results,)
+                kinds.append([one.is_inference() for one in each])
+                return results
+
+            kinds: list[Any] = []
+            results = (lib.func.vmap(call) if mapped else call)(x if mapped else x[0])
+            return states(results), kinds
+
+    assert_same(program)
+
+
+def test_the_function_sees_no_inference_mode() -> None:
+    def program(lib: Any) -> Any:
+        seen = []
+
+        def look(u: Any) -> Any:
+            made = u * 2
+            seen.append([lib.is_inference_mode_enabled(), u.is_inference(), made.is_inference()])
+            return made.clone().mul_(2).sum()
+
+        with lib.inference_mode():
+            x = lib.arange(1.0, 4.0)
+            lib.func.grad(look)(x)
+            lib.func.jvp(look, (x,), (x,))
+            lib.func.vmap(look)(lib.ones(2, 3))
+            seen.append(lib.is_inference_mode_enabled())
+        return seen
+
+    assert_same(program)
+
+
+def test_captured_tensors_of_inference_mode_are_saved() -> None:
+    def program(lib: Any) -> Any:
+        with lib.inference_mode():
+            weight = lib.tensor([1.0, 2.0, 3.0])
+        return states(lib.func.grad(lambda u: (u * weight).sum())(lib.ones(3)))
 
     assert_same(program)

@@ -65,6 +65,11 @@ VALUES: dict[str, tuple[Function, tuple[Any, ...], dict[str, Any]]] = {
     "another dimension": (lambda lib: lambda x: x.sum(0), (CUBE,), {"in_dims": 2}),
     "a dimension from the end": (lambda lib: lambda x: x.exp(), (CUBE,), {"in_dims": -2, "out_dims": -1}),
     "an argument that is shared": (lambda lib: lambda x, w: w @ x, (X, W), {"in_dims": (0, None)}),
+    "arguments by keyword": (
+        lambda lib: lambda x: _vmap(lib)(lambda y, w: (y * w).sum(1))(x, w=lib.tensor(W)),
+        (X[:, None],),
+        {},
+    ),
     "results elsewhere": (lambda lib: lambda x: (x, x.sum()), (CUBE,), {"out_dims": (1, 0)}),
     "one dimension for two results": (lambda lib: lambda x: (x, x + 1), (CUBE,), {"out_dims": 1}),
     "a result that is shared": (lambda lib: lambda x: (x, lib.ones(2)), (X,), {}),

@@ -92,3 +92,62 @@ def test_an_immutable_backend_computes_what_writes_would_have_done() -> None:
     )
     assert result.shape == (2, 2)
     assert result.is_meta
+
+
+def test_memory_that_others_show_does_not_grow() -> None:
+    def grown(x: Any) -> Any:
+        y = x * 1
+        row = y[0]
+        y.resize_(5, 5)
+        return row
+
+    with pytest.raises(RuntimeError, match="resize_ to more elements than there are"):
+        functionalize(grown)(dovetail.ones(2, 2))
+
+
+def test_an_argument_is_not_set_to_other_memory() -> None:
+    with pytest.raises(RuntimeError, match="set_ of an argument cannot be followed"):
+        functionalize(lambda x: x.set_(dovetail.ones(3)))(dovetail.ones(2))
+    with pytest.raises(RuntimeError, match="set_ to a storage cannot be followed"):
+        functionalize(lambda x: (x * 1).set_(dovetail.ones(3).untyped_storage()))(dovetail.ones(2))
+
+
+def test_a_tensor_is_set_to_a_part_of_another() -> None:
+    def written(x: Any) -> Any:
+        y = dovetail.zeros(1)
+        y.set_(x, 1, (2,), (3,))
+        y.add_(1)
+        return y
+
+    x, same = dovetail.arange(6.0), dovetail.arange(6.0)
+    assert functionalize(written)(x).tolist() == written(same).tolist() == [2.0, 5.0]
+    assert x.tolist() == same.tolist()
+
+
+def test_views_in_place_take_the_attributes_of_a_wrapper_along() -> None:
+    class Doubled(dovetail.Tensor):
+        inner: dovetail.Tensor
+
+        @staticmethod
+        def __new__(cls: Any, inner: Any) -> Any:
+            made = dovetail.Tensor._make_wrapper_subclass(
+                cls, tuple(inner.shape), tuple(inner.stride()), dtype=inner.dtype
+            )
+            made.inner = inner
+            return made
+
+        def __init__(self, *_args: Any) -> None:
+            pass
+
+        @classmethod
+        def __torch_dispatch__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            given = [each.inner if isinstance(each, Doubled) else each for each in args]
+            return Doubled(func(*given, **(kwargs or {})))
+
+    x = dovetail.arange(6.0).view(2, 3)
+    wrapper: Any = Doubled(x)
+    wrapper.t_().unsqueeze_(0)
+    assert tuple(wrapper.shape) == tuple(wrapper.inner.shape) == (1, 3, 2)
+    assert (wrapper * 2).inner.tolist() == [(x.t() * 2).tolist()]

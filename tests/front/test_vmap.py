@@ -196,9 +196,12 @@ def test_the_name_and_text_of_the_function_are_kept() -> None:
     assert dt.vmap(scale).__doc__ == "Double."
 
 
-def test_keyword_tensors_are_mapped_over_their_first_dimension() -> None:
-    x = array(3, 4)
-    assert_equal(dt.vmap(lambda a, *, b, factor: a * b * factor)(x, b=x, factor=2), x * x * 2)
+def test_keyword_tensors_are_shared() -> None:
+    x, b = array(3, 4), array(5, 4)
+    found = dt.vmap(lambda a, *, b, factor: a * b * factor)(x, b=b, factor=2)
+    assert_equal(found, x.unsqueeze(1) * b * 2)
+    with pytest.raises(ValueError, match="got no inputs"):
+        dt.vmap(lambda *, b: b)(b=b)
 
 
 def test_batched_gradients_of_differing_sizes_are_refused() -> None:

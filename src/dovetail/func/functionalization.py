@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, wraps
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_dispatcher import _C, TorchDispatchMode
-from dovetail_kernel import (
-    ForceDispatchKeyGuard,
-    disabled_torch_function_impl,
-    dispatch_state,
-    restoring,
-    share_storage,
-)
+from dovetail_kernel import ForceDispatchKeyGuard, dispatch_state, restoring, share_storage
 
+from .functional_tensors import FunctionalTensor, Memory, resize, show_source, strided
 from .functional_variants import copy_variant, functional_variant
-from .replayed_views import View, laid_out
+from .replayed_views import View
 
 REMOVABLE: Final = ("mutations", "mutations_and_views")
 
@@ -95,101 +90,6 @@ def _map(function: Callable[[Any], Any], value: Any) -> Any:
     return function(value)
 
 
-class _Memory:
-    """Stands for the memory of a tensor and its views: the value of the tensor that owns it,
-    and its changes.
-
-    The value keeps the strides that it has in the beginning, so that views show what they would
-    without this module.
-    """
-
-    __slots__ = ("changes", "is_captured", "offset", "stride", "value")
-
-    def __init__(self, value: Tensor, is_captured: bool = False) -> None:
-        self.value = value
-        # Whether it is that of a tensor which the function was not given: no write may reach it.
-        self.is_captured = is_captured
-        self.changes = 0
-        self.stride = tuple(value.stride())
-        self.offset = value.storage_offset()
-
-    def replace(self, value: Tensor) -> None:
-        """Put another value in place, laid out like the one before."""
-        if value.shape != self.value.shape:  # a result that was resized
-            self.stride = tuple(value.stride())
-        else:
-            value = laid_out(value, self.stride)
-        self.value = value
-        self.changes += 1
-
-
-class FunctionalTensor(Tensor):
-    """A tensor inside a function that `functionalize` runs: it knows its memory, and by which views
-    it shows it.
-    """
-
-    __torch_function__: ClassVar[Any] = disabled_torch_function_impl
-
-    memory: _Memory
-    views: tuple[View, ...]
-    _value: Tensor
-    _changes: int
-
-    @staticmethod
-    def __new__(
-        cls: Any,
-        value: Tensor,
-        memory: _Memory,
-        views: tuple[View, ...] = (),
-        geometry: Tensor | None = None,
-    ) -> Any:
-        like = value if geometry is None else geometry
-        made = Tensor._make_wrapper_subclass(
-            cls,
-            tuple(like.shape),
-            tuple(like.stride()),
-            like.storage_offset(),
-            dtype=value.dtype,
-            device=value.device,
-        )
-        made.memory, made.views, made._value, made._changes = memory, views, value, memory.changes
-        return made
-
-    def __init__(self, *_args: Any) -> None:
-        pass
-
-    @property
-    def value(self) -> Tensor:
-        """The present value of the tensor."""
-        if self._changes != self.memory.changes:
-            value = self.memory.value
-            for view in self.views:
-                value = view.show(value)
-            self._value, self._changes = value, self.memory.changes
-        return self._value
-
-    def write(self, value: Tensor) -> None:
-        """Replace what the tensor shows, for whatever shares its memory."""
-        memory = self.memory
-        bases = [memory.value]
-        for view in self.views[:-1]:
-            bases.append(view.show(bases[-1]))
-        whole = value
-        for view, base in zip(reversed(self.views), reversed(bases), strict=False):
-            whole = view.put(base, whole)
-        memory.replace(whole)
-        if self.views:
-            self._value, self._changes = value, memory.changes
-
-    @classmethod
-    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        raise RuntimeError(
-            f"{func} was called on a tensor from inside a function that functionalize() ran, and "
-            "it has ended. Return "
-            "the tensor from the function."
-        )
-
-
 class _Functionalization(TorchDispatchMode):
     """One run of a function: what stands for which argument, and what becomes of every operator."""
 
@@ -205,7 +105,7 @@ class _Functionalization(TorchDispatchMode):
         for given, standing in self._arguments:
             if given is value:
                 return standing
-        standing = FunctionalTensor(value, _Memory(value))
+        standing = FunctionalTensor(value, Memory(value))
         self._arguments.append((value, standing))
         return standing
 
@@ -236,7 +136,11 @@ class _Functionalization(TorchDispatchMode):
                         "which cannot be followed. Pass one of them, and make the other inside "
                         "the function."
                     )
+                if given.shape != standing.memory.value.shape:  # which a resize_ let grow
+                    given.resize_(standing.memory.value.shape)
                 given.copy_(standing.memory.value)
+            for view in standing.views:
+                view.show_in_place(given)
 
     @restoring()
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -257,14 +161,18 @@ class _Functionalization(TorchDispatchMode):
     def _made(self, value: Any, is_captured: bool) -> Any:
         if not isinstance(value, Tensor):
             return value
-        return FunctionalTensor(value, _Memory(value, is_captured))
+        return FunctionalTensor(value, Memory(value, is_captured))
 
     def _view(
         self, func: Any, base: FunctionalTensor, args: list[Any], kwargs: dict[str, Any]
     ) -> Any:
         plain = _map(_value, args)
         if func._opname == "as_strided":
-            return self._strided(func, base, *plain)
+            size, stride, *offset = plain
+            base.memory.is_shown = True
+            start = offset[0] if offset else kwargs.get("storage_offset")
+            return strided(base, size, stride, start, copies=self._copies_views)
+        base.memory.is_shown = True
         op = copy_variant(func) if self._copies_views else func
         shown = op(base.value, *plain, **kwargs)
         geometries: Any = (
@@ -284,30 +192,6 @@ class _Functionalization(TorchDispatchMode):
             ]
         return made(shown, geometries, None)
 
-    def _strided(
-        self, func: Any, base: FunctionalTensor, size: Any, stride: Any, offset: int | None = None
-    ) -> FunctionalTensor:
-        """Return a view of the memory as such, whatever views `base` shows it by.
-
-        Raises
-        ------
-        RuntimeError
-            If the memory is not that of a contiguous tensor that the function knows from its first
-            element on.
-        """
-        memory = base.memory
-        if memory.offset or not memory.value.is_contiguous():
-            raise RuntimeError(
-                "functionalize: as_strided of a tensor whose memory does not begin with it, or is "
-                "not contiguous, "
-                "cannot be followed. Take it of a contiguous clone."
-            )
-        start = base.storage_offset() if offset is None else offset
-        view = View(func, (size, stride, start), {}, None, stride if self._copies_views else None)
-        return FunctionalTensor(
-            view.show(memory.value), memory, (view,), _seen_as_strided(base, size, stride, start)
-        )
-
     def _write(self, func: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         arguments = func._schema.arguments
         given = {**dict(zip([a.name for a in arguments], args, strict=False)), **kwargs}
@@ -319,6 +203,8 @@ class _Functionalization(TorchDispatchMode):
                     "neither an argument of "
                     "the function nor made by it. Pass it as an argument."
                 )
+        if func._opname in ("resize_", "set_"):
+            return self._place(func, args, kwargs)
         outs = {a.name for a, _ in written if a.is_out}
         inputs = [value for a, value in zip(arguments, args, strict=False) if a.name not in outs]
         options = {name: value for name, value in kwargs.items() if name not in outs}
@@ -328,6 +214,20 @@ class _Functionalization(TorchDispatchMode):
             target.write(_fitted(func, target, result, may_resize=argument.is_out))
         targets = [target for _, target in written]
         return targets[0] if len(targets) == 1 else tuple(targets)
+
+    def _place(self, func: Any, args: list[Any], kwargs: dict[str, Any]) -> FunctionalTensor:
+        """Let a tensor show another part of its memory, or another memory."""
+        target, *rest = args
+        if func._opname == "resize_":
+            format_ = kwargs.get("memory_format")
+            return resize(target, rest[0], format_, copies=self._copies_views)
+        if any([standing is target for _, standing in self._arguments]):
+            raise RuntimeError(
+                "functionalize: set_ of an argument cannot be followed. Return the tensor that it "
+                "is to show."
+            )
+        source, *place = rest or [aten.empty(0, dtype=target.dtype, device=target.device)]
+        return show_source(target, source, place, copies=self._copies_views)
 
 
 @restoring()
@@ -342,13 +242,6 @@ def _seen_without_copying(
             tuple(base.shape), tuple(base.stride()), dtype=base.dtype, device="meta"
         )
         return func(like, *args, **kwargs)
-
-
-@restoring()
-def _seen_as_strided(base: FunctionalTensor, size: Any, stride: Any, offset: int) -> Any:
-    with _C._DisableTorchDispatch():
-        count = base.memory.value.numel()
-        return aten.empty(count, dtype=base.dtype, device="meta").as_strided(size, stride, offset)
 
 
 def _value(value: Any) -> Any:

@@ -43,6 +43,13 @@ class View(ReplayedView):
         shown: Any = self.whole(self.op)(base, *self.args, **self.kwargs)
         return self.in_order(shown if self.position is None else shown[self.position])
 
+    def show_in_place(self, base: Tensor) -> None:
+        """Let `base` itself show what the view shows of it."""
+        writing = getattr(ops.aten, f"{self.op._opname}_")
+        names = writing.overloads()
+        overload = self.op._overloadname if self.op._overloadname in names else "default"
+        getattr(writing, overload)(base, *self.args, **self.kwargs)
+
     def put(self, base: Tensor, part: Tensor) -> Tensor:
         """Return `base` with what the view shows of it replaced by `part`. Raises RuntimeError if
         elements of the view share memory.

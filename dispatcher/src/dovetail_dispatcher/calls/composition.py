@@ -26,7 +26,7 @@ from dovetail_kernel.types.signature import GRAD, NO_GRAD, NORMAL, WRAPPED_BIT
 from ..record import Record
 from ..table import registry
 from ..table.computed_table import compute, highest, without_fallthrough
-from ..table.kernels import Kernel
+from ..table.kernels import WRAPPED, Kernel
 from ..table.operator import Operator
 from .array_plans import array_plan
 from .dispatch_errors import ambiguous_error, fallthrough_error, missing_kernel_error
@@ -46,6 +46,8 @@ AUTOGRAD_FALLBACK: Final = "autograd fallback"
 """Convention of the fallback at the Autograd keys: nothing is known of how to differentiate the
 operator.
 """
+
+_AUTOGRAD: Final = DispatchKey.Autograd
 
 
 class Composition(Record):
@@ -174,6 +176,9 @@ def compose_through(composition: Composition, chosen: DispatchKey, kernel: Kerne
             fused = fused_plan(composition, kernel)
             if fused is not None:
                 return _marked(composition, fused)
+            wrapped = _fallback_above(composition, chosen, kernel)
+            if wrapped is not None:
+                return wrapped_plan(op, wrapped, kernel)
             return tensor_plan(op, kernel, _passed(composition, kernel))
         case "fake":
             return fake_plan(op, kernel, _passed(composition, kernel))
@@ -191,6 +196,19 @@ def compose_through(composition: Composition, chosen: DispatchKey, kernel: Kerne
         case "formula" | "autograd fallback":
             return _through_autograd(composition, kernel)
     raise AssertionError(f"unknown kernel convention {kernel.convention}")
+
+
+def _fallback_above(composition: Composition, chosen: DispatchKey, kernel: Kernel) -> Kernel | None:
+    """Return the fallback of wrapped tensors where `kernel` is one that a library has for their
+    Autograd key; None for any other call.
+    """
+    if not composition.key & WRAPPED_BIT or kernel.with_keyset:
+        return None
+    if chosen.functionality != "AutogradFunctionality" or kernel.key not in (_AUTOGRAD, chosen):
+        return None
+    below = composition.keys & after_autograd_keyset
+    fallback = highest(composition.op, below, registry.fallbacks)[1].kernel
+    return fallback if fallback is not None and fallback.convention == WRAPPED else None
 
 
 def _through_arrays(composition: Composition, chosen: DispatchKey, kernel: Kernel) -> RoutePlan:

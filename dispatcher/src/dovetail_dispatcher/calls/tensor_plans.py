@@ -59,12 +59,31 @@ def boxed_plan(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RoutePlan:
     return _plan(op, _call_without_defaults(op, kernel, first), *_checks(op, kernel))
 
 
-def wrapped_plan(op: Operator, kernel: Kernel) -> RoutePlan:
-    """Return the plan that calls the fallback of wrapped tensors."""
+def wrapped_plan(op: Operator, kernel: Kernel, autograd: Kernel | None = None) -> RoutePlan:
+    """Return the plan that calls the fallback of wrapped tensors. It decides whether `autograd`, a
+    kernel for the Autograd key that a library has registered, is called on them.
+    """
     arguments = op.schema.arguments
     positional = _values([a for a in arguments if not a.kwarg_only])
     keywords = tuple([(a.name, argument_value(a)) for a in arguments if a.kwarg_only])
-    return _plan(op, CallForWrapped(kernel.fn, op.handle, positional, keywords, _RESULT))
+    call = kernel.fn
+    if autograd is not None:
+        call = partial(call, autograd=_without_defaults(op, autograd))
+    checks = [] if autograd is None else _checks(op, autograd)
+    return _plan(op, CallForWrapped(call, op.handle, positional, keywords, _RESULT), *checks)
+
+
+def _without_defaults(op: Operator, kernel: Kernel) -> Callable[..., Any]:
+    """Return a function of all arguments that calls `kernel` without those that equal their
+    default.
+    """
+    strip = default_stripper(op.schema)
+
+    def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        given, named = strip(*args, *kwargs.values())
+        return kernel.fn(*given, **named)
+
+    return call
 
 
 def custom_plan(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RoutePlan:

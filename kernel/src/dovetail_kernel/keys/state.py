@@ -203,15 +203,20 @@ inference_mode_on: Final = Transition(
     no_grad=True,
 )
 
-inference_mode_off: Final = Transition(
-    lambda s: s._replace(
-        included=s.included | DispatchKeySet.of(DispatchKey.ADInplaceOrView),
+
+def _without_inference(now: DispatchState) -> DispatchState:
+    return now._replace(
+        included=now.included | DispatchKeySet.of(DispatchKey.ADInplaceOrView),
         # Of its own keys alone: bits of backends that only Autograd's had would stay.
-        excluded=DispatchKeySet.of(*(s.excluded - AUTOGRAD_KEYS)),
+        excluded=DispatchKeySet.of(*(now.excluded - AUTOGRAD_KEYS)),
         inference=False,
-    ),
-    no_grad=False,
-)
+    )
+
+
+inference_mode_off: Final = Transition(_without_inference, no_grad=False)
+
+outside_inference_mode: Final = Transition(lambda s: _without_inference(s) if s.inference else s)
+"""Leave inference mode, if it is on; grad mode stays as it is, which is off there."""
 
 tracing_on: Final = Transition(lambda s: s._replace(traced=True))
 """Record every call; what else is in force stays so."""

@@ -125,6 +125,9 @@ def show_view(tensor: TensorBase, name: str, view: Callable[[], TensorBase]) -> 
     interface.check_inplace_view(tensor, name)
     shown = view()
     replace_array(tensor, shown.array)
+    if shown.array.__class__ is DatalessArray and type(shown) is type(tensor):
+        # What a wrapper is made of is told by its attributes.
+        vars(tensor).update(vars(shown))
     bump_version(tensor)
     interface.take_history(tensor, shown)
     return shown

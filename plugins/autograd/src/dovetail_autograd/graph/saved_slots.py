@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from dovetail_kernel.keys.state import dispatch_state
 from dovetail_kernel.tensor.new_tensors import wrap
 from dovetail_kernel.tensor.storage import share_storage
 from dovetail_kernel.tensor.tensor_base import TensorBase
@@ -142,16 +143,18 @@ def current_version(tensor: TensorBase) -> int:
 
 
 def save_input(tensor: TensorBase | None) -> int:
-    """Return the version under which to save `tensor`, and refuse an inference tensor.
+    """Return the version under which to save `tensor`, and refuse an inference tensor: it has none.
+
+    A function that is being transformed may capture one, which is not written inside of it.
 
     Raises
     ------
     RuntimeError
-        If `tensor` is an inference tensor.
+        If `tensor` is an inference tensor, outside of transforms.
     """
     if tensor is None:
         return 0
-    if tensor.is_inference():
+    if tensor.is_inference() and not dispatch_state().transformed:
         raise RuntimeError(
             "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
             "inference mode in "

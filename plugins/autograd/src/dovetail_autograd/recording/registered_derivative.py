@@ -20,7 +20,7 @@ from dovetail_dispatcher.calls.templates.arguments import is_tensor_like
 from dovetail_dispatcher.schema import FunctionSchema
 from dovetail_dispatcher.table.derivative_formula import PythonFormula
 from dovetail_kernel.keys.state import below_autograd, inside_recorded, set_state, state
-from dovetail_kernel.types.signature import NO_GRAD, VIEW
+from dovetail_kernel.types.signature import NO_GRAD, VIEW, WRAPPED_BIT
 
 from ..graph.recording_extras import needs_extras
 from ..graph.views import CreationMeta, view_meta
@@ -46,11 +46,14 @@ def registered_plan(
     edges = tuple([each.edge for each in found])
     # A view that may require grad need not do so; any other tensor of a call that is recorded does.
     is_sure = not composition.key & VIEW
-    computed = (
-        InState(below.steps, inside_recorded)
-        if is_sure
-        else InsideRecorded(below.steps, inside_recorded, edges)
-    )
+    computed: Step
+    if composition.key & WRAPPED_BIT:
+        # The physical calls are not those that this node stands for: they may be recorded as well.
+        computed = InState(below.steps, below_autograd)
+    elif is_sure:
+        computed = InState(below.steps, inside_recorded)
+    else:
+        computed = InsideRecorded(below.steps, inside_recorded, edges)
     if not schema.returns:
         return below.replaced(steps=(computed,) if is_sure else (*found, computed))
     output = below.results[0] if len(below.results) == 1 else TupleOf(below.results)

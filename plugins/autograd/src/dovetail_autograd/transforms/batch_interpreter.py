@@ -127,6 +127,7 @@ class VmapLevel(Level):
     """
 
     variables = (STATE, LEVELS)
+    maps_samples = True
 
     def __init__(self, batch_size: int, randomness: str = "error") -> None:
         super().__init__()
@@ -195,7 +196,7 @@ class VmapLevel(Level):
         if rule is None:
             kernel = decomposition(op)
             if kernel is not None:
-                return run_decomposed(kernel, op, args, kwargs)
+                return run_decomposed(self, kernel, op, args, kwargs)
         shape = _shape_of(op)
         if shape.has_out:
             raise RuntimeError(loop_refusal(op))

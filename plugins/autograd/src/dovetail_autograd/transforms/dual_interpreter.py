@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import Any, ClassVar
 
 from dovetail_kernel.keys.guard import STATE
-from dovetail_kernel.keys.state import inside_transform, set_state, state
+from dovetail_kernel.keys.state import inside_transform, outside_inference_mode, set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import next_transform
 from dovetail_kernel.types.signature import GRAD, NO_GRAD
@@ -46,12 +46,15 @@ class JvpLevel(Level):
     variables: ClassVar[tuple[ContextVar[Any], ...]] = (STATE, LEVELS)
 
     def change(self) -> Any:
-        """Become the innermost level; captured tensors may not be written any more."""
+        """Become the innermost level, with inference mode off; captured tensors may not be written
+        any more.
+        """
+        outside = outside_inference_mode(state()) if self.transforms_function else state()
+        set_state(outside)
         super().change()
         if self.transforms_function:
-            before = state()
             self.number = next_transform()
-            set_state(inside_transform(before) | before & NO_GRAD)
+            set_state(inside_transform(outside) | outside & NO_GRAD)
         return self
 
     def results(self, tensors: Sequence[TensorBase]) -> list[TensorBase]:
@@ -93,7 +96,7 @@ class JvpLevel(Level):
             return present(op, args, kwargs, op(*physical_args, **physical_kwargs))
         formula = op._operator.derivative
         if formula is None and (kernel := decomposition(op)) is not None:
-            return run_decomposed(kernel, op, args, kwargs)
+            return run_decomposed(self, kernel, op, args, kwargs)
         schema = op._schema
         given = bound_arguments(schema, args, kwargs)
         if any([argument.is_out for argument in schema.arguments]):

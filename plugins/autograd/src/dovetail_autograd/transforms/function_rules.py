@@ -15,6 +15,7 @@ from ..recording.function import Function
 from .batching_errors import check_outputs
 from .levels import leaves_levels
 from .pytree import flatten, flatten_prefix, map_leaves, unflatten
+from .wrapped_functions import MissingRule
 
 if TYPE_CHECKING:
     from .batch_interpreter import VmapLevel
@@ -36,7 +37,7 @@ def call_batched(
         `generate_vmap_rule`.
     """
     if not cls._has_setup_context:
-        raise RuntimeError(
+        raise MissingRule(
             "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, "
             "jacrev, ...), it must "
             f"override the setup_context staticmethod: split {cls.__name__}.forward(ctx, ...) "
@@ -53,7 +54,7 @@ def call_batched(
             "ambiguity."
         )
     if not has_rule and not cls.generate_vmap_rule:
-        raise RuntimeError(
+        raise MissingRule(
             f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please "
             "override and implement "
             "the vmap staticmethod or set generate_vmap_rule=True."

@@ -13,7 +13,7 @@ from functools import wraps
 from typing import Any, Final, NamedTuple
 
 from dovetail_kernel.keys.guard import STATE
-from dovetail_kernel.keys.state import inside_transform, set_state, state
+from dovetail_kernel.keys.state import inside_transform, outside_inference_mode, set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import next_transform
 from dovetail_kernel.types.signature import GRAD, NO_GRAD
@@ -45,12 +45,13 @@ class GradLevel(Level):
     variables = (STATE, LEVELS, EXTRAS)
 
     def change(self) -> GradLevel:
-        """Become the innermost level, with grad mode on."""
+        """Become the innermost level, with grad mode on, and inference mode off."""
         refuse_hooks(_NO_HOOKS)
+        self.outer_state = outside = outside_inference_mode(state())
+        set_state(outside)
         super().change()
-        self.outer_state = before = state()
         self.number = next_transform()
-        set_state(inside_transform(before))
+        set_state(inside_transform(outside))
         return self
 
     @property
@@ -227,9 +228,9 @@ def grad_and_value(
             _check_scalar(call, output)
             tracked = level.is_tracked([output], inputs)
             gradient = differentiate([output], inputs, None, tracked, retain_graph=False)
-        result = unflatten(structure, gradient)
-        keep = _identity if tracked else released
-        return result, (keep(output), map_leaves(keep, aux)) if has_aux else keep(output)
+            keep = _identity if tracked else released
+            value = (keep(output), map_leaves(keep, aux)) if has_aux else keep(output)
+        return unflatten(structure, gradient), value
 
     return wrapper
 
@@ -262,7 +263,12 @@ class Pullback(NamedTuple):
 
     def __call__(self, seeds: Sequence[TensorBase]) -> Any:
         """Return the gradients for `seeds`, one per output, in the form of the inputs."""
-        found = differentiate(self.outputs, self.inputs, seeds, self.tracked, retain_graph=True)
+        before = state()
+        try:
+            set_state(outside_inference_mode(before))
+            found = differentiate(self.outputs, self.inputs, seeds, self.tracked, retain_graph=True)
+        finally:
+            set_state(before)
         return unflatten(self.input_structure, found)
 
 
@@ -281,9 +287,9 @@ def pull_back(
         output, aux = split_aux(call, returned, has_aux)
         outputs, output_structure = checked_outputs(call, output)
         tracked = level.is_tracked(outputs, inputs)
-    keep = _identity if tracked else released
-    pullback = Pullback(inputs, input_structure, outputs, output_structure, tracked)
-    return map_leaves(keep, output), pullback, map_leaves(keep, aux)
+        keep = _identity if tracked else released
+        pullback = Pullback(inputs, input_structure, outputs, output_structure, tracked)
+        return map_leaves(keep, output), pullback, map_leaves(keep, aux)
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:

@@ -52,6 +52,9 @@ class Level(Guard):
     itself.
     """
 
+    maps_samples: ClassVar[bool] = False
+    """Whether the level is a vmap, whose physical calls are the calls of all samples."""
+
     def __init__(self) -> None:
         install()
         self.depth = 0
@@ -109,6 +112,11 @@ class Level(Guard):
         without.
         """
         return None
+
+    def enclosed(self, tensor: TensorBase) -> TensorBase:
+        """Return `tensor` as a tensor of this level where the level wraps what it captures."""
+        made = self.enclose(tensor)
+        return tensor if made is None else made
 
     def interpret(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the results of ``op(*args, **kwargs)``, whose deepest wrapped arguments are of

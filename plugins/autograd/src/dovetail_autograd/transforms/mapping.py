@@ -36,8 +36,8 @@ def vmap(
         Takes and returns tensors, in tuples, lists and dicts of any depth.
     in_dims
         Which dimension of each argument is the batch: an int for all, or nested containers like the
-        arguments'; None for an argument that every sample shares. Tensors given by keyword have it
-        in dimension 0. Default: 0.
+        arguments'; None for an argument that every sample shares, as those given by keyword are.
+        Default: 0.
     out_dims
         Where the results have it: an int for all, or containers like the results'. None for a
         result that is the same for all samples. Default: 0.
@@ -79,10 +79,10 @@ def vmap(
 
     @wraps(func, assigned=("__module__", "__name__", "__qualname__", "__doc__"), updated=())
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        inputs = _Inputs(func, in_dims, args, kwargs)
+        inputs = _Inputs(func, in_dims, args)
         outputs = _Outputs(func, out_dims, inputs.batch_size)
         if chunk_size is None or chunk_size >= inputs.batch_size:
-            return outputs.tree([_run(func, inputs, outputs, randomness)])
+            return outputs.tree([_run(func, inputs, kwargs, outputs, randomness)])
         # What is random in one chunk is to be so in all.
         chunks = inputs.chunks(chunk_size)
         restart = random_operators.repeated() if randomness == "same" else None
@@ -90,7 +90,7 @@ def vmap(
         for index, chunk in enumerate(chunks):
             if restart is not None and index:
                 restart()
-            results.append(_run(func, chunk, outputs, randomness))
+            results.append(_run(func, chunk, kwargs, outputs, randomness))
         return outputs.tree(results)
 
     return mapped
@@ -98,13 +98,16 @@ def vmap(
 
 @leaves_levels
 def _run(
-    func: Callable[..., Any], inputs: _Inputs, outputs: _Outputs, randomness: str
+    func: Callable[..., Any],
+    inputs: _Inputs,
+    kwargs: dict[str, Any],
+    outputs: _Outputs,
+    randomness: str,
 ) -> list[Any]:
     """Return the leaves of what `func` returns for all samples, the batch where `out_dims` says."""
     random_operators.install()
     with VmapLevel(inputs.batch_size, randomness) as level:
-        args, kwargs = inputs.batched(level)
-        return outputs.unwrapped(level, func(*args, **kwargs))
+        return outputs.unwrapped(level, func(*inputs.batched(level), **kwargs))
 
 
 def _name(func: Callable[..., Any]) -> str:
@@ -112,21 +115,17 @@ def _name(func: Callable[..., Any]) -> str:
 
 
 class _Inputs:
-    """The arguments of a call, flat, with the batch dimension of each."""
+    """The positional arguments of a call, flat, with the batch dimension of each."""
 
-    def __init__(
-        self, func: Callable[..., Any], in_dims: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> None:
+    def __init__(self, func: Callable[..., Any], in_dims: Any, args: tuple[Any, ...]) -> None:
         call = f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>)"
-        if (isinstance(in_dims, bool) or not isinstance(in_dims, (int, tuple))) or (
-            not args and not kwargs
-        ):
-            if not isinstance(in_dims, (int, tuple)) or isinstance(in_dims, bool):
-                raise ValueError(
-                    f"{call}: expected `in_dims` to be int or a (potentially nested) tuple "
-                    "matching the structure of "
-                    f"inputs, got: {type(in_dims)}."
-                )
+        if not isinstance(in_dims, (int, tuple)) or isinstance(in_dims, bool):
+            raise ValueError(
+                f"{call}: expected `in_dims` to be int or a (potentially nested) tuple "
+                "matching the structure of "
+                f"inputs, got: {type(in_dims)}."
+            )
+        if not args:
             raise ValueError(
                 f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, "
                 "or you are trying to "
@@ -140,13 +139,8 @@ class _Inputs:
                 "structure "
                 f"{flatten(in_dims)[1]} but inputs has structure {self.structure}."
             )
-        named, self.named_structure = flatten(kwargs)
-        self.positional = len(leaves)
-        self.leaves = [*leaves, *named]
+        self.leaves = leaves
         self.dims = [_checked_dim(call, leaf, dim) for leaf, dim in zip(leaves, dims, strict=True)]
-        self.dims += [
-            _checked_dim(call, leaf, 0) if isinstance(leaf, TensorBase) else None for leaf in named
-        ]
         sizes = [
             leaf.array.shape[dim]
             for leaf, dim in zip(self.leaves, self.dims, strict=True)
@@ -164,14 +158,13 @@ class _Inputs:
             )
         self.batch_size: int = sizes[0]
 
-    def batched(self, level: VmapLevel) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def batched(self, level: VmapLevel) -> Any:
         """Return the arguments with the batched tensors wrapped."""
         wrapped = [
             leaf if dim is None else level.wrap(leaf, dim)
             for leaf, dim in zip(self.leaves, self.dims, strict=True)
         ]
-        args = unflatten(self.structure, wrapped[: self.positional])
-        return args, unflatten(self.named_structure, wrapped[self.positional :])
+        return unflatten(self.structure, wrapped)
 
     def chunks(self, size: int) -> list[_Inputs]:
         """Return the same call on parts of the batch."""
@@ -184,8 +177,7 @@ class _Inputs:
         made = []
         for index in range(count):
             chunk = object.__new__(_Inputs)
-            chunk.structure, chunk.named_structure = self.structure, self.named_structure
-            chunk.positional, chunk.dims = self.positional, self.dims
+            chunk.structure, chunk.dims = self.structure, self.dims
             chunk.leaves = [
                 leaf if part is None else part[index]
                 for leaf, part in zip(self.leaves, parts, strict=True)

@@ -17,12 +17,18 @@ from dovetail_kernel.types.signature import WRAPPED_BIT
 from ..graph.engine_ops import has_memory
 from .arrays import WrappedArray, wrapped
 from .captured_writes import keep_number
+from .wrapped_functions import MissingRule, undifferentiable
 
 if TYPE_CHECKING:
     from .levels import Level
 
 
-def run_wrapped(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def run_wrapped(
+    op: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    autograd: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None,
+) -> Any:
     """Run a call with wrapped tensors among its arguments by the interpreter of the deepest level.
 
     Parameters
@@ -31,6 +37,9 @@ def run_wrapped(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         The OpOverload.
     args, kwargs
         All arguments of the schema: the keyword-only ones by name.
+    autograd
+        The kernel that a library has registered for the Autograd key, if it is that which was
+        reached. Default: None.
     """
     level: Level | None = None
     for given in (*args, *kwargs.values()) if kwargs else args:
@@ -40,7 +49,16 @@ def run_wrapped(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
                 if level is None or its.depth > level.depth:
                     level = its
     assert level is not None, "the kernel of wrapped tensors was called without one"
-    return level.run_outside(level.interpret, op, args, kwargs)
+    if autograd is None:
+        return level.run_outside(level.interpret, op, args, kwargs)
+    try:
+        return autograd(args, kwargs)
+    except MissingRule as error:
+        if not level.maps_samples:
+            raise
+        # The physical calls reach the kernel with tensors that are not wrapped at this level.
+        outputs = level.run_outside(level.interpret, op, args, kwargs)
+        return undifferentiable(outputs, list(tensors_in(args, kwargs)), str(error))
 
 
 def bound_arguments(
@@ -219,16 +237,26 @@ def decomposition(op: Any) -> Callable[..., Any] | None:
 
 
 def run_decomposed(
-    kernel: Callable[..., Any], op: Any, args: Sequence[Any], kwargs: dict[str, Any]
+    level: Level,
+    kernel: Callable[..., Any],
+    op: Any,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
 ) -> Any:
     """Run the decomposition of an operator on the wrapped arguments: below Autograd, which has been
     passed.
+
+    Captured tensors are enclosed in `level` as well. Otherwise a call inside of the kernel whose
+    arguments are all captured would run below the Autograd of the physical calls, and be lost to
+    their graph.
     """
     before = state()
     try:
         set_state(below_ad_inplace_or_view(before))
         schema = op._schema
         given = bound_arguments(schema, args, kwargs)
+        read = {a.name: given[a.name] for a in schema.arguments if not a.is_write}
+        given.update(map_tensors(level.enclosed, (), read)[1])
         named = {a.name: given.pop(a.name) for a in schema.arguments if a.kwarg_only}
         return kernel(*given.values(), **named)
     finally:

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from .levels import Level
 
 
+class MissingRule(RuntimeError):
+    """Error of a `Function` that lacks what a transform needs of it."""
+
+
 def call_wrapped_function(
     cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
@@ -54,13 +58,13 @@ def call_wrapped_function(
         "setup_context(ctx, inputs, output)."
     )
     if recording and not cls._has_setup_context and level.transforms_function:
-        raise RuntimeError(missing)
+        raise MissingRule(missing)
     outputs = level.run_outside(level.call_function, cls, args, kwargs)
     if not recording:
         return outputs
     if not cls._has_setup_context:
         # Its context holds primals: the first derivatives are to be had of them.
-        return _undifferentiable(
+        return undifferentiable(
             outputs, tensors, f"{missing} For the gradient of the primal: unpack_dual(y).primal."
         )
     node = new_node(cls._node_class)
@@ -77,10 +81,14 @@ def call_wrapped_function(
     return wrap_outputs(node, outputs, inputs, True)
 
 
-def _undifferentiable(outputs: Any, inputs: Sequence[TensorBase], message: str) -> Any:
-    """Return `outputs` with a graph that raises the error `message` when it is differentiated."""
+def undifferentiable(outputs: Any, inputs: Sequence[Any], message: str) -> Any:
+    """Return `outputs` with a graph that raises the error `message` when it is differentiated, if
+    one is recorded of `inputs`.
+    """
     values = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
     made = [value for value in values if is_wrapped(value) and value._signature & DIFFERENTIABLE]
+    if state() & NO_GRAD or not any([each._signature & GRAD for each in inputs]):
+        return outputs
     node = DelayedError(message, inputs, made)
     for output_nr, value in enumerate(made):
         value._grad_fn = node
