@@ -11,6 +11,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -474,3 +475,68 @@ def test_disabling_hooks_decorates_a_function() -> None:
         return None
 
     assert result(dovetail) == result(torch) == "not here"
+
+
+IN_FORWARD_MODE: dict[str, Any] = {
+    "jvp": lambda lib, f, x: lib.func.jvp(f, (x,), (x,))[1],
+    "vmap": lambda lib, f, x: lib.func.vmap(f)(x),
+    "jacfwd": lambda lib, f, x: lib.func.jacfwd(f)(x),
+    "jacobian by jvp": lambda lib, f, x: lib.autograd.functional.jacobian(
+        f, x, strategy="forward-mode", vectorize=True
+    ),
+    "a dual": lambda lib, f, x: tangent_and_gradient(lib, f, x, of_tangent=False),
+    "the tangent of a dual": lambda lib, f, x: tangent_and_gradient(lib, f, x, of_tangent=True),
+}
+
+
+def backward_through_vmap(lib: Any, function: Any, x: Any) -> Any:
+    x = x.detach().requires_grad_()
+    lib.func.vmap(function)(x[None]).sum().backward()
+    return x.grad
+
+
+IN_BACKWARD_MODE: dict[str, Any] = {
+    "grad": lambda lib, f, x: lib.func.grad(lambda x: f(x).sum())(x),
+    "jacrev": lambda lib, f, x: lib.func.jacrev(f)(x),
+    "hessian": lambda lib, f, x: lib.func.hessian(lambda x: f(x).sum())(x),
+    "jvp of grad": lambda lib, f, x: lib.func.jvp(lib.func.grad(lambda x: f(x).sum()), (x,), (x,)),
+    "vmap of grad": lambda lib, f, x: lib.func.vmap(lib.func.grad(lambda x: f(x).sum()))(x[None]),
+    "backward through vmap": backward_through_vmap,
+}
+
+
+def tangent_and_gradient(lib: Any, function: Any, x: Any, of_tangent: bool) -> Any:
+    x = x.detach().requires_grad_()
+    forward_ad = lib.autograd.forward_ad
+    with forward_ad.dual_level():
+        result = function(forward_ad.make_dual(x, lib.ones_like(x)))
+        tangent = forward_ad.unpack_dual(result).tangent
+        (tangent if of_tangent else result).sum().backward()
+        return tangent.detach(), forward_ad.unpack_dual(x.grad).primal
+
+
+def shown(found: Any) -> Any:
+    return [shown(each) for each in found] if isinstance(found, tuple) else found.tolist()
+
+
+def checkpointed(lib: Any) -> Any:
+    checkpoint = import_module(lib.__name__ + ".utils.checkpoint").checkpoint
+    return lambda x: checkpoint(lambda y: y.sin() * y, x, use_reentrant=False)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("name", IN_FORWARD_MODE)
+def test_checkpoints_work_in_forward_mode_and_vmap(name: str) -> None:
+    results = [
+        shown(IN_FORWARD_MODE[name](lib, checkpointed(lib), lib.tensor([1.0, 2.0])))
+        for lib in (dovetail, torch)
+    ]
+    np.testing.assert_allclose(*results, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", IN_BACKWARD_MODE)
+def test_checkpoints_in_transforms_give_the_derivatives_of_a_plain_call(name: str) -> None:
+    x = dovetail.tensor([1.0, 2.0])
+    call = IN_BACKWARD_MODE[name]
+    plain = shown(call(dovetail, lambda y: y.sin() * y, x))
+    assert shown(call(dovetail, checkpointed(dovetail), x)) == plain

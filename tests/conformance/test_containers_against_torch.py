@@ -215,6 +215,22 @@ def cases(lib):
     found["pd update list"] = lambda: (lambda p: (p.update([("z", lib.ones(1))]), p))(pd())
     found["pd update bad2"] = lambda: pd().update([("a",)])
     found["pd update bad3"] = lambda: pd().update([3])
+    found["pd of a dict"] = lambda: list(nn.ParameterDict({"b": lib.ones(1), "a": lib.ones(1)}))
+    found["pd of an OrderedDict"] = lambda: list(
+        nn.ParameterDict(OrderedDict([("b", lib.ones(1)), ("a", lib.ones(1))]))
+    )
+    found["pd of pairs"] = lambda: list(nn.ParameterDict([("b", lib.ones(1)), ("a", lib.ones(1))]))
+    found["pd update order"] = lambda: (
+        lambda p: (p.update({"z": lib.ones(1), "y": lib.ones(1)}), list(p), list(p.state_dict()))
+    )(pd())
+    found["pd order of pd"] = lambda: list(
+        nn.ParameterDict(nn.ParameterDict([("b", lib.ones(1)), ("a", lib.ones(1))]))
+    )
+    found["pd order of copy"] = lambda: list(
+        nn.ParameterDict([("b", lib.ones(1)), ("a", lib.ones(1))]).copy()
+    )
+    found["pd or order"] = lambda: list(pd() | {"z": lib.ones(1), "y": lib.ones(1)})
+    found["md order"] = lambda: list(nn.ModuleDict({"b": R(), "a": R()}))
     found["pd call"] = lambda: pd()(3)
     found["pd sd"] = lambda: list(pd().state_dict())
     found["pd deepcopy"] = lambda: copy.deepcopy(pd())

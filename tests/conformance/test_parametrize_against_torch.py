@@ -308,6 +308,38 @@ def cases(lib):
     found["id removed"] = lambda: (
         lambda m, w: (reg(TwiceInv(), m=m), P.remove_parametrizations(m, "weight"), m.weight is w)
     )(*(lambda m: (m, m.weight))(lin()))
+
+    def called(given, inverse=True):
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = reg((TwiceInv if inverse else Twice)())
+                self.scale = lib.ones(1)
+                self.count = 3
+
+            def forward(self, x):
+                return self.inner(x) * self.scale * self.count
+
+        net = Net()
+        before = net.inner.weight.tolist()
+        try:
+            result = lib.func.functional_call(net, given, lib.ones(2)).tolist()
+        except (RuntimeError, TypeError, AttributeError) as error:
+            result = type(error).__name__
+        return result, net.inner.weight.tolist() == before, hasattr(net, "missing")
+
+    found["functional_call"] = lambda: called({"inner.weight": lib.full((2, 2), 5.0)})
+    found["functional_call no inverse"] = lambda: called({"inner.weight": lib.ones(2, 2)}, False)
+    found["functional_call original"] = lambda: called(
+        {"inner.parametrizations.weight.original": lib.full((2, 2), 5.0)}
+    )
+    found["functional_call and bias"] = lambda: called(
+        {"inner.weight": lib.full((2, 2), 5.0), "inner.bias": lib.zeros(2)}
+    )
+    found["functional_call attribute"] = lambda: called({"scale": lib.zeros(1)})
+    found["functional_call no tensor"] = lambda: called({"count": lib.zeros(1)})
+    found["functional_call missing"] = lambda: called({"missing": lib.zeros(1)})
+    found["functional_call no module"] = lambda: called({"outer.weight": lib.zeros(1)})
     found["seq"] = lambda: P.register_parametrization(nn.Sequential(lin()), "0", Twice())
     return found
 

@@ -460,3 +460,9 @@ def test_extra_repr_of_several_lines_is_indented():
             return "a\nb"
 
     assert repr(Wordy()) == "Wordy(\n  a\n  b\n)"
+
+
+def test_a_class_may_be_made_in_a_namespace_without_a_name():
+    namespace = {"nn": nn}
+    exec("class Twice(nn.Module):\n    def forward(self, x): return 2 * x", namespace)
+    assert namespace["Twice"]()(dovetail.ones(1)).tolist() == [2.0]

@@ -15,6 +15,14 @@ class Symmetric(nn.Module):
         return x.triu()
 
 
+class Rounded(nn.Module):
+    def forward(self, x):
+        return x.round()
+
+    def right_inverse(self, x):
+        return x * 1
+
+
 class Wrong(nn.Module):
     def forward(self, x):
         return x[:1]
@@ -83,3 +91,23 @@ def test_a_functional_call_replaces_the_original():
     given = {key: dovetail.eye(3), "bias": dovetail.zeros(3)}
     result = dovetail.func.functional_call(linear, given, (dovetail.ones(1, 3),))
     assert result.tolist() == [[1, 1, 1]]
+
+
+def test_a_functional_call_refuses_to_lose_the_gradient_of_a_parametrized_tensor():
+    layer = nn.Linear(2, 2)
+    parametrize.register_parametrization(layer, "weight", Symmetric())
+    given = dovetail.ones(2, 2, requires_grad=True)
+    before = layer.weight.tolist()
+    with pytest.raises(RuntimeError, match=r"gradient .*parametrizations.weight.original"):
+        dovetail.func.functional_call(layer, {"weight": given}, (dovetail.ones(2),))
+    assert layer.weight.tolist() == before
+
+
+def test_a_functional_call_leaves_the_originals_of_an_inexact_inverse_as_they_were():
+    layer = nn.Linear(2, 2)
+    parametrize.register_parametrization(layer, "weight", Rounded())
+    original = layer.parametrizations.weight.original
+    before = original.tolist()
+    dovetail.func.functional_call(layer, {"weight": dovetail.ones(2, 2)}, (dovetail.ones(2),))
+    assert layer.parametrizations.weight.original is original
+    assert original.tolist() == before

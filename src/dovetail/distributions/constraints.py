@@ -22,6 +22,7 @@ from .base_constraints import (
     _Stack,
     is_dependent,
 )
+from .utils import holds_everywhere
 
 __all__ = [
     "Constraint",
@@ -209,7 +210,7 @@ class _Square(Constraint):
 class _Symmetric(_Square):
     def check(self, value: Tensor) -> Tensor:
         found = super().check(value)
-        if not found.all():
+        if not holds_everywhere(found):
             return found
         return aten.isclose(value, value.mT, atol=1e-6).all(-2).all(-1)
 
@@ -217,7 +218,7 @@ class _Symmetric(_Square):
 class _PositiveSemidefinite(_Symmetric):
     def check(self, value: Tensor) -> Tensor:
         found = super().check(value)
-        if not found.all():
+        if not holds_everywhere(found):
             return found
         return linalg.eigvalsh(value).ge(0).all(-1)
 
@@ -225,7 +226,7 @@ class _PositiveSemidefinite(_Symmetric):
 class _PositiveDefinite(_Symmetric):
     def check(self, value: Tensor) -> Tensor:
         found = super().check(value)
-        if not found.all():
+        if not holds_everywhere(found):
             return found
         return linalg.cholesky_ex(value).info.eq(0)
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
+from dovetail_autograd.transforms import without_wrappers
 from dovetail_kernel import Size, warn_user
 
 from . import constraints
-from .utils import broadcast_all, lazy_property
+from .utils import broadcast_all, holds_everywhere, lazy_property
 
 __all__ = ["Distribution"]
 
@@ -92,11 +93,11 @@ class Distribution:
                 continue
             value = getattr(self, name)
             valid = constraint.check(value)
-            if not valid.all():
+            if not holds_everywhere(valid):
                 raise ValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape "
                     f"{tuple(value.shape)}) of distribution {self!r} to satisfy the constraint "
-                    f"{constraint!r}, but found invalid values:\n{value}"
+                    f"{constraint!r}, but found invalid values:\n{without_wrappers(value)}"
                 )
 
     def _set(self, validate_args: bool | None, **parameters: Any) -> None:
@@ -218,11 +219,11 @@ class Distribution:
                 "initialize the distribution with `validate_args=False` to turn off validation."
             )
             return
-        if not support.check(value).all():
+        if not holds_everywhere(support.check(value)):
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) "
                 f"to be within the support ({support!r}) of the distribution {self!r}, but found "
-                f"invalid values:\n{value}"
+                f"invalid values:\n{without_wrappers(value)}"
             )
 
     # -- moments -----------------------------------------------------------------------------------
@@ -260,7 +261,9 @@ class Distribution:
         for name in self.arg_constraints:
             if name in self.__dict__:
                 value = self.__dict__[name]
-                short = not isinstance(value, Tensor) or value.numel() == 1
+                short = not isinstance(value, Tensor) or (
+                    value.numel() == 1 and without_wrappers(value) is value
+                )
                 shown.append(f"{name}: {value if short else value.size()}")
         return f"{type(self).__name__}({', '.join(shown)})"
 

@@ -14,7 +14,7 @@ from ..nn.functional import softplus
 from ..tensor_functions import broadcast_shapes
 from . import constraints
 from .base_transforms import Transform
-from .utils import _sum_rightmost, broadcast_all, lazy_property
+from .utils import _sum_rightmost, broadcast_all, holds_everywhere, lazy_property
 
 __all__ = [
     "AbsTransform",
@@ -79,7 +79,9 @@ class PowerTransform(Transform):
         return self.exponent.sign()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, PowerTransform) and bool(self.exponent.eq(other.exponent).all())
+        return isinstance(other, PowerTransform) and holds_everywhere(
+            self.exponent.eq(other.exponent)
+        )
 
     __hash__ = object.__hash__
 
@@ -267,7 +269,7 @@ def _equal(one: Any, other: Any) -> bool:
     if isinstance(one, Number) and isinstance(other, Number):
         return one == other
     found = one == other
-    return bool(found.all()) if isinstance(found, Tensor) else bool(found)
+    return holds_everywhere(found) if isinstance(found, Tensor) else bool(found)
 
 
 class CumulativeDistributionTransform(Transform):

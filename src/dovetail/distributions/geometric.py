@@ -12,7 +12,7 @@ from dovetail_kernel import finfo
 from ..nn.functional import binary_cross_entropy_with_logits
 from . import constraints
 from .chances import Chances
-from .utils import broadcast_all, validated
+from .utils import broadcast_all, holds_everywhere, validated
 
 __all__ = ["Geometric"]
 
@@ -30,7 +30,7 @@ class Geometric(Chances):
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
         self._set_chances(validate_args, probs, logits)
-        if self._validate_args and probs is not None and not (self.probs > 0).all():
+        if self._validate_args and probs is not None and not holds_everywhere(self.probs > 0):
             bad = self.probs[self.probs <= 0]
             raise ValueError(
                 f"Expected parameter probs ({type(self.probs).__name__} of shape "

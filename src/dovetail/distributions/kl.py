@@ -35,7 +35,7 @@ from .one_hot_categorical import OneHotCategorical
 from .pareto import Pareto
 from .poisson import Poisson
 from .transformed_distribution import TransformedDistribution
-from .utils import _sum_rightmost
+from .utils import _sum_rightmost, holds_everywhere
 
 __all__ = ["kl_divergence", "register_kl"]
 
@@ -56,7 +56,7 @@ def _kl_beta_beta(p: Any, q: Any) -> Tensor:
 
 @register_kl(Binomial, Binomial)
 def _kl_binomial_binomial(p: Any, q: Any) -> Tensor:
-    if (p.total_count < q.total_count).any():
+    if not holds_everywhere(~(p.total_count < q.total_count)):
         raise NotImplementedError(
             "KL between Binomials where q.total_count > p.total_count is not implemented"
         )

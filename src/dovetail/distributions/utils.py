@@ -10,6 +10,7 @@ from typing import Any
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import enable_grad
+from dovetail_autograd.transforms import without_wrappers
 from dovetail_dispatcher import ops
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import finfo, get_default_dtype, restoring
@@ -17,6 +18,7 @@ from dovetail_kernel import finfo, get_default_dtype, restoring
 __all__ = [
     "broadcast_all",
     "clamp_probs",
+    "holds_everywhere",
     "lazy_property",
     "logits_to_probs",
     "probs_to_logits",
@@ -49,6 +51,11 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
         value if isinstance(value, Tensor) else aten.tensor(value, **options) for value in values
     ]
     return tuple(aten.broadcast_tensors(made))
+
+
+def holds_everywhere(mask: Tensor) -> bool:
+    """Return whether all elements are True; inside a `vmap`, those of all samples."""
+    return bool(without_wrappers(mask).all())
 
 
 def standard_gamma(concentration: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from . import constraints
 from .chi2 import Chi2
 from .exp_family import ExponentialFamily
 from .multivariate_normal import _precision_to_scale_tril, diagonal_log
-from .utils import lazy_property, validated
+from .utils import holds_everywhere, lazy_property, validated
 
 __all__ = ["Wishart"]
 
@@ -76,12 +76,12 @@ class Wishart(ExponentialFamily):
         shape, events = broadcast_shapes(df.shape, matrix.shape[:-2]), matrix.shape[-2:]
         self.df = df.expand(shape)
         setattr(self, name, matrix.expand((*shape, -1, -1)))
-        if self.df.le(events[-1] - 1).any():
+        if not holds_everywhere(~self.df.le(events[-1] - 1)):
             raise ValueError(
                 f"Value of df={df} expected to be greater than ndim - 1 = {events[-1] - 1}."
             )
         super().__init__(shape, events, validate_args=validate_args)
-        if self.df.lt(events[-1]).any():
+        if not holds_everywhere(~self.df.lt(events[-1])):
             warn_user(
                 "Low df values detected. Singular samples are highly likely to occur for ndim - 1 "
                 "< df < ndim."

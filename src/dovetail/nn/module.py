@@ -53,7 +53,7 @@ class Module(Moves, HookRegistration):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         for name, value in list(vars(cls).items()):
-            if isinstance(value, FunctionType) and value.__module__.startswith(_OPERATORS):
+            if isinstance(value, FunctionType) and (value.__module__ or "").startswith(_OPERATORS):
                 setattr(cls, name, staticmethod(value))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

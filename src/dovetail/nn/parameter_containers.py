@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import operator
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self, overload
 
 from dovetail_aten import Tensor
@@ -163,7 +165,7 @@ class ParameterDict(Module):
 
     def copy(self) -> ParameterDict:
         """Return another one with the same values."""
-        return ParameterDict(dict(self.items()))
+        return ParameterDict(self.items())
 
     def setdefault(self, key: str, default: Any = None) -> Any:
         """Return the value of ``key``; if there is none, it is ``default`` from now on."""
@@ -212,12 +214,18 @@ class ParameterDict(Module):
     def update(self, parameters: Any) -> None:
         """Add entries, replacing those with the same key.
 
+        Those of a mapping come in the order of their keys, as in PyTorch; those of an OrderedDict,
+        a ParameterDict or pairs in their own.
+
         Raises
         ------
         TypeError
             If ``parameters`` is not a mapping or an iterable of pairs.
         """
-        for key, value in pairs_of("ParameterDict", parameters):
+        pairs = pairs_of("ParameterDict", parameters)
+        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
+            pairs.sort(key=operator.itemgetter(0))
+        for key, value in pairs:
             self[key] = value
 
     def extra_repr(self) -> str:

@@ -18,6 +18,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import (
     Function,
+    active_levels,
     backward,
     default_engine,
     enable_grad,
@@ -81,6 +82,9 @@ def checkpoint(
     """Return ``function(*args, **kwargs)`` without keeping what its backward needs: that is
     computed again.
 
+    Without reentrance, inside a transform of `dovetail.func` or a `dual_level`, everything is kept
+    and nothing computed again: the tensors of a second call end with the transform.
+
     Parameters
     ----------
     function
@@ -138,7 +142,7 @@ def checkpoint(
             f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
         )
     first, second = context_fn()
-    if not is_grad_enabled():
+    if not is_grad_enabled() or active_levels():
         with first:
             return function(*args, **kwargs)
     stop, verbose = _early_stop.get(), _debug.get()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dovetail_kernel import hookimpl
 
 from .engine import tensor_interface
+from .engine.active_levels import active_levels
 from .engine.anomaly import (
     detect_anomaly,
     is_anomaly_check_nan_enabled,
@@ -88,6 +89,7 @@ __all__ = [
     "SavedValue",
     "_get_autograd_fallback_mode",
     "_set_autograd_fallback_mode",
+    "active_levels",
     "allow_mutation_on_saved_tensors",
     "backward",
     "build_node_class",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from dovetail_aten import Tensor
 from dovetail_kernel import warn_user
 
 from ..module import Module
+from .parametrize import is_parametrized
 
 __all__ = ["functional_call"]
 
@@ -112,23 +113,57 @@ def _tied(given: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> dict[str, T
 
 @contextmanager
 def _replaced(module: Module, tensors: Mapping[str, Tensor]) -> Iterator[None]:
-    """Have the module hold `tensors` under their names for the block; names that it has not are
-    passed over.
+    """Have the module hold `tensors` under their names for the block.
+
+    Raises
+    ------
+    AttributeError
+        If there is no module that a name says.
+    TypeError
+        If a name stands for what is no tensor.
     """
     modules = dict(module.named_modules(remove_duplicate=False))
-    undo: list[tuple[dict[str, Any], str, Any]] = []
-    try:
+    with ExitStack() as undo:
         for name, tensor in tensors.items():
             path, _, attribute = name.rpartition(".")
-            owner = modules.get(path)
-            holders: tuple[dict[str, Any], ...] = (
-                () if owner is None else (owner._parameters, owner._buffers)
-            )
+            if path not in modules:
+                raise AttributeError(
+                    f"{type(module).__name__} has no module `{path}`, which the name {name!r} asks "
+                    "for. Its modules are those of named_modules()."
+                )
+            owner = modules[path]
+            tables: tuple[dict[str, Any], ...] = (owner._parameters, owner._buffers)
+            holders = [table for table in tables if attribute in table]
             for holder in holders:
-                if attribute in holder:
-                    undo.append((holder, attribute, holder[attribute]))
-                    holder[attribute] = tensor
+                undo.callback(holder.__setitem__, attribute, holder[attribute])
+                holder[attribute] = tensor
+            if not holders:
+                _assign(owner, attribute, tensor, undo)
         yield
-    finally:
-        for holder, attribute, before in reversed(undo):
-            holder[attribute] = before
+
+
+def _assign(owner: Module, attribute: str, tensor: Tensor, undo: ExitStack) -> None:
+    """Assign `tensor` to what is neither a parameter nor a buffer, as a parametrized tensor."""
+    if not hasattr(owner, attribute):
+        undo.callback(delattr, owner, attribute)
+        setattr(owner, attribute, tensor)
+        return
+    before = getattr(owner, attribute)
+    if not isinstance(before, Tensor):
+        raise TypeError(
+            f"attribute `{attribute}`: {before!r} is not an instance of Tensor. Give parameters, "
+            "buffers and other tensors of the module alone."
+        )
+    if is_parametrized(owner, attribute):
+        if tensor.requires_grad:
+            raise RuntimeError(
+                f"the gradient of the tensor for `{attribute}` would be lost: it is parametrized, "
+                "and assigning to it computes its original in no_grad mode. Give the original: "
+                f"`parametrizations.{attribute}.original`."
+            )
+        listed = getattr(owner.parametrizations, attribute)
+        for original in (*listed.parameters(recurse=False), *listed.buffers(recurse=False)):
+            undo.callback(setattr, original, "data", original.data)
+    else:
+        undo.callback(setattr, owner, attribute, before)
+    setattr(owner, attribute, tensor)

@@ -304,14 +304,14 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.data_dependent', 'allclose', 'allclose'),
     ('dovetail_aten.batching.data_dependent', 'data_dependent',
         'nonzero _unique2 unique_dim unique_consecutive unique_dim_consecutive '
-        'repeat_interleave.Tensor bincount'),
+        'repeat_interleave.Tensor'),
     ('dovetail_aten.batching.data_dependent', 'equal', 'equal'),
     ('dovetail_aten.batching.data_dependent', 'item', '_local_scalar_dense'),
     ('dovetail_aten.batching.distances', 'renorm', 'renorm'),
     ('dovetail_aten.batching.each_sample', 'each_sample',
         'nonzero_static searchsorted.Scalar isin.Scalar_Tensor histc histogram.bins_tensor '
         'histogram.bin_ct _histogramdd_bin_edges _histogramdd_from_bin_cts '
-        '_histogramdd_from_bin_tensors'),
+        '_histogramdd_from_bin_tensors bincount'),
     ('dovetail_aten.batching.fft', 'fourier', '_fft_c2c _fft_r2c _fft_c2r'),
     ('dovetail_aten.batching.images', 'fractional_max_pool',
         'fractional_max_pool2d fractional_max_pool3d'),

@@ -22,17 +22,20 @@ class ArraySide:
     ----------
     error_state
         How to keep its floating-point warnings back; None if it has none.
+    is_mutable
+        Whether its arrays can be written.
     plain, mask
         A tensor is a plain one of the backend if of the bits `mask` its signature has `plain`.
     wrap
         Makes tensors of its arrays outside inference mode.
     """
 
-    __slots__ = ("backend", "error_state", "mask", "plain", "wrap")
+    __slots__ = ("backend", "error_state", "is_mutable", "mask", "plain", "wrap")
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
         self.error_state = backend.arrays.error_state
+        self.is_mutable = backend.arrays.mutable_arrays
         self.plain = backend.bit & ~WRAPPED_BIT
         self.mask = self.plain | NOT_PLAIN | WRAPPED_BIT
         self.wrap = array_wrapper(backend, backend.bit | NORMAL)

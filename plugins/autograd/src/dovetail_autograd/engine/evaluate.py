@@ -19,6 +19,7 @@ from ..graph.flatten import flatten
 from ..graph.hooks import NodeHooks, run_node_hooks, run_tensor_hooks
 from . import anomaly
 from .conform import conform_all
+from .own_gradients import own_tensors
 
 if TYPE_CHECKING:
     from ..graph.node import Node
@@ -49,6 +50,8 @@ def evaluate(
                 task.captured_vars[position] = grads[output_nr]
             if not task.runs(node):
                 return [None] * len(node.next_edges)
+            if not node._is_formula_node:
+                own_tensors(grads)  # what was captured stays
         given = tuple(grads)
         if hooks is not None and hooks.before:
             given = run_node_hooks(hooks.before, given)
@@ -57,7 +60,10 @@ def evaluate(
         else:  # as _apply does, which nothing else is asked of
             returned = flatten(node, node.apply_tensors(*given))
         if hooks is not None and hooks.after:
-            returned = run_node_hooks(hooks.after, conform_all(node, returned), given)
+            separate = list(conform_all(node, returned))
+            returned = ()
+            own_tensors(separate)
+            returned = run_node_hooks(hooks.after, tuple(separate), given)
     finally:
         task.node = outer
     if not task.keep_graph:

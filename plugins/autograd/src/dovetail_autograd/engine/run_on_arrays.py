@@ -25,6 +25,7 @@ from .conform import conform_array, conform_tensor
 from .evaluate import is_watched, run_leaf, run_node
 from .graph_root import GRAPH_ROOT
 from .graph_task import GraphTask, call_back, call_in_task
+from .own_gradients import own, own_arrays
 from .run_on_tensors import loop_over_tensors
 
 
@@ -210,7 +211,10 @@ def _loop_over_arrays(
                     node._release_saved()
                 continue
         task.arrays = buffers, leaves, None, None, second, waiting, edges, -1
-        tensors: Any = _run_on_tensors(task, node, arrived)
+        held = arrived if arrived is None or arrived.__class__ is list else [arrived]
+        arrived = given = grad = grads = None  # so that who else holds them can be counted
+        tensors: Any = _run_on_tensors(task, node, held)
+        held = None
         edges = node.next_edges
         grads = as_arrays(tensors, side)
         if grads is None:
@@ -297,16 +301,22 @@ def _run_leaf(task: GraphTask, node: Node, index: int, target: AccumulateGrad, g
     """Bring a complete gradient to a leaf that has hooks, is captured, or is elsewhere."""
     shape, dtype = cast(Metadata, target.input_metadata)
     tensor = task.side.wrap(grad, None)
+    if target._node_hooks is not None:
+        tensor = own(tensor)
     tensor = conform_tensor(node, index, tensor, shape, dtype, target._array_backend)
     run_leaf(task, target, [tensor])
 
 
-def _run_on_tensors(task: GraphTask, node: Node, arrived: Any) -> Sequence[TensorBase | None]:
+def _run_on_tensors(
+    task: GraphTask, node: Node, arrived: list[Any] | None
+) -> Sequence[TensorBase | None]:
     """Run `node` on tensors made of the arrays that came to it; on its own backend, if that is
     another one.
     """
     if node._fusion is not None:
         split(node)
+    if arrived is not None and (not node._is_formula_node or node._node_hooks is not None):
+        own_arrays(arrived, task.side.is_mutable)
     tensors = as_tensors(node, arrived, task.side.wrap)
     backend = node._array_backend
     if backend is not None and backend is not task.side.backend:

@@ -21,6 +21,7 @@ from .conform import conform_tensor
 from .dependencies import PRUNED
 from .evaluate import evaluate, is_watched, run_leaf
 from .graph_task import GraphTask, call_back, call_in_task
+from .own_gradients import own_tensors
 from .ready_queue import InputBuffer, ReadyQueue
 
 
@@ -68,8 +69,12 @@ def evaluate_function(
         from .traced import traced_run_leaf as reach_leaf
     if fn._is_leaf_node:
         leaf: Any = fn
+        if fn._node_hooks is not None:
+            own_tensors(inputs)
         reach_leaf(task, leaf, inputs)
     else:
+        if not fn._is_formula_node or fn._node_hooks is not None:
+            own_tensors(inputs)
         edges = fn.next_edges
         _deliver(task, fn, edges, run_node(task, fn, inputs), ready_queue)
 

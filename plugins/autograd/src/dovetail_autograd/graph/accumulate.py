@@ -16,7 +16,7 @@ from dovetail_kernel.keys.state import is_grad_enabled
 from dovetail_kernel.tensor.new_tensors import bare_tensor_maker, wrap
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import VersionCounter
-from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, INFERENCE, NORMAL, VIEW
+from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, INFERENCE, NORMAL, VIEW, WRAPPED_BIT
 
 from . import engine_ops
 from .node import Node
@@ -243,7 +243,7 @@ class AccumulateGrad(Node):
         """
         if not self.is_mutable:
             return True
-        if _references_to_array(grad) > _OF_A_TENSOR:
+        if _references_to_array(grad) > _OF_A_TENSOR or grad._signature & WRAPPED_BIT:
             return False
         return grad.array.base is None and bool(grad.stride() == self.variable.stride())
 

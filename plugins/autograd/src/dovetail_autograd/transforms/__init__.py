@@ -9,6 +9,7 @@ May import `engine`, `recording` and `graph`. Nothing here is imported before th
 """
 
 from . import pytree
+from .arrays import without_wrappers
 from .gradients import grad, grad_and_value, vjp
 from .jacobians import hessian, jacfwd, jacrev
 from .levels import active_levels
@@ -27,4 +28,5 @@ __all__ = [
     "pytree",
     "vjp",
     "vmap",
+    "without_wrappers",
 ]
