@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
 
+from ..sockets import DEFAULT_DTYPE
 from .dtype import (
     BOOL,
     COMPLEX,
@@ -26,7 +27,6 @@ _STORAGE_ONLY = frozenset({uint16, uint32, uint64})
 """Unsigned types that exist to hold data: they mix with floating point and with nothing else."""
 
 _default: dtype = float32
-_listeners: list[Callable[[dtype], object]] = []
 
 
 @cache
@@ -160,15 +160,8 @@ def set_default_dtype(d: dtype) -> None:
         )
     if d is not _default:
         _default = d
-        for listener in tuple(_listeners):
+        for listener in DEFAULT_DTYPE.plugs:
             listener(d)
-
-
-def on_default_dtype_change(callback: Callable[[dtype], object]) -> None:
-    """Call `callback` with the new dtype after every change of the default, so that caches can
-    forget.
-    """
-    _listeners.append(callback)
 
 
 def _promote_all(dtypes: Iterable[dtype]) -> dtype | None:
