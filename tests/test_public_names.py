@@ -488,11 +488,11 @@ complex64 contiguous_format disabled_torch_dispatch_impl disabled_torch_function
 dispatch_key_for_device dispatch_state dtype dtype_of_signature finfo float16 float32 float64
 full_after full_keyset get_default_device get_default_dtype has_backend hookimpl hookspec iinfo
 int16 int32 int64 int8 is_grad_enabled is_included_in_alias jagged name_of_distribution new_storage
-on_default_dtype_change on_new_backend parse_dispatch_key plugin_manager preserve_format
+on_new_backend parse_dispatch_key plugin_manager preserve_format
 promote_types renewed_after_fork replace_array resize_storage restoring result_dtype runtime_keys
 PYTHON_DTYPES
-scalar_category scalar_dtype set_autograd_interface set_default_device set_default_dtype
-set_grad_enabled set_state set_storage_class set_tensor_class share_storage share_version show_view
+scalar_category scalar_dtype set_default_device set_default_dtype
+set_grad_enabled set_state set_tensor_class share_storage share_version show_view
 signature_of sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr state strided tensor_class
 uint16 uint32 uint64 uint8 warn_user wrap wrapped_backend
 """.split(),

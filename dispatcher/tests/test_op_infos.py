@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dovetail_dispatcher import Library
+from dovetail_dispatcher.sockets import TENSOR_FUNCTION
 from dovetail_dispatcher.table.transactions import transaction
 from dovetail_dispatcher.testing import (
     Check,
@@ -202,8 +203,6 @@ def test_kinds_of_dtypes_are_those_of_their_names() -> None:
 
 
 def test_a_tensor_needs_a_library_that_makes_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dovetail_dispatcher.testing import tensors
-
-    monkeypatch.setattr(tensors, "_tensor", None)
+    monkeypatch.setattr(TENSOR_FUNCTION, "plug", None)
     with pytest.raises(RuntimeError, match="no library has said how tensors are made"):
         sample_tensor((2,), dtype=float32)

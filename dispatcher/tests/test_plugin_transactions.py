@@ -14,7 +14,6 @@ from dovetail_dispatcher._C import _dispatch_dump, _dispatch_get_all_op_names
 from dovetail_dispatcher.calls import routes
 from dovetail_dispatcher.registration import library as library_module
 from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.transactions import count_kernels, transaction
 from dovetail_kernel import PluginError, PluginManager, TensorBase
 from dovetail_kernel.plugins import installed_plugins
 from dovetail_kernel.plugins.entries import BACKENDS, KERNELS, LIBRARIES, PluginEntry
@@ -54,7 +53,6 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
             modules.append(name)
         monkeypatch.setattr(installed_plugins, "scan_entry_points", lambda: entries)
         manager = PluginManager()
-        manager.transaction, manager.count_kernels = transaction, count_kernels
         return manager
 
     yield make

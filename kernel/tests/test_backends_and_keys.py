@@ -36,6 +36,7 @@ from dovetail_kernel.keys.dispatch_keyset import (
     full_keyset,
     runtime_keys,
 )
+from dovetail_kernel.sockets import DEVICE_TYPES
 from dovetail_kernel.types.bits import allocate_bit
 from dovetail_kernel.types.signature import CPU_BIT, CUDA_BIT, GRAD, META_BIT
 
@@ -43,7 +44,7 @@ from dovetail_kernel.types.signature import CPU_BIT, CUDA_BIT, GRAD, META_BIT
 @pytest.fixture(autouse=True)
 def fresh_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a test add backends that the next one does not see."""
-    monkeypatch.setattr(backends, "_sources", [])
+    monkeypatch.setattr(DEVICE_TYPES, "plugs", ())
     devices = tuple(
         [each for each in backends._in_order if each.is_device]
     )  # a transform may have run before
@@ -222,7 +223,7 @@ def test_a_new_backend_has_its_own_keys(dsp: Backend, name: str) -> None:
 def test_a_key_of_an_installed_backend_is_valid_before_it_is_loaded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(backends, "_sources", [lambda: ["dsp"]])
+    monkeypatch.setattr(DEVICE_TYPES, "plugs", (lambda: ["dsp"],))
     assert parse_dispatch_key("AutogradDSP") is backend_key("AutogradFunctionality", backend("dsp"))
 
 

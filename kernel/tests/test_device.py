@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from dovetail_kernel.devices import backends
 from dovetail_kernel.devices.device import Device, get_default_device, set_default_device
+from dovetail_kernel.sockets import DEVICE_TYPES
 
 
 @pytest.fixture(autouse=True)
 def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backends, "_sources", [])
+    monkeypatch.setattr(DEVICE_TYPES, "plugs", ())
 
 
 @pytest.mark.parametrize(

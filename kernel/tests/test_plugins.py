@@ -14,7 +14,6 @@ from textwrap import dedent
 
 import pytest
 
-from dovetail_kernel.devices import backends
 from dovetail_kernel.devices.device import Device
 from dovetail_kernel.errors import PluginError, PluginNotFoundError
 from dovetail_kernel.keys.dispatch_key import parse_dispatch_key
@@ -22,6 +21,7 @@ from dovetail_kernel.plugins import installed_plugins
 from dovetail_kernel.plugins import manager as plugins
 from dovetail_kernel.plugins.manager import PluginManager
 from dovetail_kernel.plugins.plugin_records import PluginRecord
+from dovetail_kernel.sockets import DEVICE_TYPES, NoKernelTable, Socket
 
 Install = Callable[..., None]
 
@@ -75,8 +75,13 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 
 
 @pytest.fixture
-def manager() -> PluginManager:
-    return PluginManager()
+def table() -> NoKernelTable:
+    return NoKernelTable()
+
+
+@pytest.fixture
+def manager(table: NoKernelTable) -> PluginManager:
+    return PluginManager(Socket("tests", "here", table))
 
 
 def record(
@@ -190,7 +195,7 @@ def test_an_overlay_is_loaded_only_on_request(install: Install, manager: PluginM
 
 
 def test_an_overlay_is_loaded_anew_after_it_was_removed(
-    install: Install, manager: PluginManager
+    install: Install, manager: PluginManager, table: NoKernelTable
 ) -> None:
     install("acme-fast", "acme_fast", LIBRARY, {"overlays": {"fast": "acme_fast"}})
     undone: list[str] = []
@@ -199,7 +204,7 @@ def test_an_overlay_is_loaded_anew_after_it_was_removed(
     def transaction() -> Iterator[Callable[[], None]]:
         yield lambda: undone.append("fast")
 
-    manager.transaction = transaction
+    table.transaction = transaction  # type: ignore[assignment]
     overlay = manager.use_overlay("fast")
     with manager.use_overlay("fast"):
         assert repr(overlay) == "<overlay 'fast', in use>"
@@ -311,7 +316,9 @@ def test_an_interrupt_passes_through_and_the_plugin_can_be_loaded_later(
     assert manager.load_library("vision").attempts == [1, 1]
 
 
-def test_loading_happens_inside_the_transaction(install: Install, manager: PluginManager) -> None:
+def test_loading_happens_inside_the_transaction(
+    install: Install, manager: PluginManager, table: NoKernelTable
+) -> None:
     install("acme-vision", "acme_vision", "1 / 0", {"libraries": {"vision": "acme_vision"}})
     seen: list[object] = []
 
@@ -322,7 +329,7 @@ def test_loading_happens_inside_the_transaction(install: Install, manager: Plugi
         def __exit__(self, kind: object, error: object, traceback: object) -> None:
             seen.append(kind)
 
-    manager.transaction = Transaction
+    table.transaction = Transaction  # type: ignore[assignment]
     with pytest.raises(PluginError):
         manager.load_library("vision")
     assert seen == ["begin", ZeroDivisionError]
@@ -576,10 +583,13 @@ def test_the_plugin_being_loaded_is_known_while_it_is(
 
 
 def test_the_number_of_kernels_is_asked_of_what_keeps_them(
-    install: Install, manager: PluginManager
+    install: Install,
+    manager: PluginManager,
+    table: NoKernelTable,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     install("acme-vision", "acme_vision", LIBRARY, {"libraries": {"vision": "acme_vision"}})
-    manager.count_kernels = lambda entry: 7 if entry.name == "vision" else 0
+    monkeypatch.setattr(table, "count_kernels", lambda entry: 7 * (entry.name == "vision"))
     assert record(manager, "libraries", "vision").kernels == 0
     manager.load_library("vision")
     assert record(manager, "libraries", "vision").kernels == 7
@@ -647,7 +657,7 @@ def test_an_installed_device_type_is_valid_before_its_backend_is_loaded(
     install(
         "acme-npux", "acme_npux", BACKEND.format(name="npux"), {"backends": {"npux": "acme_npux"}}
     )
-    monkeypatch.setattr(backends, "_sources", [manager.device_types])
+    monkeypatch.setattr(DEVICE_TYPES, "plugs", (manager.device_types,))
     assert Device("npux:1").type == "npux"
     assert parse_dispatch_key("AutogradNPUX").name == "AutogradNPUX"
     assert "acme_npux" not in sys.modules

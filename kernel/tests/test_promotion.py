@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dovetail_kernel.types import promotion
+from dovetail_kernel.sockets import DEFAULT_DTYPE
 from dovetail_kernel.types.dtype import (
     bool_,
     complex64,
@@ -25,7 +25,6 @@ from dovetail_kernel.types.dtype import (
 from dovetail_kernel.types.promotion import (
     can_cast,
     get_default_dtype,
-    on_default_dtype_change,
     promote_types,
     result_dtype,
     scalar_category,
@@ -35,7 +34,7 @@ from dovetail_kernel.types.promotion import (
 
 @pytest.fixture(autouse=True)
 def default_dtype_restored(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(promotion, "_listeners", [])
+    monkeypatch.setattr(DEFAULT_DTYPE, "plugs", ())
     before = get_default_dtype()
     yield
     set_default_dtype(before)
@@ -108,7 +107,7 @@ def test_the_default_dtype_must_be_floating_point(wrong: dtype) -> None:
 
 def test_listeners_hear_of_a_change_and_only_of_a_change() -> None:
     heard: list[dtype] = []
-    on_default_dtype_change(heard.append)
+    DEFAULT_DTYPE.add(heard.append)
     set_default_dtype(float64)
     set_default_dtype(float64)
     assert heard == [float64]

@@ -10,7 +10,9 @@ with _collection_paused():
     import dovetail_aten as _aten
 from dovetail_aten import *  # noqa: F403 - its public names: the operators, Tensor and what makes tensors
 from dovetail_aten import Tensor as Tensor
-from dovetail_dispatcher.testing import install_checks as _install_checks
+from dovetail_aten.sockets import ARRAY_NAMESPACE as _ARRAY_NAMESPACE
+from dovetail_aten.sockets import TO_SPARSE as _TO_SPARSE
+from dovetail_dispatcher.sockets import CHECKS as _CHECK_LOADERS
 from dovetail_kernel import plugin_manager as _plugin_manager
 
 from . import lower_names as _lower_names
@@ -76,10 +78,12 @@ if _typing.TYPE_CHECKING:
 __version__ = "0.1.0"
 
 use_overlay = _plugin_manager.overlays.use
-_install_checks(lambda: _import_module("dovetail.testing.catalogue").CHECKS)
-Tensor._array_namespace = staticmethod(lambda: _import_module("dovetail.array_api"))
-Tensor._sparse_maker = staticmethod(
-    lambda: _import_module("dovetail.sparse.constructors").dense_to_sparse
+_CHECK_LOADERS.add(lambda: _import_module("dovetail.testing.catalogue").CHECKS)
+_ARRAY_NAMESPACE.fill(lambda: _import_module("dovetail.array_api"))
+_TO_SPARSE.fill(
+    lambda *args, **kwargs: _import_module("dovetail.sparse.constructors").dense_to_sparse(
+        *args, **kwargs
+    )
 )
 _plugin_manager.overlays.use_requested()
 

@@ -9,7 +9,6 @@ from .calls.ops import ops
 from .calls.overloads import OpOverload, OpOverloadPacket
 from .registration.library import Library, _scoped_library
 from .schema import FunctionSchema, SchemaError, infer_schema, parse_schema
-from .table import transactions as _transactions
 from .table.kernel_namespace import NoArrayKernelError, kernel_namespace
 from .table.kernels import Kernel, fallthrough_kernel
 from .table.operator import Operator
@@ -65,7 +64,6 @@ if TYPE_CHECKING:
     from .table.places import short_place
 
 _fallback_kernels.install()
-_transactions.install()
 
 _ON_DEMAND = {
     "BaseTorchFunctionMode": "interception.function_modes",

@@ -57,7 +57,7 @@ from .keys.state import (
 from .plugins.hookspecs import BackendSpec, hookimpl, hookspec
 from .plugins.manager import PluginManager, plugin_manager
 from .plugins.plugin_records import PluginRecord
-from .tensor.autograd_interface import AutogradInterface, set_autograd_interface
+from .sockets import AutogradInterface
 from .tensor.dataless import DatalessArray
 from .tensor.dlpack_device import DLDeviceType
 from .tensor.new_tensors import (
@@ -70,7 +70,7 @@ from .tensor.new_tensors import (
 )
 from .tensor.resized_storage import resize_storage
 from .tensor.size import Size
-from .tensor.storage import Storage, new_storage, set_storage_class, share_storage
+from .tensor.storage import Storage, new_storage, share_storage
 from .tensor.tensor_base import TensorBase
 from .tensor.version import VersionCounter, bump_version, share_version
 from .types.dtype import (
@@ -116,7 +116,6 @@ from .types.promotion import (
     PYTHON_DTYPES,
     can_cast,
     get_default_dtype,
-    on_default_dtype_change,
     promote_types,
     result_dtype,
     scalar_category,
@@ -213,7 +212,6 @@ __all__ = [
     "name_of_distribution",
     "named_dtype",
     "new_storage",
-    "on_default_dtype_change",
     "on_new_backend",
     "parse_dispatch_key",
     "plugin_manager",
@@ -227,12 +225,10 @@ __all__ = [
     "runtime_keys",
     "scalar_category",
     "scalar_dtype",
-    "set_autograd_interface",
     "set_default_device",
     "set_default_dtype",
     "set_grad_enabled",
     "set_state",
-    "set_storage_class",
     "set_tensor_class",
     "share_storage",
     "share_version",

@@ -15,6 +15,8 @@ from dovetail_kernel.types.signature import INFERENCE, NORMAL, PYTHON_SCALAR
 
 from ..record import Record
 from ..schema import Argument
+from ..schema.function_schema import OPTIONAL_TENSOR, TENSOR
+from ..sockets import BASE_OPERATORS
 from ..table.kernels import Kernel
 from ..table.operator import Operator
 from .array_errors import call_error
@@ -24,7 +26,6 @@ from .half_precision import computes_in_single, has_halves, in_single, precision
 from .number_operands import category_of_number, number_cache
 from .plan import Operand, Step, Value, argument_value
 from .promotion_rules import computing_dtype, promoter, static_dtype
-from .shared_results import SHARE_UNSAID
 from .steps.arguments import (
     ArrayOf,
     CastArray,
@@ -35,13 +36,7 @@ from .steps.arguments import (
 )
 from .steps.array_results import CheckOwn, CheckWritten
 from .steps.kernel_calls import CallKernel, KernelCall, Large, Quiet, Rewording
-from .templates.arguments import OPTIONAL_TENSOR, TENSOR, is_tensor_like, spelling
 from .templates.entry import numbers_allowed
-
-DETACH: Final = "aten::detach"
-"""The operator whose result may be written outside inference mode, though it be an inference
-tensor.
-"""
 
 COMPUTED: Final = Value("computed")
 """The dtype that a call computes in, where it is found per call."""
@@ -63,15 +58,16 @@ class ArrayCall:
         self.inputs = [a for a in schema.arguments if not a.is_out]
         self.outs = [argument_value(a) for a in schema.arguments if a.is_out]
         self.written = next(iter([a for a in self.inputs if a.is_write]), None)
-        self.tensors = [a for a in self.inputs if spelling(a) == TENSOR]
-        self.makes_writable = op.name == DETACH and not key & NORMAL and not inference
+        self.tensors = [a for a in self.inputs if a.kind == TENSOR]
+        detaches = op.name == BASE_OPERATORS.plug.detach
+        self.makes_writable = detaches and not key & NORMAL and not inference
         if self.is_view:  # a view is as normal as what it shows, wherever it is made
             inference = not key & NORMAL
         self.base = backend.bit | (INFERENCE if inference else NORMAL)
         self.in_single = computes_in_single(op, kernel, key)
         self.rewording: Rewording | None = None
         if self.is_pointwise:
-            operands = [a for a in self.inputs if spelling(a) in (TENSOR, OPTIONAL_TENSOR)]
+            operands = [a for a in self.inputs if a.kind in (TENSOR, OPTIONAL_TENSOR)]
             self.rewording = Rewording(
                 partial(call_error, op), tuple([argument_value(a) for a in operands])
             )
@@ -87,7 +83,7 @@ class ArrayCall:
 
 def moves(call: ArrayCall) -> list[Step]:
     move = partial(on_backend, call.backend)
-    return [MoveToBackend(argument_value(a), move) for a in call.inputs if is_tensor_like(a)]
+    return [MoveToBackend(argument_value(a), move) for a in call.inputs if a.is_tensor_like]
 
 
 class Promotion(Record):
@@ -154,8 +150,8 @@ def _promotion_per_call(
 
 def _operand(argument: Argument, backend: Backend) -> Operand:
     """Return what an array kernel is given for an argument that is not promoted."""
-    value, kind = argument_value(argument), spelling(argument)
-    if is_tensor_like(argument):
+    value, kind = argument_value(argument), argument.kind
+    if argument.is_tensor_like:
         return _array_of(value, kind)
     if kind in ("ScalarType", "ScalarType?"):
         return NativeDtype(value, backend.arrays.asked_dtypes, kind.endswith("?"))
@@ -216,7 +212,7 @@ def call_of_tensors(
 ) -> KernelCall:
     """Return the call of `function` with the tensors alone."""
     function = _for_dtype(call, function)
-    tensors = tuple([promotion.operands[a.name] for a in call.inputs if is_tensor_like(a)])
+    tensors = tuple([promotion.operands[a.name] for a in call.inputs if a.is_tensor_like])
     return _call_by_size(call, promotion, role, function, tensors)
 
 
@@ -261,7 +257,7 @@ def quiet(backend: Backend, function: Callable[..., Any]) -> Quiet | None:
 
 def defaults(call: ArrayCall) -> tuple[tuple[Value, Any], ...] | None:
     """Return the arguments that are no tensors with their defaults; None if one has no default."""
-    others = [a for a in call.inputs if not is_tensor_like(a)]
+    others = [a for a in call.inputs if not a.is_tensor_like]
     if not all([a.has_default_value() for a in others]):
         return None
     return tuple([(argument_value(a), a.default_value) for a in others])
@@ -272,8 +268,8 @@ def defaults(call: ArrayCall) -> tuple[tuple[Value, Any], ...] | None:
 
 def given_arrays(call: ArrayCall) -> tuple[ArrayOf, ...]:
     """Return the arrays of the tensors among the arguments, which a new result may not share."""
-    tensors = [a for a in call.inputs if is_tensor_like(a)]
-    return tuple([_array_of(argument_value(a), spelling(a)) for a in tensors])
+    tensors = [a for a in call.inputs if a.is_tensor_like]
+    return tuple([_array_of(argument_value(a), a.kind) for a in tensors])
 
 
 def check_own(
@@ -281,7 +277,7 @@ def check_own(
 ) -> CheckOwn:
     """Return the step that checks that a result of another's kernel has memory of its own."""
     array_type = call.backend.arrays.array_types[0]
-    shares = call.backend.arrays.mutable_arrays and call.op.name not in SHARE_UNSAID
+    shares = call.backend.arrays.mutable_arrays and call.op.name not in BASE_OPERATORS.plug.sharing
     given = given_arrays(call) if shares else ()
     looks_quickly = hasattr(array_type, "base") or not shares
     others = earlier if shares else ()

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from dovetail_kernel import Backend, backends_of_signature, dtype, dtype_of_signature
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.types.signature import DTYPE_MASK, NORMAL, ZERO_DIM
 
+from ..schema.function_schema import TENSOR, TENSOR_LIST
+from ..sockets import BASE_OPERATORS
 from ..table.kernels import Kernel
 from ..table.operator import Operator
 from .array_calls import (
@@ -51,10 +53,6 @@ from .steps.writes import (
     WriteInto,
     WriteOut,
 )
-from .templates.arguments import TENSOR, TENSOR_LIST, spelling
-
-COPY: Final = "aten::copy_"
-"""The operator whose arguments may be on different devices."""
 
 _ARRAY, _RETURNED, _RESULT = Value("array"), Value("returned"), Value("result")
 
@@ -72,7 +70,7 @@ def array_plan(
     """
     call = ArrayCall(op, kernel, backend, key, inference)
     several_backends = len(backends_of_signature(key)) > 1
-    if several_backends and op.name == COPY:
+    if several_backends and op.name == BASE_OPERATORS.plug.copy:
         return _copy_between_backends(call)
     if op.refuses:
         check_operands(op, key)
@@ -93,7 +91,7 @@ def array_plan(
 
 def _wrapping(call: ArrayCall, promotion: Promotion) -> RoutePlan:
     """Return the plan that makes new tensors of what the kernel returns."""
-    kinds = [spelling(each) for each in call.schema.returns]
+    kinds = [each.kind for each in call.schema.returns]
     if kinds == [TENSOR]:
         compute = kernel_call(call, promotion, (_ARRAY,))
         wraps = _wraps(call, promotion, _ARRAY, _RESULT)
@@ -334,7 +332,7 @@ def _operand_checks(call: ArrayCall) -> list[Step]:
     and nothing promotes it.
     """
     hidden = call.op.promotion == "none" and static_dtype(call.key) is None
-    operands = [a for a in call.inputs if spelling(a) == TENSOR and not a.is_out]
+    operands = [a for a in call.inputs if a.kind == TENSOR and not a.is_out]
     if not (call.op.refuses and hidden and operands):
         return []
     return [CheckOperand(argument_value(operands[0]), operand_check(call.op))]

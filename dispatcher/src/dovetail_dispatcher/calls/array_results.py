@@ -10,12 +10,13 @@ from typing import Any
 from dovetail_kernel import ArrayBackend, Backend
 
 from ..schema import Argument
+from ..schema.function_schema import OPTIONAL_TENSOR, TENSOR, TENSOR_LIST
+from ..sockets import BASE_OPERATORS
 from ..table.kernel_results import KernelResults, shown
 from ..table.kernels import Kernel
 from ..table.operator import Operator
 from .array_wrapping import array_wrapper
-from .shared_results import SHARE_UNSAID, written_results
-from .templates.arguments import OPTIONAL_TENSOR, TENSOR, TENSOR_LIST, is_tensor_like, spelling
+from .shared_results import written_results
 
 
 class ArrayResults:
@@ -46,7 +47,7 @@ class ArrayResults:
         returned = len(schema.returns)
         if not written and (not outs or returned in (0, len(outs))):
             return
-        if len(written) == 1 and not outs and is_tensor_like(written[0]):
+        if len(written) == 1 and not outs and written[0].is_tensor_like:
             returns_it = returned == 1 and written_results(self.op)
             if not returned or returns_it:
                 return
@@ -145,7 +146,7 @@ class ArrayResults:
             If it shares memory with one of them.
         """
         array = self.array(value)
-        if self.op.name in SHARE_UNSAID:
+        if self.op.name in BASE_OPERATORS.plug.sharing:
             return array
         arrays = self.backend.arrays
         for other in _flat(arguments):
@@ -203,9 +204,9 @@ class ArrayResults:
     def _wrapped(
         self, base: int, declared: Argument, value: Any, given: Sequence[Any], shared: Any
     ) -> Any:
-        if not is_tensor_like(declared):
+        if not declared.is_tensor_like:
             return self.results.cast(value, declared.real_type)
-        kind = spelling(declared)
+        kind = declared.kind
         if value is None and kind == OPTIONAL_TENSOR:
             return None
         if kind in (TENSOR, OPTIONAL_TENSOR):

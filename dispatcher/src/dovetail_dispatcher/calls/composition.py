@@ -1,11 +1,10 @@
 """Composing the plan of a call: the kernel of its highest key, and the layers above and below.
 
-Each layer takes a plan and returns one. What stands above the dispatcher installs its layers here.
+Each layer takes a plan and returns one. Those of autograd fill sockets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
@@ -24,6 +23,8 @@ from dovetail_kernel.keys.interception import PYTHON_DISPATCH, PYTHON_KEYS
 from dovetail_kernel.types.signature import GRAD, NO_GRAD, NORMAL, WRAPPED_BIT
 
 from ..record import Record
+from ..schema.function_schema import TENSOR, TENSOR_LIST
+from ..sockets import AUTOGRAD_LAYERS, GUARD_LAYER
 from ..table import registry
 from ..table.computed_table import compute, highest, without_fallthrough
 from ..table.kernels import WRAPPED, Kernel
@@ -32,7 +33,6 @@ from .array_plans import array_plan
 from .dispatch_errors import ambiguous_error, fallthrough_error, missing_kernel_error
 from .plan import RoutePlan
 from .steps.results import MarkInside
-from .templates.arguments import TENSOR, TENSOR_LIST, spelling
 from .tensor_plans import (
     boxed_plan,
     counting_plan,
@@ -96,56 +96,15 @@ class Composition(Record):
 
 # -- layers ----------------------------------------------------------------------------------------
 
-AutogradLayer = Callable[[Composition, Kernel, RoutePlan], RoutePlan]
-ViewLayer = Callable[[Composition, RoutePlan], RoutePlan]
-GuardLayer = Callable[[Operator, RoutePlan], RoutePlan]
-FusionLayer = Callable[[Composition, Kernel], RoutePlan | None]
-_autograd_layer: AutogradLayer | None = None
-_view_layer: ViewLayer | None = None
-_fusion_layer: FusionLayer | None = None
-_guard_layer: GuardLayer | None = None
-
-
-def set_guard_layer(layer: GuardLayer) -> None:
-    """Install what checks a call inside of a function transform, before anything else: takes the
-    whole plan and returns one.
-    """
-    global _guard_layer
-    _guard_layer = layer
-
 
 def compose_whole(composition: Composition, chosen: DispatchKey | None = None) -> RoutePlan:
     """Return the plan of a call as it is made: what `compose` does, guarded inside of a
     transform.
     """
     plan = compose(composition, chosen)
-    if composition.state.transformed and _guard_layer is not None:
-        return _guard_layer(composition.op, plan)
+    if composition.state.transformed:
+        return GUARD_LAYER.plug(composition.op, plan)
     return plan
-
-
-def set_autograd_layer(
-    layer: AutogradLayer, view_layer: ViewLayer, fusion_layer: FusionLayer | None = None
-) -> None:
-    """Install what composes the derived Autograd kernels and the Autograd fallback, where a graph
-    is recorded.
-
-    Parameters
-    ----------
-    layer
-        Takes the plan of a call below Autograd, and returns one that records.
-    view_layer
-        Takes the plan of a call that goes below autograd, and returns one that notes whose views
-        the results are.
-    fusion_layer
-        Returns the plan of a composite that is computed as one call, or None.
-    """
-    global _autograd_layer, _view_layer, _fusion_layer
-    with registry.lock:
-        _fusion_layer = fusion_layer
-        _autograd_layer = layer
-        _view_layer = view_layer
-        registry.forget_all_routes()
 
 
 def compose(composition: Composition, chosen: DispatchKey | None = None) -> RoutePlan:
@@ -217,9 +176,7 @@ def _through_arrays(composition: Composition, chosen: DispatchKey, kernel: Kerne
     backend = chosen.backend or backends_of_signature(composition.key)[-1]
     assert isinstance(backend, Backend)
     plan = array_plan(composition.op, kernel, backend, composition.key, inference=inference)
-    if composition.views and _view_layer is not None:
-        return _view_layer(composition, plan)
-    return plan
+    return AUTOGRAD_LAYERS.plug.note_views(composition, plan) if composition.views else plan
 
 
 def _marked(composition: Composition, plan: RoutePlan) -> RoutePlan:
@@ -229,7 +186,7 @@ def _marked(composition: Composition, plan: RoutePlan) -> RoutePlan:
     if not composition.state.transformed:
         return plan
     returns = composition.op.schema.returns
-    kinds = [spelling(each) for each in returns]
+    kinds = [each.kind for each in returns]
     if kinds == [TENSOR_LIST] and returns[0].alias_info is None:
         return plan.ending_with(MarkInside(plan.results, is_list=True))
     new = [
@@ -243,8 +200,8 @@ def _marked(composition: Composition, plan: RoutePlan) -> RoutePlan:
 def _through_autograd(composition: Composition, kernel: Kernel) -> RoutePlan:
     noted = composition.replaced(notes_views=False)
     below = compose(noted.below(after_autograd_keyset))
-    if _autograd_layer is not None and (composition.records or composition.views):
-        return _autograd_layer(composition, kernel, below)
+    if composition.records or composition.views:
+        return AUTOGRAD_LAYERS.plug.record(composition, kernel, below)
     return below
 
 
@@ -252,9 +209,9 @@ def fused_plan(composition: Composition, kernel: Kernel) -> RoutePlan | None:
     """Return the plan of a composite that is computed, and recorded, as one call; None if this call
     is not.
     """
-    if composition.op.fusion is None or _fusion_layer is None:
+    if composition.op.fusion is None:
         return None
-    return _fusion_layer(composition, kernel)
+    return AUTOGRAD_LAYERS.plug.fuse(composition, kernel)
 
 
 # -- keys ------------------------------------------------------------------------------------------
@@ -305,6 +262,4 @@ __all__ = [
     "compose_through",
     "compose_whole",
     "fused_plan",
-    "set_autograd_layer",
-    "set_guard_layer",
 ]

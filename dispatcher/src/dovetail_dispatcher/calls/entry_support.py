@@ -23,7 +23,7 @@ from .number_operands import tensor_of_number
 from .promotion_rules import check_alpha
 from .routes import redispatch_route, route_of
 from .templates import entry_source
-from .templates.arguments import are_ints, default_text, spelling
+from .templates.arguments import are_ints, default_text
 from .templates.entry import numbers_allowed, symbol
 from .tensor_plans import equals_default
 from .whole_numbers import with_floats
@@ -140,7 +140,7 @@ def call_key(op: Operator, values: list[Any]) -> int:
     """Return the key of a call with these bound arguments."""
     key = state()
     for argument, value in zip(op.schema.arguments, values, strict=True):
-        match spelling(argument):
+        match argument.kind:
             case "Tensor" | "Tensor?":
                 if value is not None:
                     key |= (

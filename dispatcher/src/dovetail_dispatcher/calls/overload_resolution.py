@@ -11,7 +11,7 @@ from ..schema import bind
 from ..table.operator import Operator
 from .entry_support import number_argument
 from .number_arguments import is_arithmetic, number_arguments
-from .templates.arguments import INT_LISTS, spelling
+from .templates.arguments import INT_LISTS
 
 
 def resolve_overload(
@@ -76,7 +76,7 @@ def decided_by_class(op: Operator, args: tuple[Any, ...]) -> bool:
             if argument.real_type.schema_str not in ("Tensor", "Tensor?"):
                 return False
         elif isinstance(value, list | tuple):
-            kind = spelling(argument).removesuffix("?")
+            kind = argument.kind.removesuffix("?")
             if kind not in INT_LISTS or any([item.__class__ is not int for item in value]):
                 return False
         elif type(value) not in (int, float, bool, NoneType):

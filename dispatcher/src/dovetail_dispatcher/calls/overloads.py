@@ -13,7 +13,7 @@ from dovetail_kernel.errors import did_you_mean
 
 from ..interception.overrides import call_overrides, has_override, overriding
 from ..schema import FunctionSchema, bind
-from ..table import operator as operator_module
+from ..sockets import OVERLOAD_FACTORY
 from ..table import registry
 from ..table.operator import Operator
 from ..table.tags import Tag
@@ -192,7 +192,7 @@ def _make_overload(operator: Operator) -> OpOverload:
     return overload
 
 
-operator_module.handle_factory = _make_overload
+OVERLOAD_FACTORY.fill(_make_overload)
 
 
 class _Overridden:

@@ -8,7 +8,7 @@ all views: functionalization, where it is needed and only there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from gc import get_referrers
 from sys import getrefcount
 from typing import Any, Final, Protocol
@@ -16,6 +16,8 @@ from weakref import ref
 
 from dovetail_kernel import Storage, TensorBase, replace_array, restoring, share_storage, wrap
 from dovetail_kernel.keys.state import set_state, state
+
+from ..sockets import BASE_OPERATORS, VIEW_MAKER
 
 __all__ = [
     "View",
@@ -25,7 +27,6 @@ __all__ = [
     "note_unmarked_views",
     "note_views",
     "replace",
-    "set_view_maker",
     "views_of",
 ]
 
@@ -54,22 +55,6 @@ class View(Protocol):
 
 
 Views = tuple[View, ...]
-_ViewMaker = Callable[[Any, Sequence[Any], dict[str, Any], int | None], View]
-
-
-def _no_views(*_: Any) -> View:
-    raise NotImplementedError("no library says how to put a part into what it is a view of.")
-
-
-_make_view: _ViewMaker = _no_views
-
-
-def set_view_maker(maker: _ViewMaker) -> None:
-    """Set what makes a `View` of an operator, its arguments behind the first and as keywords, and
-    the place among several results; called by the base library.
-    """
-    global _make_view
-    _make_view = maker
 
 
 def note_views(
@@ -81,15 +66,15 @@ def note_views(
     views = views_of(source)
     if views is None:
         return
-    if views and op.name() == "aten::as_strided":
+    if views and op.name() in BASE_OPERATORS.plug.strided_views:
         raise NotImplementedError(
-            f"as_strided of a view: arrays of backend {source._backend.name} have no memory that "
+            f"{op.name()} of a view: arrays of backend {source._backend.name} have no memory that "
             "strides could tell places of. Take it of a clone(), whose elements lie in order."
         )
     several = isinstance(results, list | tuple)
     noted = _noted(storage)
     for place, result in enumerate(results if several else (results,)):
-        made = _make_view(op, args, kwargs, place if several else None)
+        made = VIEW_MAKER.plug(op, args, kwargs, place if several else None)
         noted[id(result)] = (ref(result), (*views, made))
     if len(noted) > _MANY and not len(noted) & len(noted) - 1:
         storage.noted_views = {key: note for key, note in noted.items() if note[0]() is not None}

@@ -22,35 +22,16 @@ from dovetail_kernel import (
 from dovetail_kernel.plugins.entries import KERNELS
 from dovetail_kernel.types.signature import OVERRIDES
 
+from ..sockets import TRACE_LAYER
 from ..table import registry
 from ..table.operator import Operator
 from .composition import Composition, call_keys, compose_whole
-from .plan import RoutePlan
 from .printer import build
 
 MAX_ROUTES: Final = 1024
 """An operator with more routes than this starts anew: keys are few in practice, and memory must
 stay bounded.
 """
-
-TraceLayer = Callable[
-    [Callable[[], RoutePlan], Operator, int, DispatchState, DispatchKeySet | None], RoutePlan
-]
-_trace_layer: TraceLayer | None = None
-
-
-def set_trace_layer(layer: TraceLayer) -> None:
-    """Install what composes the routes of calls that are traced.
-
-    Parameters
-    ----------
-    layer
-        Takes what composes the plan of a call, which raises if the call has no kernel; and the
-        call: operator, key, state, and the keys of a redispatch. Returns a plan that records the
-        call.
-    """
-    global _trace_layer
-    _trace_layer = layer
 
 
 def route_of(op: Operator, key: int) -> Callable[..., Any]:
@@ -127,9 +108,9 @@ def _composed(
     else:
         redispatch = Composition(op, keys, key & ~OVERRIDES, now)
         plan = partial(compose_whole, redispatch, keys.highestPriorityTypeId())
-    if now.traced and _trace_layer is not None:
-        return build(_trace_layer(plan, op, key, now, keys))
+    if now.traced:
+        return build(TRACE_LAYER.plug(plan, op, key, now, keys))
     return build(plan())
 
 
-__all__ = ["MAX_ROUTES", "compose_call", "redispatch_route", "route_of", "set_trace_layer"]
+__all__ = ["MAX_ROUTES", "compose_call", "redispatch_route", "route_of"]

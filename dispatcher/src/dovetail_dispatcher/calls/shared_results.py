@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any
 
 from dovetail_kernel import TensorBase
 
 from ..schema import Argument
+from ..schema.function_schema import TENSOR
 from ..table.kernels import Kernel
 from ..table.operator import Operator
 from ..table.tags import Tag
-from .templates.arguments import TENSOR, spelling
-
-SHARE_UNSAID: Final = (
-    "aten::_unsafe_view",
-    "aten::unsafe_split",
-    "aten::unsafe_split_with_sizes",
-)
-"""Operators whose results share memory with an argument that must not be used any more: their
-schemas do not say so.
-"""
 
 
 def check_aliases(op: Operator, kernel: Kernel, result: Any, tensors: tuple[Any, ...]) -> None:
@@ -83,7 +74,7 @@ def written_results(op: Operator) -> list[tuple[int, Argument]]:
         (number, argument)
         for number, each in enumerate(schema.returns)
         for argument in written
-        if spelling(each) == TENSOR == spelling(argument) and _is_alias(each, argument)
+        if each.kind == TENSOR == argument.kind and _is_alias(each, argument)
     ]
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 from dovetail_kernel import DispatchKeySet
 
 from ..schema import Argument, FunctionSchema, default_of
+from ..schema.function_schema import OPTIONAL_TENSOR, TENSOR
 from ..table.kernel_results import KernelResults
 from ..table.kernels import Kernel
 from ..table.operator import Operator
@@ -31,7 +32,6 @@ from .steps.tensor_kernels import (
     CheckTensor,
     WithFakeContext,
 )
-from .templates.arguments import OPTIONAL_TENSOR, TENSOR, is_tensor_like, spelling
 
 _RESULT: Final = Value("result")
 
@@ -94,11 +94,11 @@ def custom_plan(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RoutePlan
     schema = op.schema
     if Tag.inplace in op.tags or Tag.out in op.tags:
         return plan
-    if schema._is_view_op() or not any([is_tensor_like(each) for each in schema.returns]):
+    if schema._is_view_op() or not any([each.is_tensor_like for each in schema.returns]):
         return plan
-    tensors = [a for a in schema.arguments if is_tensor_like(a)]
-    is_one_tensor = [spelling(each) for each in schema.returns] == [TENSOR] and all(
-        [spelling(a) in (TENSOR, OPTIONAL_TENSOR) for a in tensors]
+    tensors = [a for a in schema.arguments if a.is_tensor_like]
+    is_one_tensor = [each.kind for each in schema.returns] == [TENSOR] and all(
+        [a.kind in (TENSOR, OPTIONAL_TENSOR) for a in tensors]
     )
     check = partial(check_aliases, op, kernel)
     return plan.ending_with(CheckAliases(_RESULT, _values(tensors), check, is_one_tensor))
@@ -110,15 +110,15 @@ def fake_plan(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RoutePlan:
     """
     plan = tensor_plan(op, kernel, keys)
     called = WithFakeContext(plan.steps, FakeImplCtx(op, kernel))
-    if not any([is_tensor_like(each) for each in op.schema.returns]):
+    if not any([each.is_tensor_like for each in op.schema.returns]):
         return plan.replaced(steps=(called,))
     return plan.replaced(steps=(called, CheckMeta(_RESULT, KernelResults(op, kernel).check_meta)))
 
 
 def counting_plan(below: RoutePlan) -> RoutePlan:
     """Return `below` with the versions of the written arguments counted up before anything else."""
-    written = [a for a in below.op.schema.arguments if a.is_write and is_tensor_like(a)]
-    return below.beginning_with(*[BumpVersion(argument_value(a), spelling(a)) for a in written])
+    written = [a for a in below.op.schema.arguments if a.is_write and a.is_tensor_like]
+    return below.beginning_with(*[BumpVersion(argument_value(a), a.kind) for a in written])
 
 
 def _plan(op: Operator, *steps: Step) -> RoutePlan:
@@ -142,7 +142,7 @@ def _checks(op: Operator, kernel: Kernel) -> list[Step]:
         return []
     results, returns = KernelResults(op, kernel), op.schema.returns
     checks: list[Step]
-    if [spelling(each) for each in returns] == [TENSOR]:
+    if [each.kind for each in returns] == [TENSOR]:
         checks = [CheckTensor(_RESULT, results.tensor)]
     else:
         checks = [CheckReturns(_RESULT, results.by_schema)]

@@ -8,7 +8,6 @@ from dovetail_kernel import Device, TensorBase
 from dovetail_kernel.types.dtype import dtype
 
 from ..table.operator import Operator
-from .templates.arguments import spelling
 
 __all__ = ["with_floats"]
 
@@ -38,7 +37,7 @@ def with_floats(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         return None
     values = []
     for argument, value in zip(arguments, (*args, *kwargs.values()), strict=True):
-        spelled, cls = spelling(argument), value.__class__
+        spelled, cls = argument.kind, value.__class__
         kind = spelled.removesuffix("?")
         if kind == "float" and cls is int and -_EXACT <= value <= _EXACT:
             value = float(value)

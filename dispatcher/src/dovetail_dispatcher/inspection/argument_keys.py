@@ -10,7 +10,6 @@ from typing import Any, Final
 from dovetail_kernel import DisableTorchFunction, DispatchKeySet, TensorBase, restoring
 
 from ..calls.composition import argument_keys
-from ..calls.templates.arguments import is_tensor_like
 from ..table.operator import Operator
 
 __all__ = ["ArgumentKeys", "describe_arguments", "describe_value", "key_names"]
@@ -39,7 +38,7 @@ def describe_arguments(op: Operator, values: Sequence[Any]) -> tuple[ArgumentKey
     """Return the keys of every tensor among the bound arguments `values` of a call."""
     described = []
     for argument, value in zip(op.schema.arguments, values, strict=True):
-        if not is_tensor_like(argument):
+        if not argument.is_tensor_like:
             continue
         for position, item in enumerate(value if isinstance(value, list | tuple) else [value]):
             name = (

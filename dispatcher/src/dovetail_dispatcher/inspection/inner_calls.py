@@ -20,7 +20,7 @@ from dovetail_kernel import (
     backend_key,
 )
 
-from ..table import registry
+from ..table.base_operators import base_operator, has_base_operators
 from .decisions import Decision, decide
 from .nested_tensors import map_tensors, tensors_in
 from .spans import REDISPATCH, CallSpan
@@ -110,7 +110,7 @@ def _device_of(
     """Return the device type whose kernels the call would run, or None and why it cannot be run
     without data.
     """
-    if registry.find("aten::empty_strided") is None:
+    if not has_base_operators():
         return None, "nothing is installed that computes shapes without data: install dovetail-aten"
     backends = {tensor._backend for tensor in tensors_in([args, kwargs])}
     if len(backends) > 1:
@@ -137,18 +137,14 @@ def _substitute(copies: dict[int, TensorBase], tensor: TensorBase) -> TensorBase
     """Return the tensor without data that stands for `tensor`: the same one each time."""
     made = copies.get(id(tensor))
     if made is None:
-        made = _base_operator("empty_strided")(
+        made = base_operator("empty_strided")(
             tensor.shape, tensor.stride(), dtype=tensor.dtype, device=META
         )
         made.requires_grad_(tensor.requires_grad)
         if tensor.grad_fn is not None:  # no leaf: it may be written
-            made = _base_operator("clone")(made)
+            made = base_operator("clone")(made)
         copies[id(tensor)] = made
     return made
-
-
-def _base_operator(name: str) -> Any:
-    return registry.find_or_throw(f"aten::{name}").handle
 
 
 def _inner_call(span: CallSpan, device: Backend) -> InnerCall:

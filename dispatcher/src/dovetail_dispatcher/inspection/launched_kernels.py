@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from dovetail_kernel import TensorBase
 
-from ..table import registry
+from ..table.base_operators import base_operator
 from ..table.kernels import ARRAY, FORMULA
 from ..table.operator import Operator
 from ..table.tags import Tag
@@ -64,5 +64,4 @@ def launched_kernels(
 
 
 def _copy(tensor: TensorBase) -> Any:
-    detached = registry.find_or_throw("aten::detach").handle(tensor)
-    return registry.find_or_throw("aten::clone").handle(detached)
+    return base_operator("clone")(base_operator("detach")(tensor))

@@ -18,11 +18,12 @@ from ..calls.composition import argument_keys
 from ..calls.entry_support import bound_call, call_key
 from ..calls.fake_context import DynamicSizes
 from ..calls.overloads import OpOverload, OpOverloadPacket
-from ..calls.shared_results import SHARE_UNSAID
 from ..interception.python_dispatch import TorchDispatchMode
 from ..registration.custom_op_definition import CustomOpDef
 from ..schema import FunctionSchema
+from ..sockets import BASE_OPERATORS
 from ..table import registry
+from ..table.base_operators import base_operator
 from ..table.computed_table import compute
 from ..table.operator import Operator
 from ..table.tags import Tag
@@ -156,7 +157,7 @@ def _check_schema(op: Operator, values: list[Any]) -> None:
                 "copy, or declare it: "
                 f"mutates_args=({argument.name!r},), in a schema Tensor(a!) {argument.name}."
             )
-    if op.handle not in reached or op.name in SHARE_UNSAID:
+    if op.handle not in reached or op.name in BASE_OPERATORS.plug.sharing:
         return  # what a composite shares is said by the operators it is made of
     seen: list[tuple[int, TensorBase]] = []
     for number, output in enumerate(outputs):
@@ -247,12 +248,12 @@ def _gradients(op: Operator, values: list[Any], *, meta: bool) -> list[Any]:
     """Return the gradients of the tensors that require grad, of the sum of all outputs."""
     leaves = _without_data(op, values) if meta else [_copied(value) for value in values]
     # The operator may write to what it is given, but not to leaves.
-    given = [map_tensors(value, lambda t: _call("clone", t)) for value in leaves]
+    given = [map_tensors(value, base_operator("clone")) for value in leaves]
     outputs = _run(op, given)
     written = [value for a, value in zip(op.schema.arguments, given, strict=True) if a.is_write]
     for tensor in {id(t): t for value in (*outputs, *written) for t in tensors_in(value)}.values():
         if tensor.requires_grad:
-            tensor.backward(_call("ones_like", tensor), retain_graph=True)
+            tensor.backward(base_operator("ones_like")(tensor), retain_graph=True)
     return [t.grad for value in leaves for t in tensors_in(value) if t.requires_grad]
 
 
@@ -310,10 +311,6 @@ def _outputs(op: Operator, result: Any) -> list[Any]:
     return list(result) if len(op.schema.returns) > 1 else [result] if op.schema.returns else []
 
 
-def _call(name: str, *args: Any) -> Any:
-    return next(iter(registry.operators[f"aten::{name}"].values())).handle(*args)
-
-
 def _without_data(op: Operator, values: list[Any]) -> list[Any]:
     """Return the arguments on the meta device, which a device among them is replaced by."""
     return [
@@ -328,9 +325,9 @@ def _copied(value: Any, *, meta: bool = False) -> Any:
     """Return an argument with fresh leaves for its tensors, on the meta device if so asked."""
 
     def copy(tensor: TensorBase) -> TensorBase:
-        made: TensorBase = _call("clone", _call("detach", tensor))
+        made: TensorBase = base_operator("clone")(base_operator("detach")(tensor))
         if meta:
-            made = registry.find_or_throw("aten::to", "dtype_layout").handle(made, device="meta")
+            made = base_operator("move")(made, device="meta")
         return made.requires_grad_(tensor.requires_grad)
 
     return map_tensors(value, copy)

@@ -25,9 +25,8 @@ from dovetail_kernel.keys.state import tracing_off, tracing_on
 
 from ..calls.plan import CallFunction, RoutePlan, Value, argument_value
 from ..calls.printer import build
-from ..calls.routes import set_trace_layer
-from ..calls.templates.arguments import is_tensor_like
 from ..calls.tensor_plans import equals_default
+from ..sockets import TRACE_LAYER
 from ..table.operator import Operator
 from .argument_keys import describe_arguments, describe_value
 from .chrome_traces import chrome_trace
@@ -324,7 +323,7 @@ def trace_layer(
     return RoutePlan(op, (CallFunction(route, arguments, result),), (result,))
 
 
-set_trace_layer(trace_layer)
+TRACE_LAYER.fill(trace_layer)
 
 
 def _text_of(trace: Trace, keys: bool) -> str:
@@ -354,7 +353,7 @@ def _options(op: Operator, values: Sequence[Any]) -> dict[str, str]:
     return {
         argument.name: _shortened(repr(value))
         for argument, value in zip(op.schema.arguments, values, strict=True)
-        if not is_tensor_like(argument) and not equals_default(argument, value)
+        if not argument.is_tensor_like and not equals_default(argument, value)
     }
 
 

@@ -28,8 +28,8 @@ from dovetail_kernel import (
     tensor_class,
 )
 from dovetail_kernel.forks import renewed_after_fork
-from dovetail_kernel.keys.interception import on_overriding_class
 from dovetail_kernel.keys.state import functions_as_they_are
+from dovetail_kernel.sockets import OVERRIDING_CLASS
 
 from ..missing import MISSING
 from .asking_code import asking_code
@@ -309,4 +309,4 @@ def _have_asked(plain: type) -> None:
         _cover(plain)
 
 
-on_overriding_class.append(_have_classes_asked)
+OVERRIDING_CLASS.add(_have_classes_asked)

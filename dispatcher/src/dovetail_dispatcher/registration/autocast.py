@@ -30,7 +30,7 @@ from dovetail_kernel import (
 from dovetail_kernel.keys.guard import STATE, DecoratingGuard
 from dovetail_kernel.keys.state import Transition
 
-from ..table import registry
+from ..table.base_operators import base_operator
 from ..table.operator import Operator
 
 _DEFAULT_DTYPES: Final[dict[str, dtype]] = {"cpu": bfloat16, "cuda": float16}
@@ -282,7 +282,7 @@ def cast_value(value: Any, device_type: str, wanted: dtype) -> Any:
     differentiable.
     """
     if is_eligible(value, device_type) and value.dtype is not wanted:
-        return registry.find_or_throw("aten::to", "dtype").handle(value, wanted)
+        return base_operator("convert")(value, wanted)
     if isinstance(value, list | tuple):
         return type(value)([cast_value(item, device_type, wanted) for item in value])
     return value

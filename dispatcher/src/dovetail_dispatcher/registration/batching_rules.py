@@ -12,7 +12,7 @@ from typing import Any, Final
 from dovetail_kernel import DispatchKey
 from dovetail_kernel.forks import renewed_after_fork
 
-from ..calls.templates.arguments import is_tensor_like
+from ..sockets import BATCHING_RULES
 from ..table.batching_rule import BatchingRule
 from ..table.operator import Operator
 from ..table.transactions import transaction
@@ -20,8 +20,6 @@ from ..table.transactions import transaction
 __all__ = [
     "checked_rule",
     "load_batching_rules",
-    "on_first_vmap",
-    "random_state_savers",
 ]
 
 
@@ -46,7 +44,7 @@ def checked_rule(op: Operator, function: Callable[..., Any], where: str) -> Batc
             "calls the operators that it is made of. Register rules for those, or give it a "
             "CompositeExplicitAutograd kernel."
         )
-    if any([a.kwarg_only and is_tensor_like(a) for a in op.schema.arguments]):
+    if any([a.kwarg_only and a.is_tensor_like for a in op.schema.arguments]):
         raise NotImplementedError(
             "register_vmap with kwarg-only Tensor args. In the original definition of the op, "
             f"please make your tensors not kwarg-only. Got: {op.schema}"
@@ -72,26 +70,8 @@ def checked_rule(op: Operator, function: Callable[..., Any], where: str) -> Batc
 
 
 _lock: Final = renewed_after_fork(RLock())
-_loaders: Final[list[Callable[[], object]]] = []
-_wanted = False
-
-random_state_savers: Final[list[Callable[[], Callable[[], object]]]] = []
-"""Functions that remember where random generators are; what they return brings the generators back
-there.
-
-For a `vmap` in chunks that all are to draw the same.
-"""
-
-
-def on_first_vmap(load: Callable[[], object]) -> None:
-    """Call `load` before the first `vmap` runs, or at once if one did: the rules of a library cost
-    no start-up.
-    """
-    with _lock:
-        if not _wanted:
-            _loaders.append(load)
-            return
-    load()
+_loaded = 0
+"""How many of the loaders in the socket were called."""
 
 
 def load_batching_rules() -> None:
@@ -99,11 +79,10 @@ def load_batching_rules() -> None:
 
     They belong to the libraries, and stay when what needed them first is undone.
     """
-    global _wanted
-    if _wanted and not _loaders:
+    global _loaded
+    if _loaded == len(BATCHING_RULES.plugs):
         return
     with _lock, transaction():
-        while _loaders:
-            _loaders[0]()
-            del _loaders[0]
-        _wanted = True
+        while _loaded < len(BATCHING_RULES.plugs):
+            BATCHING_RULES.plugs[_loaded]()
+            _loaded += 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..calls.templates.arguments import is_tensor_like
 from ..schema import FunctionSchema
 from ..table.kernel_signatures import check_backward, check_setup_context
 from ..table.tags import Tag
@@ -31,7 +30,7 @@ def check_differentiable(schema: FunctionSchema, printed: str, *, views: bool) -
             f"{schema}. Please "
             "create a functional operator and register an autograd formula for that."
         )
-    if any([a.kwarg_only and is_tensor_like(a) for a in schema.arguments]):
+    if any([a.kwarg_only and a.is_tensor_like for a in schema.arguments]):
         raise NotImplementedError(
             "register_autograd with kwarg-only Tensor args. In the original definition of the op, "
             f"please make your tensors not kwarg-only. Got: {schema}"
@@ -95,7 +94,7 @@ def check_mutated(parsed: FunctionSchema, schema: str, mutates_args: MutatesArgs
 
 def check_keyword_tensors(parsed: FunctionSchema, tags: Sequence[Tag]) -> None:
     """Refuse, with a NotImplementedError, keyword-only tensors that are not ``out=``."""
-    if Tag.out not in tags and any([a.kwarg_only and is_tensor_like(a) for a in parsed.arguments]):
+    if Tag.out not in tags and any([a.kwarg_only and a.is_tensor_like for a in parsed.arguments]):
         raise NotImplementedError(
             "custom_op with kwarg-only Tensor args. Please make your tensors not kwarg-only. "
             f"Got: {parsed}"

@@ -20,7 +20,6 @@ from dovetail_kernel.errors import where
 from dovetail_kernel.keys.guard import DecoratingGuard
 
 from ..calls.overloads import OpOverload
-from ..calls.templates.arguments import is_tensor_like
 from ..schema import FunctionSchema, bind
 from ..table import registry
 from ..table.derivative_formula import PythonFormula
@@ -182,7 +181,7 @@ class CustomOpDef:
         default device.
         """
         schema = self._operator.schema
-        if any([is_tensor_like(a) for a in schema.arguments]) or "BackendSelect" in self._changes:
+        if any([a.is_tensor_like for a in schema.arguments]) or "BackendSelect" in self._changes:
             return
         position = next(
             iter([i for i, a in enumerate(schema.arguments) if a.name == "device"]), None

@@ -5,6 +5,7 @@ aliasing.
 from __future__ import annotations
 
 from enum import Enum
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, NoReturn
 
 from .compatibility import check_forward_compatible, is_backward_compatible
@@ -73,6 +74,24 @@ class AliasInfo(NamedTuple):
         return hash(self[:4])
 
 
+TENSOR, OPTIONAL_TENSOR, TENSOR_LIST, OPTIONAL_TENSOR_LIST = (
+    "Tensor",
+    "Tensor?",
+    "Tensor[]",
+    "Tensor?[]",
+)
+"""The kinds of arguments that the dispatch keys of a call depend on."""
+
+_TENSOR_LIKE: Final = frozenset((TENSOR, OPTIONAL_TENSOR, TENSOR_LIST, OPTIONAL_TENSOR_LIST))
+
+
+@lru_cache(maxsize=1024)
+def _without_size(text: str) -> str:
+    begin = text.find("[")
+    end = text.find("]")
+    return text if begin < 0 else text[: begin + 1] + text[end:]
+
+
 class Argument(_Frozen):
     """One argument, or one return, of a schema.
 
@@ -84,14 +103,37 @@ class Argument(_Frozen):
         The type as declared; `type` is the collapsed one.
     kwarg_only : bool
     alias_info : AliasInfo or None
+    kind : str
+        The type as it is written in a schema, list sizes left out: ``int[]?`` for ``int[1]?``.
+    is_tensor_like : bool
+        Whether the dispatch keys of a call depend on it.
+    is_write : bool
+        Whether it is written to.
+    is_out : bool
+        Whether it is an output buffer: keyword-only and written to.
     """
 
-    __slots__ = ("_default", "alias_info", "kwarg_only", "name", "real_type")
+    # Whatever plans ask is stored: a plan asks dozens of times.
+    __slots__ = (
+        "_default",
+        "alias_info",
+        "is_out",
+        "is_tensor_like",
+        "is_write",
+        "kind",
+        "kwarg_only",
+        "name",
+        "real_type",
+    )
 
     name: str
     real_type: Type
     kwarg_only: bool
     alias_info: AliasInfo | None
+    kind: str
+    is_tensor_like: bool
+    is_write: bool
+    is_out: bool
     _default: Any
 
     def __init__(
@@ -108,6 +150,12 @@ class Argument(_Frozen):
         put(self, "kwarg_only", kwarg_only)
         put(self, "alias_info", alias_info)
         put(self, "_default", default)
+        kind = _without_size(real_type.schema_str)
+        is_write = alias_info is not None and alias_info.is_write
+        put(self, "kind", kind)
+        put(self, "is_tensor_like", kind in _TENSOR_LIKE)
+        put(self, "is_write", is_write)
+        put(self, "is_out", kwarg_only and is_write)
 
     def __reduce__(self) -> tuple[Any, ...]:
         given = self.name, self.real_type, self.kwarg_only, self.alias_info, self._default
@@ -137,15 +185,6 @@ class Argument(_Frozen):
         None without one.
         """
         return None if self._default is NO_DEFAULT else self._default
-
-    @property
-    def is_out(self) -> bool:
-        """Whether this is an output buffer: keyword-only and written to."""
-        return self.kwarg_only and self.is_write
-
-    @property
-    def is_write(self) -> bool:
-        return self.alias_info is not None and self.alias_info.is_write
 
     def _identity(self) -> tuple[Any, ...]:
         default = self._default
@@ -236,12 +275,11 @@ class FunctionSchema(_Frozen):
 
     def _is_view_op(self) -> bool:
         """Say whether some argument is aliased but not written to."""
-        return any(
-            [
-                argument.alias_info is not None and not argument.is_write
-                for argument in self.arguments
-            ]
-        )
+        return self._shows_argument
+
+    @kept
+    def _shows_argument(self) -> bool:
+        return any([each.alias_info is not None and not each.is_write for each in self.arguments])
 
     @property
     def operator_name(self) -> OperatorName:

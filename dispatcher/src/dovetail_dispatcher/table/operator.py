@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from dovetail_kernel import DispatchKey
 
 from ..schema import FunctionSchema, parse_schema
+from ..sockets import OVERLOAD_FACTORY
 from .batching_rule import BatchingRule
 from .derivative_formula import Formula
 from .fusion import Fusion
@@ -251,8 +252,7 @@ class Operator:
     def handle(self) -> Any:
         """The `OpOverload` that users hold; one per operator."""
         if self._handle is None:
-            assert handle_factory is not None
-            self._handle = handle_factory(self)
+            self._handle = OVERLOAD_FACTORY.plug(self)
         return self._handle
 
     @property
@@ -391,9 +391,3 @@ def destroyed_error(op: Operator) -> RuntimeError:
         f"operator {op.qualified_name} is not defined any more: its library was destroyed. Look it "
         "up again, or define it."
     )
-
-
-handle_factory: Callable[[Operator], Any] | None = None
-"""Makes the `OpOverload` of an operator; set by `dovetail_dispatcher.ops`, which stands above this
-module.
-"""

@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterable
 from threading import RLock
 from typing import Final
 
-from dovetail_kernel import DispatchKey, on_default_dtype_change
+from dovetail_kernel import DispatchKey
 from dovetail_kernel.errors import did_you_mean
 from dovetail_kernel.forks import held_over_fork
+from dovetail_kernel.sockets import DEFAULT_DTYPE
 
 from .kernels import Kernel
 from .operator import Operator
@@ -161,4 +162,4 @@ def drop_if_empty(op: Operator) -> None:
             del operators[op.name]
 
 
-on_default_dtype_change(lambda _dtype: forget_all_routes())
+DEFAULT_DTYPE.add(lambda _dtype: forget_all_routes())

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from dovetail_kernel import plugin_manager
 from dovetail_kernel.plugins.entries import PluginEntry
+from dovetail_kernel.sockets import KERNEL_TABLE
 
 from . import registry
 from .changes import Change, open_transaction, take_back
@@ -43,7 +43,11 @@ def count_kernels(entry: PluginEntry) -> int:
     return sum((plugin.group, plugin.name) == (entry.group, entry.name) for plugin in plugins)
 
 
-def install() -> None:
-    """Have the plugin manager load plugins in transactions, and ask here for numbers of kernels."""
-    plugin_manager.transaction = transaction
-    plugin_manager.count_kernels = count_kernels
+class PluginTable:
+    """What the plugin manager asks about registrations."""
+
+    transaction = staticmethod(transaction)
+    count_kernels = staticmethod(count_kernels)
+
+
+KERNEL_TABLE.fill(PluginTable())

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         integral_types,
         integral_types_and,
     )
-    from .installed_checks import checks, install_checks
+    from .installed_checks import checks
     from .op_info import ErrorInput, OpInfo, SampleInput, Skip
     from .registration import (
         find_op_info,
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
         operators_without_op_info,
         register_op_infos,
     )
-    from .tensors import TensorMaker, sample_tensor, set_tensor_function
+    from .tensors import TensorMaker, sample_tensor
 
 _MODULES = {
     "check": ("Check", "CheckSkipped", "current_sample", "part_of_samples", "samples_in_part"),
-    "installed_checks": ("checks", "install_checks"),
+    "installed_checks": ("checks",),
     "dtypes": (
         "all_types",
         "all_types_and",
@@ -59,7 +59,7 @@ _MODULES = {
         "operators_without_op_info",
         "register_op_infos",
     ),
-    "tensors": ("TensorMaker", "sample_tensor", "set_tensor_function"),
+    "tensors": ("TensorMaker", "sample_tensor"),
 }
 _ON_DEMAND = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -83,7 +83,6 @@ __all__ = [
     "floating_and_complex_types_and",
     "floating_types",
     "floating_types_and",
-    "install_checks",
     "integral_types",
     "integral_types_and",
     "op_infos",
@@ -92,7 +91,6 @@ __all__ = [
     "register_op_infos",
     "sample_tensor",
     "samples_in_part",
-    "set_tensor_function",
 ]
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any, Final
 
 from dovetail_kernel import Device, dtype, float32
 from dovetail_kernel import bool as bool_
 
-__all__ = ["TensorMaker", "sample_tensor", "set_tensor_function"]
+from ..sockets import TENSOR_FUNCTION
+
+__all__ = ["TensorMaker", "sample_tensor"]
 
 LOW: Final = -1.4
 HIGH: Final = 1.6
@@ -20,14 +22,6 @@ INTEGER_HIGH: Final = 6
 
 _GOLDEN: Final = 0.6180339887498949
 _SILVER: Final = 0.4142135623730951
-
-_tensor: Callable[..., Any] | None = None
-
-
-def set_tensor_function(function: Callable[..., Any]) -> None:
-    """Install what makes tensors: ``function(values, dtype=, device=)``, of a base library."""
-    global _tensor
-    _tensor = function
 
 
 class TensorMaker:
@@ -149,8 +143,9 @@ def _places(count: int, seed: float) -> list[float]:
 
 
 def _made(values: Any, dtype: dtype, device: Device | None) -> Any:
-    if _tensor is None:
+    tensor = TENSOR_FUNCTION.plug
+    if tensor is None:
         raise RuntimeError(
             "no library has said how tensors are made. Import dovetail, or install dovetail-aten."
         )
-    return _tensor(values, dtype=dtype, device=device)
+    return tensor(values, dtype=dtype, device=device)

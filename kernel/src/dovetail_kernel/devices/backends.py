@@ -5,16 +5,18 @@ bits.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..errors import did_you_mean
 from ..forks import held_over_fork, renewed_after_fork
+from ..sockets import DEVICE_TYPES, NEW_BACKEND
 from ..types.bits import allocate_bit
 from ..types.signature import CPU_BIT, CUDA_BIT, META_BIT, WRAPPED_BIT
 
 if TYPE_CHECKING:
+    from ..sockets import BackendObserver
     from .array_backend import ArrayBackend
 
 _KEY_NAMES: Final = {
@@ -180,8 +182,6 @@ _WRAPPED: Final = "_wrapped"
 _by_name: dict[str, Backend] = {}
 _by_bit: dict[int, Backend] = {}
 _in_order: tuple[Backend, ...] = ()
-_observers: list[Callable[[Backend], object]] = []
-_sources: list[Callable[[], Iterable[str]]] = []
 
 
 def backend(name: str, create: bool = False) -> Backend:
@@ -294,26 +294,19 @@ def accelerator() -> Backend | None:
     return None
 
 
-def on_new_backend(observer: Callable[[Backend], object]) -> None:
+def on_new_backend(observer: BackendObserver) -> None:
     """Call `observer` with every backend there is, and with each new one as it is added."""
     with _lock:
         for each in _in_order:
             observer(each)
-        _observers.append(observer)
-
-
-def add_device_type_source(source: Callable[[], Iterable[str]]) -> None:
-    """Ask `source` for further device types, installed but not loaded, whenever an unknown one
-    turns up.
-    """
-    _sources.append(source)
+        NEW_BACKEND.add(observer)
 
 
 def installed_device_types() -> tuple[str, ...]:
     """Return the device types that the sources name; the first call may read the metadata of what
     is installed.
     """
-    return tuple(dict.fromkeys(name for source in _sources for name in source()))
+    return tuple(dict.fromkeys(name for source in DEVICE_TYPES.plugs for name in source()))
 
 
 def known_device_types() -> tuple[str, ...]:
@@ -351,7 +344,7 @@ def _add(new: Backend) -> None:
     global _in_order
     _by_name[new.name] = new
     _in_order = tuple(sorted((*_in_order, new), key=lambda each: each.priority))
-    for observer in tuple(_observers):
+    for observer in NEW_BACKEND.plugs:
         observer(new)
 
 

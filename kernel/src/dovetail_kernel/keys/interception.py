@@ -101,7 +101,3 @@ _used = False
 def is_used() -> bool:
     """Return whether the process has any class that overrides functions."""
     return _used
-
-
-on_overriding_class: list[Callable[[type], None]] = []
-"""Called with every class that overrides functions, unless one of its bases does so already."""

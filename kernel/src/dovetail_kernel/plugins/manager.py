@@ -4,17 +4,18 @@ first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from types import ModuleType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from ..devices.backends import Backend, add_device_type_source, backend, has_backend
+from ..devices.backends import Backend, backend, has_backend
 from ..errors import PluginError, forget_distributions
 from ..forks import call_in_child, held_over_fork
 from ..garbage import collection_paused
+from ..sockets import DEVICE_TYPES, KERNEL_TABLE, Socket
 from .entries import (
     BACKENDS,
     GROUPS,
@@ -33,6 +34,9 @@ from .overlays import Overlay, Overlays
 from .plugin_hooks import PluginHooks, imported
 from .plugin_records import LoadedPlugin, PluginRecord
 
+if TYPE_CHECKING:
+    from ..sockets import KernelTable
+
 _loading: ContextVar[PluginEntry | None] = ContextVar("dovetail_loading_plugin", default=None)
 
 
@@ -42,9 +46,14 @@ class PluginManager:
     Asking for a plugin that cannot be had raises `PluginError`, with the plugin's own exception as
     its cause; it breaks nothing else, and asking again raises again. All methods may be called from
     any thread, and by a plugin that is being loaded.
+
+    Parameters
+    ----------
+    table
+        The socket of the table that plugins register in. Default: that of the process.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, table: Socket[KernelTable] = KERNEL_TABLE) -> None:
         # Held for moments only, never while code of a plugin runs: that may import, which takes a
         # lock too, or wait for a thread that asks for plugins.
         self._loaders = LoadingThreads()
@@ -55,14 +64,7 @@ class PluginManager:
         self._in_use: set[tuple[str, str]] = set()
         self._hooks = PluginHooks()
         self.overlays = Overlays(partial(self._load, OVERLAYS), self._unload_overlay)
-        self.count_kernels: Callable[[PluginEntry], int] = lambda entry: 0
-        """Says how many kernels an entry has registered, in the table that supplies this."""
-        self.transaction: Callable[[], AbstractContextManager[Callable[[], None] | None]] = (
-            nullcontext
-        )
-        """Makes the context that a plugin is loaded in, which undoes half a registration, and gives
-        what undoes a whole one; supplied by the table of kernels.
-        """
+        self._table = table
 
     # -- asking for plugins ------------------------------------------------------------------------
 
@@ -226,7 +228,7 @@ class PluginManager:
             state = "blocked"
         elif (problem := self._installed.problem_of(entry)) is not None:
             state = f"failed: {problem}"
-        kernels = self.count_kernels(entry) if state == "available" else 0
+        kernels = self._table.plug.count_kernels(entry) if state == "available" else 0
         return PluginRecord(
             entry.distribution, entry.version, entry.group, entry.name, state, kernels, trace
         )
@@ -269,7 +271,7 @@ class PluginManager:
             with (
                 collection_paused(),
                 _as_loading(plugin.entry),
-                self.transaction() as plugin.undo,
+                self._table.plug.transaction() as plugin.undo,
             ):
                 if plugin.entry.group == BACKENDS:
                     unavailable = self._run_backend(plugin)
@@ -395,4 +397,4 @@ plugin_manager: Final = PluginManager()
 held_over_fork(plugin_manager._loaders, first=True)
 call_in_child(plugin_manager._loaders.start_child)
 
-add_device_type_source(plugin_manager.device_types)
+DEVICE_TYPES.add(plugin_manager.device_types)

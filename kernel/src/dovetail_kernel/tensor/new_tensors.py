@@ -7,13 +7,12 @@ from typing import Any
 
 from ..devices.backends import Backend
 from ..keys.state import DispatchState, dispatch_state, state
+from ..sockets import AUTOGRAD, TENSOR_CLASS
 from ..types.signature import DTYPE_MASK, INFERENCE, NO_GRAD, NORMAL, ZERO_DIM
-from . import autograd_interface
 from .dataless import DatalessArray
 from .tensor_base import TensorBase
 from .version import bump_version, inside_counter
 
-_tensor_class: type[TensorBase] | None = None
 _frozen = False
 
 
@@ -21,7 +20,7 @@ def tensor_class() -> type[TensorBase]:
     """Return the class of new tensors: the base library's Tensor, or TensorBase without it."""
     global _frozen
     _frozen = True
-    return _tensor_class or TensorBase
+    return TENSOR_CLASS.plug or TensorBase
 
 
 def set_tensor_class(cls: type[TensorBase]) -> None:
@@ -32,16 +31,16 @@ def set_tensor_class(cls: type[TensorBase]) -> None:
     RuntimeError
         If tensors of another class exist already.
     """
-    global _tensor_class
-    if _tensor_class is cls:
+    present = TENSOR_CLASS.plug
+    if present is cls:
         return
-    if _tensor_class is not None or _frozen:
+    if present is not None or _frozen:
         raise RuntimeError(
-            f"the class of new tensors is {(_tensor_class or TensorBase).__qualname__} already and "
+            f"the class of new tensors is {(present or TensorBase).__qualname__} already and "
             f"tensors of it exist, so it cannot become {cls.__qualname__}. Import the base library "
             "before the first tensor is made."
         )
-    _tensor_class = cls
+    TENSOR_CLASS.fill(cls)
 
 
 def bare_tensor_maker() -> Callable[[], TensorBase]:
@@ -121,15 +120,15 @@ def show_view(tensor: TensorBase, name: str, view: Callable[[], TensorBase]) -> 
     view
         Makes the view; called after the checks.
     """
-    interface = autograd_interface.interface
-    interface.check_inplace_view(tensor, name)
+    autograd = AUTOGRAD.plug
+    autograd.check_inplace_view(tensor, name)
     shown = view()
     replace_array(tensor, shown.array)
     if shown.array.__class__ is DatalessArray and type(shown) is type(tensor):
         # What a wrapper is made of is told by its attributes.
         vars(tensor).update(vars(shown))
     bump_version(tensor)
-    interface.take_history(tensor, shown)
+    autograd.take_history(tensor, shown)
     return shown
 
 

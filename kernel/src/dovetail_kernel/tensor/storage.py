@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..devices.backends import Backend
 from ..devices.device import Device
 from ..devices.memory import new_memory
+from ..sockets import STORAGE_CLASS
 from .dataless import DatalessArray
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ class Storage:
     same object.
 
     It comes into being at the latest when a second tensor is to show the memory. The base library
-    sets a subclass for storages that can be made and read as such (see `set_storage_class`).
+    fills the socket `STORAGE_CLASS` with a subclass that can be made and read as such.
     """
 
     __slots__ = ("__weakref__", "_array", "_backend", "noted_views")
@@ -86,15 +87,6 @@ class Storage:
         return f"<{type(self).__name__} of {self.nbytes()} bytes on {self.device}>"
 
 
-_storage_class: type[Storage] = Storage
-
-
-def set_storage_class(cls: type[Storage]) -> None:
-    """Set the class of storages."""
-    global _storage_class
-    _storage_class = cls
-
-
 def share_storage(tensor: TensorBase) -> Storage:
     """Return the storage of `tensor`, made if there is none yet, for another object to hold."""
     storage = tensor._storage
@@ -102,10 +94,12 @@ def share_storage(tensor: TensorBase) -> Storage:
         backend = tensor._backend
         array = tensor.array
         memory = array if array.__class__ is DatalessArray else backend.arrays.storage_of(array)
-        storage = tensor._storage = _storage_class.of(memory, backend)
+        cls = STORAGE_CLASS.plug or Storage
+        storage = tensor._storage = cls.of(memory, backend)
     return storage
 
 
 def new_storage(backend: Backend, nbytes: int, device_index: int | None = None) -> Storage:
     """Return a storage of new memory; what it holds is not set. Raises as `Allocator.allocate`."""
-    return _storage_class.of(new_memory(backend.arrays, nbytes, device_index), backend)
+    cls = STORAGE_CLASS.plug or Storage
+    return cls.of(new_memory(backend.arrays, nbytes, device_index), backend)

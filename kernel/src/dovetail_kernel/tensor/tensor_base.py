@@ -13,11 +13,10 @@ from ..keys.interception import (
     class_bits,
     disabled_torch_dispatch_impl,
     disabled_torch_function_impl,
-    on_overriding_class,
 )
+from ..sockets import AUTOGRAD, OVERRIDING_CLASS
 from ..types.dtype import BY_BIT, dtype
 from ..types.signature import DTYPE_MASK, GRAD, NORMAL, OVERRIDES, VIEW
-from . import autograd_interface
 from .dataless import DatalessArray
 from .other_kinds import OtherKinds
 from .size import KNOWN_SIZES, Size, alone, wrap_dim
@@ -223,7 +222,7 @@ class TensorBase(OtherKinds):
         signature = self._signature
         if not signature & GRAD:
             return False
-        return not signature & VIEW or autograd_interface.interface.requires_grad(self)
+        return not signature & VIEW or AUTOGRAD.plug.requires_grad(self)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -236,26 +235,24 @@ class TensorBase(OtherKinds):
                 "Only Tensors of floating point and complex dtype can require gradients, "
                 f"but this one is {self.dtype}. Convert it first: x.to(dovetail.float32)."
             )
-        autograd_interface.interface.set_requires_grad(self, value)
+        AUTOGRAD.plug.set_requires_grad(self, value)
 
     def requires_grad_(self, requires_grad: bool = True) -> TensorBase:
         """Make this leaf require gradients, or not, and return it."""
-        autograd_interface.interface.check_requires_grad_()
+        AUTOGRAD.plug.check_requires_grad_()
         self.requires_grad = requires_grad
         return self
 
     @property
     def is_leaf(self) -> bool:
         """Whether the tensor was made by the user rather than by a recorded call."""
-        return self._grad_fn is None and (
-            not self._signature & VIEW or autograd_interface.interface.is_leaf(self)
-        )
+        return self._grad_fn is None and (not self._signature & VIEW or AUTOGRAD.plug.is_leaf(self))
 
     @property
     def grad_fn(self) -> Any:
         """The node that made this tensor; None for a leaf."""
         if self._signature & VIEW:
-            return autograd_interface.interface.grad_fn(self)
+            return AUTOGRAD.plug.grad_fn(self)
         node = self._grad_fn
         return node if node is None else node.presented()
 
@@ -266,18 +263,18 @@ class TensorBase(OtherKinds):
         if meta is not None and meta.grad is not None:
             found: TensorBase = meta.grad
             return found
-        return autograd_interface.interface.grad(self)
+        return AUTOGRAD.plug.grad(self)
 
     @grad.setter
     def grad(self, value: TensorBase | None) -> None:
         if value is not None:
-            autograd_interface.interface.set_grad(self, value)
+            AUTOGRAD.plug.set_grad(self, value)
         elif self._meta is not None:
             self._meta.grad = None
 
     @grad.deleter
     def grad(self) -> None:
-        autograd_interface.interface.set_grad(self, None)
+        AUTOGRAD.plug.set_grad(self, None)
 
     @property
     def _grad(self) -> TensorBase | None:
@@ -287,11 +284,11 @@ class TensorBase(OtherKinds):
 
     @_grad.setter
     def _grad(self, value: TensorBase | None) -> None:
-        autograd_interface.interface.set_grad(self, value)
+        AUTOGRAD.plug.set_grad(self, value)
 
     @_grad.deleter
     def _grad(self) -> None:
-        autograd_interface.interface.set_grad(self, None)
+        AUTOGRAD.plug.set_grad(self, None)
 
     @property
     def grad_dtype(self) -> Dtype | None:
@@ -303,41 +300,41 @@ class TensorBase(OtherKinds):
             For a non-leaf; on setting also for a dtype other than that of the gradient that is
             there.
         """
-        return autograd_interface.interface.leaf_grad_dtype(self)
+        return AUTOGRAD.plug.leaf_grad_dtype(self)
 
     @grad_dtype.setter
     def grad_dtype(self, value: Dtype | None) -> None:
-        autograd_interface.interface.set_grad_dtype(self, value)
+        AUTOGRAD.plug.set_grad_dtype(self, value)
 
     @property
     def retains_grad(self) -> bool:
         """Whether this non-leaf keeps its gradient."""
-        return autograd_interface.interface.retains_grad(self)
+        return AUTOGRAD.plug.retains_grad(self)
 
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf in `grad`."""
-        autograd_interface.interface.retain_grad(self)
+        AUTOGRAD.plug.retain_grad(self)
 
     @property
     def _base(self) -> TensorBase | None:
         """The tensor that this one is a differentiable view of."""
-        return autograd_interface.interface.base(self)
+        return AUTOGRAD.plug.base(self)
 
     def _is_view(self) -> bool:
         """Return whether this tensor is a differentiable view."""
-        return autograd_interface.interface.base(self) is not None
+        return AUTOGRAD.plug.base(self) is not None
 
     @property
     def _backward_hooks(self) -> Any:
-        return autograd_interface.interface.backward_hooks(self)
+        return AUTOGRAD.plug.backward_hooks(self)
 
     @_backward_hooks.setter
     def _backward_hooks(self, hooks: Any) -> None:
-        autograd_interface.interface.set_backward_hooks(self, hooks)
+        AUTOGRAD.plug.set_backward_hooks(self, hooks)
 
     @property
     def _post_accumulate_grad_hooks(self) -> Any:
-        return autograd_interface.interface.post_accumulate_grad_hooks(self)
+        return AUTOGRAD.plug.post_accumulate_grad_hooks(self)
 
     @property
     def name(self) -> str | None:
@@ -346,15 +343,15 @@ class TensorBase(OtherKinds):
 
     def register_hook(self, hook: Any) -> Any:
         """Call `hook` with the gradient whenever it is computed; returns a removable handle."""
-        return autograd_interface.interface.register_hook(self, hook)
+        return AUTOGRAD.plug.register_hook(self, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Any) -> Any:
         """Call `hook` with this leaf after a gradient came; returns a removable handle."""
-        return autograd_interface.interface.register_post_accumulate_grad_hook(self, hook)
+        return AUTOGRAD.plug.register_post_accumulate_grad_hook(self, hook)
 
     def detach_(self) -> TensorBase:
         """Detach this tensor from its graph, in place, and return it."""
-        return autograd_interface.interface.detach_(self)
+        return AUTOGRAD.plug.detach_(self)
 
     def backward(
         self,
@@ -376,7 +373,7 @@ class TensorBase(OtherKinds):
         inputs
             Tensors to accumulate into; default: every leaf of the graph.
         """
-        autograd_interface.interface.backward(self, gradient, retain_graph, create_graph, inputs)
+        AUTOGRAD.plug.backward(self, gradient, retain_graph, create_graph, inputs)
 
     def __repr__(self) -> str:
         return (
@@ -389,7 +386,7 @@ class TensorBase(OtherKinds):
         if cls._class_bits & OVERRIDES and not any(
             [base._class_bits & OVERRIDES for base in _tensor_bases(cls)]
         ):
-            for observer in on_overriding_class:
+            for observer in OVERRIDING_CLASS.plugs:
                 observer(cls)
 
     _class_bits: ClassVar[int] = 0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
 
+from ..sockets import DEFAULT_DTYPE
 from .dtype import (
     BOOL,
     COMPLEX,
@@ -31,7 +32,6 @@ PYTHON_DTYPES = {bool: bool_, int: int64, float: float64, complex: complex128}
 """The dtypes that Python's classes of numbers name: ``dtype=int`` is int64."""
 
 _default: dtype = float32
-_listeners: list[Callable[[dtype], object]] = []
 
 
 @cache
@@ -168,15 +168,8 @@ def set_default_dtype(d: dtype) -> None:
         )
     if d is not _default:
         _default = d
-        for listener in tuple(_listeners):
+        for listener in DEFAULT_DTYPE.plugs:
             listener(d)
-
-
-def on_default_dtype_change(callback: Callable[[dtype], object]) -> None:
-    """Call `callback` with the new dtype after every change of the default, so that caches can
-    forget.
-    """
-    _listeners.append(callback)
 
 
 def _promote_all(dtypes: Iterable[dtype]) -> dtype | None:

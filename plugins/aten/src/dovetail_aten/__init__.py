@@ -2,7 +2,7 @@
 make tensors.
 """
 
-from dovetail_dispatcher.testing import set_tensor_function
+from dovetail_dispatcher.sockets import TENSOR_FUNCTION
 from dovetail_kernel import hookimpl, plugin_manager, set_tensor_class
 
 from . import library as _library  # first: it defines the operators that the functions look up
@@ -217,7 +217,7 @@ __all__ = [
 __all__ += functions.__all__
 
 set_tensor_class(Tensor)
-set_tensor_function(tensor)
+TENSOR_FUNCTION.fill(tensor)
 
 
 @hookimpl

@@ -9,8 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher import Kernel
-from dovetail_dispatcher.calls.replaced_arrays import set_view_maker
-from dovetail_dispatcher.registration.batching_rules import on_first_vmap
+from dovetail_dispatcher.sockets import (
+    BASE_OPERATORS,
+    BATCHING_RULES,
+    VIEW_MAKER,
+    BaseOperators,
+)
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.definitions import define_many
 from dovetail_dispatcher.table.formula_module import FormulaOfModule
@@ -62,9 +66,9 @@ def load() -> None:
     )
     backend_select.register(OPERATORS, COMPOSITES)
     _set_formulas()
-    on_first_vmap(_load_batching_rules)
+    BATCHING_RULES.add(_load_batching_rules)
     register_op_infos("aten", _op_infos)
-    set_view_maker(_replayed_view)
+    VIEW_MAKER.fill(_replayed_view)
     _loaded = True
 
 
@@ -145,3 +149,18 @@ def _set_formulas() -> None:
 
 
 define_many(OPERATORS, DECLARATIONS)
+BASE_OPERATORS.fill(
+    BaseOperators(
+        copy="aten::copy_",
+        detach="aten::detach",
+        clone="aten::clone",
+        ones_like="aten::ones_like",
+        convert="aten::to.dtype",
+        move="aten::to.dtype_layout",
+        empty_strided="aten::empty_strided",
+        strided_views=frozenset({"aten::as_strided"}),
+        sharing=frozenset(
+            {"aten::_unsafe_view", "aten::unsafe_split", "aten::unsafe_split_with_sizes"}
+        ),
+    )
+)

@@ -14,7 +14,7 @@ from .engine.anomaly import (
     is_anomaly_enabled,
     set_detect_anomaly,
 )
-from .engine.backward import backward, grad, set_grad_batched
+from .engine.backward import backward, grad
 from .engine.graph_root import GraphRoot
 from .engine.graph_task import ExecInfo, GraphTask
 from .engine.imperative_engine import Engine, default_engine
@@ -42,6 +42,7 @@ from .recording.unknown_derivative import (
     _get_autograd_fallback_mode,
     _set_autograd_fallback_mode,
 )
+from .sockets import BATCHED_GRAD
 
 if TYPE_CHECKING:
     from .checking.gradcheck import GradcheckError, gradcheck, gradgradcheck
@@ -170,10 +171,9 @@ def __getattr__(name: str) -> Any:
 
 
 def _grad_batched(*arguments: Any) -> Any:
-    """Load the transforms, which only few programs need, and run a batch of gradients by them."""
+    """Run a batch of gradients by the transforms, which only few programs load."""
     from .transforms.batched_gradients import grad_batched
 
-    set_grad_batched(grad_batched)
     return grad_batched(*arguments)
 
 
@@ -181,7 +181,7 @@ def install() -> None:
     """Make tensors differentiable and calls record, once for the process."""
     tensor_interface.install()
     autograd_layer.install()
-    set_grad_batched(_grad_batched)
+    BATCHED_GRAD.fill(_grad_batched)
 
 
 @hookimpl

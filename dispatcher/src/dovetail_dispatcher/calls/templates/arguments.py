@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import keyword
 import re
-from functools import lru_cache
 from typing import Final
 
-from ...schema import Argument
-
-TENSOR, OPTIONAL_TENSOR, TENSOR_LIST, OPTIONAL_TENSOR_LIST = (
-    "Tensor",
-    "Tensor?",
-    "Tensor[]",
-    "Tensor?[]",
+from ...schema.function_schema import (
+    Argument,
 )
 
 INT_LISTS = ("int[]", "SymInt[]")
@@ -72,31 +66,12 @@ def parameter(argument: Argument) -> str:
     return name + "_" if taken else name
 
 
-def spelling(argument: Argument) -> str:
-    """Return the argument's type as it is written in a schema, list sizes left out: ``int[]?`` for
-    ``int[1]?``.
-    """
-    return _without_size(argument.real_type.schema_str)
-
-
-@lru_cache(maxsize=1024)
-def _without_size(text: str) -> str:
-    begin = text.find("[")
-    end = text.find("]")
-    return text if begin < 0 else text[: begin + 1] + text[end:]
-
-
-def is_tensor_like(argument: Argument) -> bool:
-    """Return whether the dispatch keys of a call depend on this argument."""
-    return spelling(argument) in (TENSOR, OPTIONAL_TENSOR, TENSOR_LIST, OPTIONAL_TENSOR_LIST)
-
-
 def local(argument: Argument) -> str:
     """Return the name under which an entry hands an argument to a route: lists of ints get one of
     their own, since an overriding class or mode gets what was given, an int or a list.
     """
     name = parameter(argument)
-    return f"{name}_ints" if spelling(argument).removesuffix("?") in INT_LISTS else name
+    return f"{name}_ints" if argument.kind.removesuffix("?") in INT_LISTS else name
 
 
 def class_test(argument: Argument) -> list[str]:
@@ -105,8 +80,8 @@ def class_test(argument: Argument) -> list[str]:
 
     An empty list means that any value may pass, because the signature of a tensor is its own test.
     """
-    name, kind = local(argument), spelling(argument)
-    if is_tensor_like(argument):
+    name, kind = local(argument), argument.kind
+    if argument.is_tensor_like:
         return []
     optional = kind.endswith("?")
     base = kind.removesuffix("?")
@@ -129,13 +104,13 @@ def default_text(argument: Argument) -> str:
     ``<name>_default``.
     """
     value = argument.default_value
-    if value is not None and spelling(argument).removesuffix("?") in _OBJECTS:
+    if value is not None and argument.kind.removesuffix("?") in _OBJECTS:
         return f"{argument.name}_default"
     if value is None or isinstance(value, bool | int | str):
         return repr(value)
     if isinstance(value, float) and value == value and abs(value) != float("inf"):
         return repr(value)
-    if isinstance(value, tuple) and spelling(argument).removesuffix("?") in INT_LISTS:
+    if isinstance(value, tuple) and argument.kind.removesuffix("?") in INT_LISTS:
         return repr(value)
     return f"{argument.name}_default"
 

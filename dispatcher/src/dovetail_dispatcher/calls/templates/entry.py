@@ -27,18 +27,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from ...schema import Argument, FunctionSchema
-from .arguments import (
-    INT_LISTS,
-    OPTIONAL_TENSOR_LIST,
-    TENSOR,
-    TENSOR_LIST,
-    class_test,
-    default_text,
-    is_tensor_like,
-    local,
-    parameter,
-    spelling,
-)
+from ...schema.function_schema import OPTIONAL_TENSOR_LIST, TENSOR, TENSOR_LIST
+from .arguments import INT_LISTS, class_test, default_text, local, parameter
 from .numpy_names import SURPLUS, by_name, called, numpy_lines
 
 INDENT = "    "
@@ -255,7 +245,7 @@ def _source(
 
     lines = list(first or [])
     for argument in arguments:
-        kind = spelling(argument).removesuffix("?")
+        kind = argument.kind.removesuffix("?")
         if kind in INT_LISTS:
             value = parameter(argument)
             ints = f"tuple({value}) if {value}.__class__ is list else {value}"
@@ -267,7 +257,7 @@ def _source(
         *refused,
         *(test for a in arguments if not (is_operator and a.kwarg_only) for test in class_test(a)),
     ]
-    lists = [a for a in arguments if spelling(a) in (TENSOR_LIST, OPTIONAL_TENSOR_LIST)]
+    lists = [a for a in arguments if a.kind in (TENSOR_LIST, OPTIONAL_TENSOR_LIST)]
     tests += [
         f"{parameter(a)}.__class__ is not list and {parameter(a)}.__class__ is not tuple"
         for a in lists
@@ -286,19 +276,19 @@ def numbers_allowed(schema: FunctionSchema, promote: Collection[str]) -> bool:
     are promoted.
     """
     inputs = [a for a in schema.arguments if not a.is_out]
-    tensors = [a for a in inputs if is_tensor_like(a)]
+    tensors = [a for a in inputs if a.is_tensor_like]
     return (
         len(promote) == 2
         and len(tensors) == 2
-        and list(promote) == [a.name for a in tensors if spelling(a) == TENSOR]
+        and list(promote) == [a.name for a in tensors if a.kind == TENSOR]
     )
 
 
 def _route_lines(schema: FunctionSchema, own: str, promote: Collection[str]) -> list[str]:
     """Return the lines that look up the route of a call whose arguments passed the class tests."""
-    tensors = [a for a in schema.arguments if is_tensor_like(a)]
-    plain = [f"{parameter(a)}._signature" for a in tensors if spelling(a) == TENSOR]
-    others = [a for a in tensors if spelling(a) != TENSOR]
+    tensors = [a for a in schema.arguments if a.is_tensor_like]
+    plain = [f"{parameter(a)}._signature" for a in tensors if a.kind == TENSOR]
+    others = [a for a in tensors if a.kind != TENSOR]
     if numbers_allowed(schema, promote):
         second = plain[1]
         rest = [text for text in plain if text != second]
@@ -309,17 +299,15 @@ def _route_lines(schema: FunctionSchema, own: str, promote: Collection[str]) -> 
             "else:",
             f"{INDENT}route = {own}_routes[{' | '.join([*plain, 'state()'])}]",
         ]
-    scalars = [
-        a for a in schema.arguments if a.name in promote and spelling(a) in ("Scalar", "Scalar?")
-    ]
-    plain += [f"SCALAR_BITS[{parameter(a)}.__class__]" for a in scalars if spelling(a) == "Scalar"]
-    others += [a for a in scalars if spelling(a) == "Scalar?"]
+    scalars = [a for a in schema.arguments if a.name in promote and a.kind in ("Scalar", "Scalar?")]
+    plain += [f"SCALAR_BITS[{parameter(a)}.__class__]" for a in scalars if a.kind == "Scalar"]
+    others += [a for a in scalars if a.kind == "Scalar?"]
     if not others:
         return [f"route = {own}_routes[{' | '.join([*plain, 'state()'])}]"]
     lines = [f"bits = {' | '.join([*plain, 'state()'])}"]
     for argument in others:
         local = parameter(argument)
-        match spelling(argument):
+        match argument.kind:
             case "Scalar?":
                 lines += [
                     f"if {local} is not None:",

@@ -4,12 +4,16 @@ with less.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..sockets import MATMUL_PRECISION
+
+if TYPE_CHECKING:
+    from ..sockets import PrecisionListener
 
 __all__ = ["allow_tf32", "get_precision", "set_precision", "tell_tf32"]
 
 _precision = "highest"
-_listeners: list[Callable[[bool], None]] = []
 
 
 def get_precision() -> str:
@@ -21,7 +25,7 @@ def set_precision(precision: str) -> None:
     """Say it for all devices."""
     global _precision
     _precision = precision
-    for listener in _listeners:
+    for listener in MATMUL_PRECISION.plugs:
         listener(precision != "highest")
 
 
@@ -30,8 +34,8 @@ def allow_tf32(allowed: bool) -> None:
     set_precision("high" if allowed else "highest")
 
 
-def tell_tf32(listener: Callable[[bool], None]) -> None:
+def tell_tf32(listener: PrecisionListener) -> None:
     """Call `listener` with whether TF32 is allowed when that is said, and now if it is."""
-    _listeners.append(listener)
+    MATMUL_PRECISION.add(listener)
     if _precision != "highest":
         listener(True)

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from dovetail_dispatcher import Operator
-from dovetail_dispatcher.registration.batching_rules import random_state_savers
+from dovetail_dispatcher.sockets import RANDOM_STATES
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.batching_rule import BatchingRule
 from dovetail_dispatcher.table.rule_registration import set_batching_rule
@@ -28,7 +28,7 @@ __all__ = ["register"]
 
 def register() -> None:
     """Put a rule in the operator table for every base operator that has one."""
-    random_state_savers.append(save_default_generators)
+    RANDOM_STATES.add(save_default_generators)
     for module, name, operators in BATCHING:
         function = getattr(import_module(module), name)
         for operator in operators.split():

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
+from ..sockets import ARRAY_NAMESPACE
 from .other_layouts import TensorLayouts
 
 __all__ = ["TensorNamespace"]
@@ -17,9 +17,6 @@ class TensorNamespace(TensorLayouts):
     """The part of Tensor that the Array API asks for beside operators."""
 
     __slots__ = ()
-
-    _array_namespace: ClassVar[Callable[[], Any] | None] = None
-    """Returns the namespace; the front end sets it."""
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """Return the namespace of functions of the Array API.
@@ -36,7 +33,7 @@ class TensorNamespace(TensorLayouts):
                 f"unrecognized Array API version: {api_version!r}. It is one of: "
                 f"{', '.join(VERSIONS)}."
             )
-        load = type(self)._array_namespace
+        load = ARRAY_NAMESPACE.plug
         if load is None:
             raise RuntimeError("The Array API is in the distribution dovetail: import dovetail.")
         return load()

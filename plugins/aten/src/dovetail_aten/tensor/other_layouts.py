@@ -4,26 +4,18 @@ those of a strided tensor; sparse tensors are made, and give their own, above.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NoReturn
+from typing import Any, NoReturn
 
 from .._generated.tensor_methods import TensorMethods
+from ..sockets import TO_SPARSE
 
 __all__ = ["TensorLayouts"]
-
-
-def _no_sparse_maker() -> NoReturn:
-    """Refuse; the front end puts what returns the maker of sparse tensors in the place of this."""
-    raise NotImplementedError(
-        "to_sparse(): sparse tensors belong to the front end. Import dovetail."
-    )
 
 
 class TensorLayouts(TensorMethods):
     """The part of Tensor that is about other layouts, and the dtype of complex halves."""
 
     __slots__ = ()
-
-    _sparse_maker: ClassVar[Any] = staticmethod(_no_sparse_maker)
 
     def to_dense(self, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
         """Return the tensor itself, which is dense; converted, if a dtype is given."""
@@ -91,7 +83,12 @@ class TensorLayouts(TensorMethods):
         NotImplementedError
             For another layout, and where there is no front end that has sparse tensors.
         """
-        return self._sparse_maker()(self, *args, **kwargs)
+        to_sparse = TO_SPARSE.plug
+        if to_sparse is None:
+            raise NotImplementedError(
+                "to_sparse(): sparse tensors belong to the front end. Import dovetail."
+            )
+        return to_sparse(self, *args, **kwargs)
 
     def to_sparse_coo(self) -> Any:
         """Return the elements that are not zero, with their indices, as a sparse tensor."""

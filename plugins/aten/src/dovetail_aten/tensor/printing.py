@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dovetail_kernel import DatalessArray, TensorBase, complex64, get_default_dtype, int64
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.keys.state import dispatch_state
-from dovetail_kernel.tensor import autograd_interface
+from dovetail_kernel.sockets import AUTOGRAD
 
 if TYPE_CHECKING:
     from .tensor_class import Tensor
@@ -186,7 +186,7 @@ def tensor_text(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
         What to print in place of the numbers.
     """
     if dispatch_state().transformed:
-        text = autograd_interface.interface.text_inside(tensor)
+        text = AUTOGRAD.plug.text_inside(tensor)
         if text is not None:
             return text
     if not tensor._backend.is_device:

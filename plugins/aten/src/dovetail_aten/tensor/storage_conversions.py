@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import dovetail_kernel as kernel
 
-__all__ = ["StorageConversions", "set_typed_storage"]
+from ..sockets import TYPED_STORAGE
 
-_typed: Callable[[Any], Any]
+__all__ = ["StorageConversions"]
 
 
 class StorageConversions:
@@ -22,7 +21,7 @@ class StorageConversions:
         raise NotImplementedError
 
     def _converted(self, wanted: kernel.dtype) -> Any:
-        return _typed(self._line().to(wanted, copy=True))
+        return TYPED_STORAGE.plug(self._line().to(wanted, copy=True))
 
     def bool(self) -> Any:
         """Return a copy of dtype bool, as a `TypedStorage`."""
@@ -71,9 +70,3 @@ class StorageConversions:
     def complex_double(self) -> Any:
         """Return a copy of dtype complex128, as a `TypedStorage`."""
         return self._converted(kernel.complex128)
-
-
-def set_typed_storage(typed: Callable[[Any], Any]) -> None:
-    """Set what makes a `TypedStorage` of the memory and the dtype of a tensor."""
-    global _typed
-    _typed = typed

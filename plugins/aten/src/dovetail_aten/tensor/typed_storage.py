@@ -27,8 +27,9 @@ from dovetail_kernel import (
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype as Dtype
 
+from ..sockets import TYPED_STORAGE
 from .from_data import tensor as make_tensor
-from .storage_conversions import StorageConversions, set_typed_storage
+from .storage_conversions import StorageConversions
 from .storage_views import vector_of_storage
 from .untyped_storage import UntypedStorage
 
@@ -339,7 +340,7 @@ def storage_of(tensor: Any) -> TypedStorage:
     return typed_storage_of(tensor)
 
 
-set_typed_storage(typed_storage_of)
+TYPED_STORAGE.fill(typed_storage_of)
 
 _NAMES: Final = {
     bool_: "Bool",

@@ -11,10 +11,10 @@ from dovetail_kernel import (
     Storage,
     new_storage,
     resize_storage,
-    set_storage_class,
     uint8,
     wrap,
 )
+from dovetail_kernel.sockets import STORAGE_CLASS
 from dovetail_kernel.tensor.dataless import DatalessArray
 from dovetail_kernel.tensor.resized_storage import is_resizable, move_storage
 
@@ -397,4 +397,4 @@ def _byte(value: Any) -> int:
         ) from None
 
 
-set_storage_class(UntypedStorage)
+STORAGE_CLASS.fill(UntypedStorage)

@@ -10,7 +10,7 @@ from typing import Any
 from dovetail_kernel.keys.guard import Guard
 from dovetail_kernel.keys.interception import NOT_PLAIN
 from dovetail_kernel.keys.state import set_state, state
-from dovetail_kernel.tensor import autograd_interface
+from dovetail_kernel.sockets import AUTOGRAD
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
@@ -69,7 +69,7 @@ def fresh_inputs(given: Sequence[TensorBase], create_graph: bool) -> tuple[Tenso
             made.append(operator("alias", "default")(tensor))
         else:
             leaf = _without_graph(tensor)
-            autograd_interface.interface.set_requires_grad(leaf, True)
+            AUTOGRAD.plug.set_requires_grad(leaf, True)
             made.append(leaf)
     return tuple(made)
 

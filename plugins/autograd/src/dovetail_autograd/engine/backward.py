@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail_dispatcher import overridable
@@ -11,6 +11,7 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD
 
 from ..graph import engine_ops
+from ..sockets import BATCHED_GRAD
 from .active_levels import active_levels, is_in_transform
 from .engine import execute_plainly
 from .imperative_engine import check_used, default_engine, wanted_edge
@@ -197,7 +198,7 @@ def grad(
         if not allow_unused:
             check_used(found)
     elif is_grads_batched:
-        found = _grad_batched(
+        found = BATCHED_GRAD.plug(
             grad,
             given,
             inputs,
@@ -249,13 +250,3 @@ def _zeros_for(given: Output, requires_grad: bool) -> TensorBase:
     if requires_grad:
         zeros._signature |= GRAD
     return zeros
-
-
-_grad_batched: Callable[..., tuple[TensorBase | None, ...]]
-"""Does what `grad` is to do with ``is_grads_batched=True``; installed with autograd."""
-
-
-def set_grad_batched(function: Callable[..., tuple[TensorBase | None, ...]]) -> None:
-    """Install what `grad` does with ``is_grads_batched=True``."""
-    global _grad_batched
-    _grad_batched = function

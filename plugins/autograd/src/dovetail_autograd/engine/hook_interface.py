@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel.tensor.autograd_interface import AutogradInterface
+from dovetail_kernel.sockets import AutogradInterface
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from ..graph.accumulate import watch_leaves

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel import dtype, set_autograd_interface, warn_user
+from dovetail_kernel import dtype, warn_user
 from dovetail_kernel.keys.state import dispatch_state, is_grad_enabled
+from dovetail_kernel.sockets import AUTOGRAD
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import DetachedCounter, share_version
 from dovetail_kernel.types.signature import GRAD, NORMAL, VIEW, WRAPPED_BIT
@@ -323,4 +324,4 @@ def _scalar_type(kind: Any) -> str:
 
 def install() -> None:
     """Put these answers in force."""
-    set_autograd_interface(TensorInterface())
+    AUTOGRAD.fill(TensorInterface())

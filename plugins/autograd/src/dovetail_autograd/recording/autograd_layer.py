@@ -7,8 +7,10 @@ records; a function of the user, `registered_plan`; or nothing, `unknown_plan`.
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.composition import Composition, set_autograd_layer
+from dovetail_dispatcher.calls.composition import Composition
 from dovetail_dispatcher.calls.plan import RoutePlan
+from dovetail_dispatcher.sockets import AUTOGRAD_LAYERS
+from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.derivative_formula import Formula, PythonFormula
 from dovetail_dispatcher.table.kernels import FORMULA, Kernel
 
@@ -46,9 +48,19 @@ def view_layer(composition: Composition, below: RoutePlan) -> RoutePlan:
     return marking_views(below, composition)
 
 
+class Layers:
+    """What the dispatcher composes the routes of recorded calls with."""
+
+    record = staticmethod(autograd_layer)
+    note_views = staticmethod(view_layer)
+    fuse = staticmethod(fused_plan)
+
+
 def install() -> None:
     """Make calls record from now on."""
-    set_autograd_layer(autograd_layer, view_layer, fused_plan)
+    with registry.lock:
+        AUTOGRAD_LAYERS.fill(Layers())
+        registry.forget_all_routes()
 
 
 def _is_differentiable(formula: Formula) -> bool:

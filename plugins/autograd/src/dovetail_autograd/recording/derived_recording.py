@@ -18,7 +18,6 @@ from dovetail_dispatcher.calls.steps.arguments import (
 from dovetail_dispatcher.calls.steps.kernel_calls import CallKernel
 from dovetail_dispatcher.calls.steps.results import WrapArray
 from dovetail_dispatcher.calls.steps.tensor_kernels import InState
-from dovetail_dispatcher.calls.templates.arguments import is_tensor_like, spelling
 from dovetail_dispatcher.calls.templates.entry import numbers_allowed
 from dovetail_dispatcher.table.derivative_formula import Formula, Saved
 from dovetail_kernel import DTYPES, backends_of_signature, bfloat16, float16
@@ -88,10 +87,10 @@ class _Recording:
         self.below = below
         self.arguments = {a.name: a for a in op.schema.arguments}
         self.values = {a.name: argument_value(a) for a in op.schema.arguments}
-        self.tensors = [a for a in op.schema.arguments if is_tensor_like(a) and not a.is_out]
+        self.tensors = [a for a in op.schema.arguments if a.is_tensor_like and not a.is_out]
         # Whether some input requires grad in every call that the route is for.
         self.is_sure = not self.key & VIEW and all([a.name in formula.inputs for a in self.tensors])
-        is_only = self.is_sure and [spelling(a) for a in self.tensors] == ["Tensor"]
+        is_only = self.is_sure and [a.kind for a in self.tensors] == ["Tensor"]
         inputs = [self.arguments[name] for name in formula.inputs]
         self.find = [find_edge(a, self.key, is_only=is_only) for a in inputs]
         self.edges = {a.name: each.edge for a, each in zip(inputs, self.find, strict=True)}
@@ -208,7 +207,7 @@ class _Recording:
         """Return the steps that describe the results, and make the node their maker."""
         results, returns = self.below.results, self.op.schema.returns
         is_masked = "output_mask" in self.arguments
-        if len(results) == 1 and (len(returns) > 1 or "[" in spelling(returns[0])):
+        if len(results) == 1 and (len(returns) > 1 or "[" in returns[0].kind):
             flags = self.formula.output_differentiability
             is_part = flags is not None and not all(flags)
             return [AttachList(results[0], is_masked, flags if is_part else None)]
@@ -261,7 +260,7 @@ class _Recording:
 
     def _is_checked(self, saved: Saved) -> bool:
         """Return whether what is saved may be None, or an inference tensor."""
-        return spelling(self.arguments[saved.name]) == "Tensor?" or bool(self.key & INFERENCE)
+        return self.arguments[saved.name].kind == "Tensor?" or bool(self.key & INFERENCE)
 
     def _noted_version(self, saved: Saved) -> Value | None:
         """Return the version that an argument has before the call writes to another one; None where

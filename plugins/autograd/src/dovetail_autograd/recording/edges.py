@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher.calls.plan import Around, Step, Value, argument_value
-from dovetail_dispatcher.calls.templates.arguments import spelling
 from dovetail_dispatcher.record import Record
 from dovetail_dispatcher.schema import Argument
 from dovetail_kernel.tensor.tensor_base import TensorBase
@@ -104,7 +103,7 @@ def find_edge(
     is_given
         An optional argument is known not to be None. Default: False.
     """
-    kind = spelling(argument)
+    kind = argument.kind
     is_list = "[" in kind
     if is_list:
         way = "list"

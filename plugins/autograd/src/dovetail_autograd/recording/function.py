@@ -17,6 +17,7 @@ from dovetail_kernel.types.signature import GRAD, NO_GRAD, VIEW, WRAPPED_BIT
 from ..graph.autograd_meta import gradient_edge, leaf_edge
 from ..graph.function_node import FunctionNode, no_backward
 from ..graph.node import next_sequence_nr
+from ..sockets import WRAPPED_FUNCTION
 from .error_nodes import DelayedError
 from .function_outputs import alias_of, wrap_outputs
 
@@ -151,7 +152,7 @@ class Function(metaclass=FunctionMeta):
                 edge: Any = None
                 if value._signature & GRAD_OR_WRAPPED:
                     if value._signature & WRAPPED_BIT:
-                        return _apply_to_wrapped(cls, args, kwargs)
+                        return WRAPPED_FUNCTION.plug(cls, args, kwargs)
                     if value._signature & VIEW:
                         edge = gradient_edge(value)
                     elif value._grad_fn is not None:
@@ -169,7 +170,7 @@ class Function(metaclass=FunctionMeta):
             if before & NO_GRAD:
                 recording = False
             if before & ~NO_GRAD and _holds_wrapped(inputs):
-                return _apply_to_wrapped(cls, args, kwargs)
+                return WRAPPED_FUNCTION.plug(cls, args, kwargs)
         try:
             set_state(before | NO_GRAD)
             if cls._has_setup_context:
@@ -186,16 +187,6 @@ class Function(metaclass=FunctionMeta):
         if recording:
             node.sequence_nr = next_sequence_nr()
         return wrap_outputs(node, output, inputs, recording)
-
-
-_apply_to_wrapped: Callable[..., Any]
-"""Does what `Function.apply` is to do with wrapped tensors; installed before there are any."""
-
-
-def set_apply_to_wrapped(apply: Callable[..., Any]) -> None:
-    """Install ``apply(cls, args, kwargs)`` as what `Function.apply` does with wrapped tensors."""
-    global _apply_to_wrapped
-    _apply_to_wrapped = apply
 
 
 def _holds_wrapped(values: Any) -> bool:
@@ -257,4 +248,4 @@ def _guard(outputs: list[Any], grads: Sequence[Any]) -> list[Any]:
     return guarded
 
 
-__all__ = ["Function", "FunctionMeta", "once_differentiable", "set_apply_to_wrapped"]
+__all__ = ["Function", "FunctionMeta", "once_differentiable"]

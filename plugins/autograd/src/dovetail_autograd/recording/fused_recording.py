@@ -12,7 +12,6 @@ from dovetail_dispatcher.calls.plan import Operand, RoutePlan, Step, Value, argu
 from dovetail_dispatcher.calls.steps.arguments import ArrayOf
 from dovetail_dispatcher.calls.steps.kernel_calls import CallKernel, KernelCall
 from dovetail_dispatcher.calls.steps.results import Signature, WrapArray
-from dovetail_dispatcher.calls.templates.arguments import is_tensor_like
 from dovetail_dispatcher.table.derivative_formula import Formula
 from dovetail_dispatcher.table.fusion import Fusion
 from dovetail_dispatcher.table.kernels import Kernel
@@ -171,7 +170,7 @@ class _FusedCall:
 
     def _array_of(self, name: str) -> Operand:
         value = self.values[name]
-        return ArrayOf(value) if is_tensor_like(self.arguments[name]) else value
+        return ArrayOf(value) if self.arguments[name].is_tensor_like else value
 
 
 class _RunComposite(Step):

@@ -16,7 +16,6 @@ from dovetail_dispatcher.calls.plan import (
 )
 from dovetail_dispatcher.calls.shared_results import tensors_among
 from dovetail_dispatcher.calls.steps.tensor_kernels import InState
-from dovetail_dispatcher.calls.templates.arguments import is_tensor_like
 from dovetail_dispatcher.schema import FunctionSchema
 from dovetail_dispatcher.table.derivative_formula import PythonFormula
 from dovetail_kernel.keys.state import below_autograd, inside_recorded, set_state, state
@@ -41,7 +40,7 @@ def registered_plan(
     """Return the plan that runs `below` under Autograd and records a node of `formula`."""
     schema = composition.op.schema
     cls = node_class(formula, schema)
-    inputs = [a for a in schema.arguments if is_tensor_like(a) and not a.kwarg_only]
+    inputs = [a for a in schema.arguments if a.is_tensor_like and not a.kwarg_only]
     found = [find_edge(a, composition.key) for a in inputs]
     edges = tuple([each.edge for each in found])
     # A view that may require grad need not do so; any other tensor of a call that is recorded does.

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, ClassVar, Final
 
-from dovetail_dispatcher.calls.templates.arguments import TENSOR, is_tensor_like, spelling
 from dovetail_dispatcher.schema import Argument, FunctionSchema
+from dovetail_dispatcher.schema.function_schema import TENSOR
 from dovetail_dispatcher.table.derivative_formula import PythonFormula
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD
@@ -216,15 +216,14 @@ def node_class(formula: PythonFormula, schema: FunctionSchema) -> type[Generated
     required = [
         number
         for number, a in enumerate(arguments, 1)
-        if is_tensor_like(a) or not a.has_default_value()
+        if a.is_tensor_like or not a.has_default_value()
     ]
     takes_list = tuple([is_tensor_list(a) for a in arguments])
     members = {
         "formula_record": formula,
-        "returns_one_tensor": [spelling(r) for r in schema.returns] == [TENSOR]
-        and not any(takes_list),
+        "returns_one_tensor": [r.kind for r in schema.returns] == [TENSOR] and not any(takes_list),
         "returns_several": len(schema.returns) > 1,
-        "takes_gradient": tuple([is_tensor_like(a) for a in arguments]),
+        "takes_gradient": tuple([a.is_tensor_like for a in arguments]),
         "takes_list": takes_list,
         "optional_inputs": len(arguments) - max(required, default=0),
         "__slots__": (),
@@ -234,4 +233,4 @@ def node_class(formula: PythonFormula, schema: FunctionSchema) -> type[Generated
 
 def is_tensor_list(argument: Argument) -> bool:
     """Return whether an argument is a list of tensors."""
-    return "[" in spelling(argument) and is_tensor_like(argument)
+    return "[" in argument.kind and argument.is_tensor_like

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_dispatcher.calls.plan import RoutePlan, Step, Value, argument_value
 from dovetail_dispatcher.calls.shared_results import tensors_among
-from dovetail_dispatcher.calls.templates.arguments import is_tensor_like
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD
@@ -58,11 +57,11 @@ def unknown_plan(below: RoutePlan) -> RoutePlan:
     """
     op = below.op
     arguments = op.schema.arguments
-    tensors = tuple([argument_value(a) for a in arguments if is_tensor_like(a) and not a.is_out])
+    tensors = tuple([argument_value(a) for a in arguments if a.is_tensor_like and not a.is_out])
     outs = tuple([argument_value(a) for a in arguments if a.is_out])
     if outs:
         return below.beginning_with(RefuseOut(op, (*tensors, *outs)))
-    written = tuple([argument_value(a) for a in arguments if a.is_write and is_tensor_like(a)])
+    written = tuple([argument_value(a) for a in arguments if a.is_write and a.is_tensor_like])
     if written:
         plan = below.beginning_with(CheckWrites(op, written))
         return plan.ending_with(MarkUnknown(op, tensors, below.results, True))

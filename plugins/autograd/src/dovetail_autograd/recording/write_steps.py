@@ -9,7 +9,7 @@ from dovetail_dispatcher.calls.composition import Composition
 from dovetail_dispatcher.calls.plan import RoutePlan, Step, Value, argument_value
 from dovetail_dispatcher.calls.shared_results import tensors_among
 from dovetail_dispatcher.calls.steps.results import WrapArray
-from dovetail_dispatcher.calls.templates.arguments import TENSOR, is_tensor_like, spelling
+from dovetail_dispatcher.schema.function_schema import TENSOR
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
 from dovetail_kernel.tensor.new_tensors import wrap
@@ -150,10 +150,10 @@ class MarkViews(Step):
 def guarding_writes(plan: RoutePlan) -> RoutePlan:
     """Return `plan` with a check of every argument that it writes, except ``out=``."""
     written = [
-        a for a in plan.op.schema.arguments if a.is_write and not a.is_out and is_tensor_like(a)
+        a for a in plan.op.schema.arguments if a.is_write and not a.is_out and a.is_tensor_like
     ]
     values = tuple([argument_value(a) for a in written])
-    if [spelling(a) for a in written] == [TENSOR]:
+    if [a.kind for a in written] == [TENSOR]:
         return plan.beginning_with(CheckInplace(values[0]))
     return plan.beginning_with(CheckAllInplace(values)) if values else plan
 
@@ -166,11 +166,11 @@ def marking_views(plan: RoutePlan, composition: Composition) -> RoutePlan:
     if source is None or len(plan.results) != 1:
         return plan
     result, viewed = plan.results[0], argument_value(source)
-    if spelling(schema.returns[0]) != TENSOR:
+    if schema.returns[0].kind != TENSOR:
         return plan.ending_with(MarkViews(result, viewed))
     of_view = bool(key & VIEW)
     # Among several tensors it may be another that is a view.
-    is_sure = not of_view or sum([is_tensor_like(a) for a in schema.arguments]) == 1
+    is_sure = not of_view or sum([a.is_tensor_like for a in schema.arguments]) == 1
     wrap = next(iter([w for w in plan.each(WrapArray) if w.result == result and w.shared]), None)
     is_new = is_sure and wrap is not None
     if is_new and wrap is not None:

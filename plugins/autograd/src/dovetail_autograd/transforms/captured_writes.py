@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dovetail_dispatcher.calls.plan import RoutePlan, Step, Value, argument_value
-from dovetail_dispatcher.calls.templates.arguments import TENSOR, TENSOR_LIST, spelling
+from dovetail_dispatcher.schema.function_schema import TENSOR, TENSOR_LIST
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import InputCounter, InsideCounter, share_version
@@ -43,8 +43,8 @@ def guarding_captured(op: Operator, plan: RoutePlan) -> RoutePlan:
     first = arguments[0] if arguments else None
     if first is None or not first.is_write or first.is_out:
         return plan
-    is_list = spelling(first) == TENSOR_LIST
-    if not is_list and (spelling(first) != TENSOR or not returns):
+    is_list = first.kind == TENSOR_LIST
+    if not is_list and (first.kind != TENSOR or not returns):
         return plan
     return plan.beginning_with(RefuseCaptured(op, argument_value(first), is_list))
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dovetail_dispatcher.calls.templates.arguments import is_tensor_like, spelling
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward
 from dovetail_dispatcher.table.operator import Operator
@@ -55,7 +54,7 @@ class Plan:
         self.op = op
         self.forward = forward
         self.tensors = [
-            index for index, argument in enumerate(positional) if is_tensor_like(argument)
+            index for index, argument in enumerate(positional) if argument.is_tensor_like
         ]
         self.inputs = [names.index(name) for name in formula.inputs]
         self.readers = [_reader(name, names, schema) for name in forward.parameters]
@@ -157,13 +156,13 @@ def _made(op: Any) -> Plan | None:
         return None
     if not isinstance(formula, Formula) or formula.operator != op._operator.qualified_name:
         return None
-    if [spelling(item) for item in schema.returns] != ["Tensor"] or schema.returns[
+    if [item.kind for item in schema.returns] != ["Tensor"] or schema.returns[
         0
     ].alias_info is not None:
         return None
     for argument in schema.arguments:
         if argument.is_write or (
-            is_tensor_like(argument) and (argument.kwarg_only or "[" in spelling(argument))
+            argument.is_tensor_like and (argument.kwarg_only or "[" in argument.kind)
         ):
             return None
     if len(formula.forward) != 1 or formula.forward[0].output != 0:

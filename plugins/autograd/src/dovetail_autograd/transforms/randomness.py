@@ -15,7 +15,8 @@ from threading import Lock
 from typing import Any
 
 from dovetail_dispatcher import Kernel
-from dovetail_dispatcher.registration.batching_rules import load_batching_rules, random_state_savers
+from dovetail_dispatcher.registration.batching_rules import load_batching_rules
+from dovetail_dispatcher.sockets import RANDOM_STATES
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.kernel_registration import add_kernel
 from dovetail_dispatcher.table.kernels import TENSOR
@@ -97,7 +98,7 @@ def _repeated(tensor: Any, size: int) -> Any:
 def repeated() -> Callable[[], None]:
     """Return what makes the random generators draw again what they draw from now on."""
     load_batching_rules()  # with which the savers come
-    restore = [save() for save in random_state_savers]
+    restore = [save() for save in RANDOM_STATES.plugs]
 
     def restart() -> None:
         for each in restore:

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail_dispatcher.calls.templates.arguments import is_tensor_like
 from dovetail_dispatcher.table.derivative_formula import Formula, PythonFormula
 from dovetail_kernel.keys.state import AUTOGRAD_KEYS, dispatch_state, set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
@@ -54,7 +53,7 @@ def tangents_by_transposing(
     names = (
         formula.inputs
         if isinstance(formula, Formula)
-        else [a.name for a in op._schema.arguments if is_tensor_like(a)]
+        else [a.name for a in op._schema.arguments if a.is_tensor_like]
     )
     flat_primals = _flat([primals[name] for name in names])
     flat_tangents = _flat(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from threading import Lock
 
 from dovetail_dispatcher import Kernel
-from dovetail_dispatcher.calls.composition import set_guard_layer
+from dovetail_dispatcher.sockets import GUARD_LAYER
 from dovetail_dispatcher.table.backend_fallbacks import BUILT_IN, add_built_in_fallbacks
 from dovetail_dispatcher.table.kernels import WRAPPED
 from dovetail_kernel import backend_key, wrapped_backend
 from dovetail_kernel.forks import renewed_after_fork
 
-from ..recording.function import set_apply_to_wrapped
+from ..sockets import WRAPPED_FUNCTION
 from .arrays import WrappedArrays
 from .captured_writes import guarding_captured
 from .wrapped_calls import run_wrapped
@@ -34,6 +34,6 @@ def install() -> None:
             backend.attach(WrappedArrays())
             key = backend_key("Dense", backend)
             add_built_in_fallbacks([Kernel(run_wrapped, key, WRAPPED, BUILT_IN)])
-            set_apply_to_wrapped(call_wrapped_function)
-            set_guard_layer(guarding_captured)
+            WRAPPED_FUNCTION.fill(call_wrapped_function)
+            GUARD_LAYER.fill(guarding_captured)
             _installed = True

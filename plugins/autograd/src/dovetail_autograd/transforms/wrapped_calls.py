@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher.calls.number_operands import tensor_of_number
 from dovetail_dispatcher.calls.replaced_arrays import note_views
-from dovetail_dispatcher.calls.templates.arguments import spelling
 from dovetail_dispatcher.schema import FunctionSchema, default_of
 from dovetail_kernel import DispatchKey, bump_version, share_storage, share_version
 from dovetail_kernel.keys.state import below_ad_inplace_or_view, set_state, state
@@ -76,12 +75,12 @@ def numbers_as_tensors(schema: FunctionSchema, args: tuple[Any, ...]) -> tuple[A
     Tensor.
     """
     for argument, value in zip(schema.arguments, args, strict=False):
-        if isinstance(value, (bool, int, float, complex)) and spelling(argument) == "Tensor":
+        if isinstance(value, (bool, int, float, complex)) and argument.kind == "Tensor":
             tensors = [each for each in args if isinstance(each, TensorBase)]
             return tuple(
                 [
                     tensor_of_number(each, tensors)
-                    if isinstance(each, (bool, int, float, complex)) and spelling(a) == "Tensor"
+                    if isinstance(each, (bool, int, float, complex)) and a.kind == "Tensor"
                     else each
                     for a, each in zip(schema.arguments, args, strict=False)
                 ]

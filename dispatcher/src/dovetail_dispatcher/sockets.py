@@ -1,0 +1,191 @@
+"""Sockets of the dispatcher: every place where it calls what a room or a distribution above
+provides.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from dovetail_kernel.sockets import SharedSocket, Socket
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Protocol
+
+    from dovetail_kernel import DispatchKeySet, DispatchState
+
+    from .calls.composition import Composition
+    from .calls.plan import RoutePlan
+    from .calls.replaced_arrays import View
+    from .table.kernels import Kernel
+    from .table.operator import Operator
+    from .testing.check import Check
+
+
+class BaseOperators(NamedTuple):
+    """Operators of a base library that the dispatcher itself has a use for, by their roles.
+
+    The name of an operator that is called has its overload: ``"lib::convert.dtype"``. The defaults
+    stand for no base library.
+
+    Attributes
+    ----------
+    copy
+        Writes one tensor into another. Its arguments may be on different devices.
+    detach
+        Cuts a tensor off its graph. The result may be written outside inference mode, though it be
+        an inference tensor.
+    clone
+        Copies a tensor.
+    ones_like
+        Makes a tensor of ones with the shape, dtype and device of another.
+    convert
+        Casts a tensor to a dtype, its second argument.
+    move
+        Moves a tensor to ``device=``.
+    empty_strided
+        Makes a tensor of a shape and strides, with ``dtype=`` and ``device=``.
+    strided_views
+        Views that strides alone describe: of a view, they need memory.
+    sharing
+        Their results share memory with an argument, which their schemas do not say: the argument
+        must not be used any more. Both sets name all overloads of an operator.
+    """
+
+    copy: str = ""
+    detach: str = ""
+    clone: str = ""
+    ones_like: str = ""
+    convert: str = ""
+    move: str = ""
+    empty_strided: str = ""
+    strided_views: frozenset[str] = frozenset()
+    sharing: frozenset[str] = frozenset()
+
+
+class NoAutogradLayers:
+    """Composes calls where autograd is not installed: nothing is recorded. See `AutogradLayers`."""
+
+    def record(self, composition: Composition, kernel: Kernel, below: RoutePlan) -> RoutePlan:
+        """Return `below`."""
+        return below
+
+    def note_views(self, composition: Composition, below: RoutePlan) -> RoutePlan:
+        """Return `below`."""
+        return below
+
+    def fuse(self, composition: Composition, kernel: Kernel) -> RoutePlan | None:
+        """Return None."""
+        return None
+
+
+if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
+
+    class OverloadFactory(Protocol):
+        def __call__(self, operator: Operator, /) -> Any:
+            """Return the `OpOverload` of an operator."""
+
+    class TraceLayer(Protocol):
+        def __call__(
+            self,
+            plan: Callable[[], RoutePlan],
+            op: Operator,
+            key: int,
+            state: DispatchState,
+            keys: DispatchKeySet | None,
+            /,
+        ) -> RoutePlan:
+            """Return a plan that records a call: of `op` with `key` in `state`, or redispatched to
+            `keys`. `plan` composes the plan of the call, and raises if that has no kernel.
+            """
+
+    class AutogradLayers(Protocol):
+        def record(
+            self, composition: Composition, kernel: Kernel, below: RoutePlan, /
+        ) -> RoutePlan:
+            """Return the plan of a call through the derived Autograd kernel or the Autograd
+            fallback; `below` is the plan of the call below Autograd.
+            """
+
+        def note_views(self, composition: Composition, below: RoutePlan, /) -> RoutePlan:
+            """Return the plan of a call below autograd that notes whose views its results are."""
+
+        def fuse(self, composition: Composition, kernel: Kernel, /) -> RoutePlan | None:
+            """Return the plan of a composite that is computed as one call, or None."""
+
+    class GuardLayer(Protocol):
+        def __call__(self, op: Operator, plan: RoutePlan, /) -> RoutePlan:
+            """Return the whole plan of a call with what checks it inside of a transform."""
+
+    class ViewMaker(Protocol):
+        def __call__(
+            self, op: Any, args: Sequence[Any], kwargs: dict[str, Any], place: int | None, /
+        ) -> View:
+            """Return the view that `op` shows: with its arguments behind the first, its keywords,
+            and the place among several results.
+            """
+
+    class RuleLoader(Protocol):
+        def __call__(self) -> object:
+            """Register the batching rules of a library."""
+
+    class RandomStateSaver(Protocol):
+        def __call__(self) -> Callable[[], object]:
+            """Remember where random generators are; return what brings them back there."""
+
+    class TensorFunction(Protocol):
+        def __call__(self, values: Any, /, *, dtype: Any, device: Any) -> Any:
+            """Return a tensor of nested lists of numbers."""
+
+    class CheckLoader(Protocol):
+        def __call__(self) -> Iterable[Check]:
+            """Return checks of operators."""
+
+
+OVERLOAD_FACTORY: Final[Socket[OverloadFactory]] = Socket(
+    "dovetail_dispatcher.calls.overloads", "when it is imported"
+)
+"""Makes the `OpOverload` of an operator when it is first asked for."""
+
+TRACE_LAYER: Final[Socket[TraceLayer]] = Socket(
+    "dovetail_dispatcher.inspection.tracing", "when it is imported, as it is to trace"
+)
+"""Composes the routes of calls that are traced."""
+
+AUTOGRAD_LAYERS: Final[Socket[AutogradLayers]] = Socket(
+    "dovetail_autograd.recording.autograd_layer", "when autograd is loaded", NoAutogradLayers()
+)
+"""Compose the routes of calls that record a graph, or views."""
+
+GUARD_LAYER: Final[Socket[GuardLayer]] = Socket(
+    "dovetail_autograd.transforms.wrapped_backend", "before the first transform of a function"
+)
+"""Composes the routes of calls inside of a transform of a function."""
+
+VIEW_MAKER: Final[Socket[ViewMaker]] = Socket(
+    "dovetail_aten.library", "when the base library is loaded"
+)
+"""Called for views of arrays that cannot be written."""
+
+BATCHING_RULES: Final[SharedSocket[RuleLoader]] = SharedSocket(
+    ("dovetail_aten.library",), "when the base library is loaded"
+)
+"""Called, each once, before a `vmap`: the rules of a library cost no start-up."""
+
+RANDOM_STATES: Final[SharedSocket[RandomStateSaver]] = SharedSocket(
+    ("dovetail_aten.batching.registration",), "before the first `vmap`"
+)
+"""Called by a `vmap` in chunks that all are to draw the same."""
+
+TENSOR_FUNCTION: Final[Socket[TensorFunction | None]] = Socket(
+    "dovetail_aten", "when it is imported", None
+)
+"""Makes the tensors of samples."""
+
+CHECKS: Final[SharedSocket[CheckLoader]] = SharedSocket(("dovetail",), "when it is imported")
+"""Asked for the checks of operators that a test suite runs."""
+
+BASE_OPERATORS: Final[Socket[BaseOperators]] = Socket(
+    "dovetail_aten.library", "when it is imported", BaseOperators()
+)
+"""Read where the dispatcher treats an operator by its role, or calls one."""

@@ -1,0 +1,33 @@
+"""Sockets of autograd: every place where the graph or the engine calls the transforms above."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from dovetail_kernel.sockets import Socket
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from dovetail_kernel import TensorBase
+
+    from .recording.function import Function
+
+    class BatchedGrad(Protocol):
+        def __call__(self, *arguments: Any) -> tuple[TensorBase | None, ...]:
+            """Return what `grad` does with ``is_grads_batched=True``; takes its arguments."""
+
+    class WrappedFunction(Protocol):
+        def __call__(
+            self, cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any], /
+        ) -> Any:
+            """Return what ``cls.apply(*args, **kwargs)`` does where one of them is wrapped."""
+
+
+BATCHED_GRAD: Final[Socket[BatchedGrad]] = Socket("dovetail_autograd", "when autograd is loaded")
+"""Called by `grad` with ``is_grads_batched=True``."""
+
+WRAPPED_FUNCTION: Final[Socket[WrappedFunction]] = Socket(
+    "dovetail_autograd.transforms.wrapped_backend", "before the first transform of a function"
+)
+"""Called by `Function.apply` with tensors of a transform."""
