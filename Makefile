@@ -8,7 +8,7 @@ STAMPS := $(VENV)/.stamps
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 # In the order of the layers, lowest first.
-DISTRIBUTIONS := kernel dispatcher plugins/autograd plugins/aten plugins/cpu plugins/cuda plugins/pytest .
+DISTRIBUTIONS := kernel dispatcher plugins/autograd plugins/aten plugins/cpu plugins/cuda plugins/native plugins/pytest .
 EXAMPLES := $(patsubst %/pyproject.toml,%,$(wildcard examples/*/pyproject.toml) tests/loopback/pyproject.toml)
 MANIFESTS := $(addsuffix /pyproject.toml,$(DISTRIBUTIONS) $(EXAMPLES))
 
@@ -17,7 +17,7 @@ OPTIONAL := $(wildcard $(addprefix plugins/,dask mpi numba))
 
 # What mypy --strict and ruff look at.
 TYPED := kernel/src dispatcher/src plugins/autograd/src plugins/aten/src plugins/cpu/src plugins/cuda/src \
-  plugins/pytest/src src $(OPTIONAL:%=%/src)
+  plugins/native/src plugins/pytest/src src $(OPTIONAL:%=%/src)
 LINTED := $(DISTRIBUTIONS:.=src) $(OPTIONAL) conftest.py tests tools $(wildcard examples benchmarks)
 
 TEST_STAMPS := $(STAMPS)/test
@@ -106,14 +106,20 @@ $(STAMPS)/install: $(STAMPS)/venv $(MANIFESTS)
 	$(PY) $(PIP_INSTALL) $$($(PY) tools/dependency_group.py build)
 	$(PY) $(PIP_INSTALL) --no-build-isolation $(foreach path,$(DISTRIBUTIONS) $(EXAMPLES),-e './$(path:aten=aten[codegen])')
 	@touch $@
+	@touch $(STAMPS)/native
+
+# Compiles the core in place again when a source changes.
+$(STAMPS)/native: $(STAMPS)/install $(wildcard plugins/native/core/*.[ch]) plugins/native/hatch_build.py
+	$(PY) plugins/native/hatch_build.py
+	@touch $@
 
 # One stamp per group of [dependency-groups] in pyproject.toml.
-$(STAMPS)/test $(STAMPS)/demo $(STAMPS)/interop $(STAMPS)/oracle: $(STAMPS)/%: $(STAMPS)/install pyproject.toml
+$(STAMPS)/test $(STAMPS)/demo $(STAMPS)/interop $(STAMPS)/oracle: $(STAMPS)/%: $(STAMPS)/install pyproject.toml | $(STAMPS)/native
 	$(PY) tools/dependency_group.py $* > $(STAMPS)/$*.txt
 	$(PY) $(PIP_INSTALL) -r $(STAMPS)/$*.txt
 	@touch $@
 
-install: $(STAMPS)/install
+install: $(STAMPS)/install $(STAMPS)/native
 
 # -- what one does with it -----------------------------------------------------------------------------------------
 
