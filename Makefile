@@ -54,13 +54,14 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two processes test side by side: threads of BLAS and of PyTorch would only wait for each other.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
-.PHONY: help install demo test test-operators test-backend parity check bench bench-suite bench-compare bench-sweep bench-others codegen dist clean install-dispatcher install-noautograd
+.PHONY: help install demo test test-pure test-operators test-backend parity check bench bench-suite bench-compare bench-sweep bench-others codegen dist clean install-dispatcher install-noautograd
 .PHONY: cuda-emulator test-cuda-emulated test-cuda-emulated-whole test-cuda bench-cuda
 
 help:
 	@echo "make demo                 install, then classify digits with examples/digits/demo.py"
 	@echo "make test [ORACLE=1]      install, check, run every test (ORACLE=1: compare with PyTorch)"
 	@echo "make test-operators       the tests that are about every operator, for all of them (make test: a third)"
+	@echo "make test-pure            a part of the tests without compiled code"
 	@echo "make test-backend BACKEND=loopback   what any backend can run, on that one (jax, strict, dask, cuda):"
 	@echo "                          a fortieth, which is said at the end; TESTS=2/40 for that one, TESTS=all for all,"
 	@echo "                          SAMPLES=1/8 for an eighth of each operator's samples"
@@ -139,6 +140,10 @@ test: check $(TEST_STAMPS)
 	@$(PYTEST) --backend loopback $(ON_LOOPBACK)
 	@$(PYTEST)
 
+# What calls operators, without compiled code.
+test-pure: $(TEST_STAMPS)
+	@DOVETAIL_NATIVE=0 $(PYTEST) dispatcher/tests plugins/autograd/tests tests/front
+
 test-operators: $(TEST_STAMPS)
 	@$(PYTEST) --operators all $$(grep -lrE 'mark\.(operators|op_infos)\(' tests examples --include='test_*.py')
 
@@ -185,6 +190,9 @@ bench-cuda: $(TEST_STAMPS)
 
 parity: $(STAMPS)/test $(STAMPS)/oracle
 	$(PY) tools/parity.py
+
+# Figures without compiled code are asked for: DOVETAIL_NATIVE=0 make bench.
+bench bench-suite bench-sweep bench-others: export DOVETAIL_NATIVE ?= 1
 
 bench: $(TEST_STAMPS)
 	$(PY) benchmarks/overhead.py
