@@ -8,7 +8,7 @@ STAMPS := $(VENV)/.stamps
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 # In the order of the layers, lowest first.
-DISTRIBUTIONS := kernel dispatcher plugins/autograd plugins/aten plugins/cpu plugins/cuda plugins/pytest .
+DISTRIBUTIONS := kernel dispatcher plugins/autograd plugins/aten plugins/cpu plugins/cuda plugins/native plugins/pytest .
 EXAMPLES := $(patsubst %/pyproject.toml,%,$(wildcard examples/*/pyproject.toml) tests/loopback/pyproject.toml)
 MANIFESTS := $(addsuffix /pyproject.toml,$(DISTRIBUTIONS) $(EXAMPLES))
 
@@ -17,7 +17,7 @@ OPTIONAL := $(wildcard $(addprefix plugins/,dask mpi numba))
 
 # What mypy --strict and ruff look at.
 TYPED := kernel/src dispatcher/src plugins/autograd/src plugins/aten/src plugins/cpu/src plugins/cuda/src \
-  plugins/pytest/src src $(OPTIONAL:%=%/src)
+  plugins/native/src plugins/pytest/src src $(OPTIONAL:%=%/src)
 LINTED := $(DISTRIBUTIONS:.=src) $(OPTIONAL) conftest.py tests tools $(wildcard examples benchmarks)
 
 TEST_STAMPS := $(STAMPS)/test
@@ -54,13 +54,14 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two processes test side by side: threads of BLAS and of PyTorch would only wait for each other.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
-.PHONY: help install demo test test-operators test-backend parity check bench bench-suite bench-compare bench-sweep bench-others codegen dist clean install-dispatcher install-noautograd
+.PHONY: help install demo test test-pure test-operators test-backend parity check bench bench-suite bench-compare bench-sweep bench-others codegen dist clean install-dispatcher install-noautograd
 .PHONY: cuda-emulator test-cuda-emulated test-cuda-emulated-whole test-cuda bench-cuda
 
 help:
 	@echo "make demo                 install, then classify digits with examples/digits/demo.py"
 	@echo "make test [ORACLE=1]      install, check, run every test (ORACLE=1: compare with PyTorch)"
 	@echo "make test-operators       the tests that are about every operator, for all of them (make test: a third)"
+	@echo "make test-pure            a part of the tests without compiled code"
 	@echo "make test-backend BACKEND=loopback   what any backend can run, on that one (jax, strict, dask, cuda):"
 	@echo "                          a fortieth, which is said at the end; TESTS=2/40 for that one, TESTS=all for all,"
 	@echo "                          SAMPLES=1/8 for an eighth of each operator's samples"
@@ -106,14 +107,20 @@ $(STAMPS)/install: $(STAMPS)/venv $(MANIFESTS)
 	$(PY) $(PIP_INSTALL) $$($(PY) tools/dependency_group.py build)
 	$(PY) $(PIP_INSTALL) --no-build-isolation $(foreach path,$(DISTRIBUTIONS) $(EXAMPLES),-e './$(path:aten=aten[codegen])')
 	@touch $@
+	@touch $(STAMPS)/native
+
+# Compiles the core in place again when a source changes.
+$(STAMPS)/native: $(STAMPS)/install $(wildcard plugins/native/core/*.[ch]) plugins/native/hatch_build.py
+	$(PY) plugins/native/hatch_build.py
+	@touch $@
 
 # One stamp per group of [dependency-groups] in pyproject.toml.
-$(STAMPS)/test $(STAMPS)/demo $(STAMPS)/interop $(STAMPS)/oracle: $(STAMPS)/%: $(STAMPS)/install pyproject.toml
+$(STAMPS)/test $(STAMPS)/demo $(STAMPS)/interop $(STAMPS)/oracle: $(STAMPS)/%: $(STAMPS)/install pyproject.toml | $(STAMPS)/native
 	$(PY) tools/dependency_group.py $* > $(STAMPS)/$*.txt
 	$(PY) $(PIP_INSTALL) -r $(STAMPS)/$*.txt
 	@touch $@
 
-install: $(STAMPS)/install
+install: $(STAMPS)/install $(STAMPS)/native
 
 # -- what one does with it -----------------------------------------------------------------------------------------
 
@@ -132,6 +139,10 @@ test: export DOVETAIL_OPERATORS := $(DOVETAIL_OPERATORS)
 test: check $(TEST_STAMPS)
 	@$(PYTEST) --backend loopback $(ON_LOOPBACK)
 	@$(PYTEST)
+
+# What calls operators, without compiled code.
+test-pure: $(TEST_STAMPS)
+	@DOVETAIL_NATIVE=0 $(PYTEST) dispatcher/tests plugins/autograd/tests tests/front
 
 test-operators: $(TEST_STAMPS)
 	@$(PYTEST) --operators all $$(grep -lrE 'mark\.(operators|op_infos)\(' tests examples --include='test_*.py')
@@ -179,6 +190,9 @@ bench-cuda: $(TEST_STAMPS)
 
 parity: $(STAMPS)/test $(STAMPS)/oracle
 	$(PY) tools/parity.py
+
+# Figures without compiled code are asked for: DOVETAIL_NATIVE=0 make bench.
+bench bench-suite bench-sweep bench-others: export DOVETAIL_NATIVE ?= 1
 
 bench: $(TEST_STAMPS)
 	$(PY) benchmarks/overhead.py

@@ -25,6 +25,7 @@ FOLDERS = {
     "dovetail-cpu": "plugins/cpu",
     "dovetail-cuda": "plugins/cuda",
     "dovetail-mpi": "plugins/mpi",
+    "dovetail-native": "plugins/native",
     "dovetail-numba": "plugins/numba",
     "dovetail-pytest": "plugins/pytest",
     "dovetail": ".",
@@ -44,7 +45,9 @@ CLOSURES = {
         "dovetail-cpu",
         "dovetail-dispatcher",
         "dovetail-kernel",
+        "dovetail-native",
     },
+    "dovetail-native": {"dovetail-dispatcher", "dovetail-kernel"},
     "dovetail-numba": {"dovetail-aten", "dovetail-cpu", "dovetail-dispatcher", "dovetail-kernel"},
     "dovetail-pytest": {"dovetail-dispatcher", "dovetail-kernel"},
     "dovetail": {
@@ -53,6 +56,7 @@ CLOSURES = {
         "dovetail-cpu",
         "dovetail-dispatcher",
         "dovetail-kernel",
+        "dovetail-native",
     },
 }
 
@@ -64,6 +68,7 @@ THIRD_PARTY = {
     "dovetail-cpu": {"ml-dtypes", "numpy", "scipy", "threadpoolctl"},
     "dovetail-cuda": {"ml-dtypes", "numpy"},
     "dovetail-mpi": {"mpi4py", "numpy"},
+    "dovetail-native": {"numpy"},
     "dovetail-numba": {"numba", "numpy"},
     "dovetail-pytest": {"pytest"},
     "dovetail": {"numpy", "rich", "scipy", "typer"},
@@ -75,6 +80,7 @@ EXTRAS = {
         "cuda12": {"cupy-cuda12x", "nvidia-cuda-cupti-cu12"},
         "cuda13": {"cupy-cuda13x", "nvidia-cuda-cupti"},
     },
+    "dovetail-dispatcher": {"native": {"dovetail-native"}},
     "dovetail-mpi": {"mpich": {"mpich"}},
     "dovetail": {
         "cuda": {"dovetail-cuda"},
@@ -93,6 +99,7 @@ ENTRY_POINTS = {
     "dovetail-cpu": {"dovetail.backends": {"cpu": "dovetail_cpu"}},
     "dovetail-cuda": {"dovetail.backends": {"cuda": "dovetail_cuda"}},
     "dovetail-mpi": {"dovetail.modules": {"distributed": "dovetail_mpi"}},
+    "dovetail-native": {"dovetail.transforms": {"native": "dovetail_native"}},
     "dovetail-numba": {"dovetail.overlays": {"numba": "dovetail_numba"}},
     "dovetail-pytest": {"pytest11": {"dovetail": "dovetail_pytest"}},
     "dovetail": {"console_scripts": {"dovetail": "dovetail.command:main"}},

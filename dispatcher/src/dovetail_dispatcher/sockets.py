@@ -63,6 +63,11 @@ class BaseOperators(NamedTuple):
     sharing: frozenset[str] = frozenset()
 
 
+def uncompiled(function: Callable[..., Any], /) -> Callable[..., Any]:
+    """Return `function`: where dovetail-native is not loaded, kernels run as they are."""
+    return function
+
+
 class NoAutogradLayers:
     """Composes calls where autograd is not installed: nothing is recorded. See `AutogradLayers`."""
 
@@ -137,6 +142,12 @@ if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
         def __call__(self, values: Any, /, *, dtype: Any, device: Any) -> Any:
             """Return a tensor of nested lists of numbers."""
 
+    class CompiledKernel(Protocol):
+        def __call__(self, function: Callable[..., Any], /) -> Callable[..., Any]:
+            """Return a compiled callable with the arguments and results of an array kernel, or the
+            kernel itself if there is none.
+            """
+
     class CheckLoader(Protocol):
         def __call__(self) -> Iterable[Check]:
             """Return checks of operators."""
@@ -189,3 +200,10 @@ BASE_OPERATORS: Final[Socket[BaseOperators]] = Socket(
     "dovetail_aten.library", "when it is imported", BaseOperators()
 )
 """Read where the dispatcher treats an operator by its role, or calls one."""
+
+COMPILED_KERNEL: Final[Socket[CompiledKernel]] = Socket(
+    "dovetail_native", "when `load_compiled_code` loads it, before the first plan", uncompiled
+)
+"""Called once per kernel of a plan that becomes a route, and once per kernel of a derivative body
+over arrays.
+"""

@@ -19,10 +19,10 @@ import numpy
 
 import dovetail_aten as aten
 import dovetail_autograd
-from dovetail_dispatcher import _C
+from dovetail_dispatcher import _C, compiled_code
 from dovetail_kernel import PluginError, name_of_distribution, plugin_manager
 
-VARIABLES: Final = ("DOVETAIL_BLOCK", "DOVETAIL_OVERLAYS")
+VARIABLES: Final = ("DOVETAIL_BLOCK", "DOVETAIL_NATIVE", "DOVETAIL_OVERLAYS")
 """The environment variables that Dovetail reads."""
 
 _THREADS: Final = (
@@ -97,7 +97,7 @@ def _versions() -> Iterator[Finding]:
 
 _OURS: Final = (
     "dovetail-aten", "dovetail-autograd", "dovetail-cpu", "dovetail-cuda", "dovetail-dispatcher",
-    "dovetail-kernel",
+    "dovetail-kernel", "dovetail-native",
 )  # fmt: skip
 
 
@@ -144,6 +144,21 @@ def _devices() -> Iterator[Finding]:
             yield Finding(
                 f"device {name}", "fine", f"is available: {count} device{'s' if count != 1 else ''}"
             )
+
+
+def _compiled_code() -> Iterator[Finding]:
+    subject = "compiled code"
+    if compiled_code.is_in_force():
+        yield Finding(subject, "fine", "is in force.")
+    elif compiled_code.is_switched_off():
+        yield Finding(
+            subject, "note", "is switched off by DOVETAIL_NATIVE=0.", "Unset it for faster calls."
+        )
+    else:
+        yield Finding(
+            subject, "note", "is missing, so that calls are slower.",
+            "Install a C compiler, then reinstall dovetail-native.",
+        )  # fmt: skip
 
 
 def _environment() -> Iterator[Finding]:
@@ -330,5 +345,6 @@ def _first_line(error: BaseException) -> str:
 
 
 _LOOKS: Final[tuple[Callable[[], Iterator[Finding]], ...]] = (
-    _versions, _plugins, _devices, _environment, _numpy, _bytecode, _registrations, _works,
+    _versions, _plugins, _compiled_code, _devices, _environment, _numpy, _bytecode,
+    _registrations, _works,
 )  # fmt: skip

@@ -22,6 +22,7 @@ from dovetail_kernel import (
 from dovetail_kernel.plugins.entries import KERNELS
 from dovetail_kernel.types.signature import OVERRIDES
 
+from ..compiled_code import load_compiled_code
 from ..sockets import TRACE_LAYER
 from ..table import registry
 from ..table.operator import Operator
@@ -41,6 +42,7 @@ def route_of(op: Operator, key: int) -> Callable[..., Any]:
     route = op.routes.get(key)
     if route is not None:
         return route
+    load_compiled_code()  # before the lock of the table is taken, as all plugins
     try:
         return _new_route(op, key)
     except NotImplementedError:
@@ -82,6 +84,7 @@ def redispatch_route(op: Operator, keys: DispatchKeySet, key: int) -> Callable[.
     cached = routes.get(key)
     if cached is not None:
         return cached
+    load_compiled_code()
     with registry.lock:
         routes = op.redispatch_routes.setdefault(keys, routes)
         route = _composed(op, key, dispatch_state(), keys)

@@ -23,6 +23,7 @@ from ..calls.composition import (
     fused_plan,
 )
 from ..calls.promotion_rules import static_dtype
+from ..sockets import compiled_kernel
 from ..table import registry
 from ..table.computed_table import Entry, compute, without_fallthrough
 from ..table.derivative_formula import Formula
@@ -208,6 +209,12 @@ def _by_size(key: DispatchKey, kernel: Kernel, composition: Composition) -> str:
     return f"; {found.note}" if found is not None and found.note else ""
 
 
+def _compiled(kernel: Kernel) -> str:
+    """Return in words whether compiled code stands for a kernel in routes."""
+    function = kernel.fast_path or kernel.fn
+    return "" if compiled_kernel.filling(function) is function else "; compiled"
+
+
 def _below(
     key: DispatchKey, entry: Entry, composition: Composition
 ) -> tuple[DispatchKeySet | None, str]:
@@ -234,7 +241,8 @@ def _below(
         case "array":
             if entry.kernel.covered is not None:
                 return None, f"computes {entry.kernel.when}, and hands other calls on"
-            return None, _ARRAYS + _by_size(key, entry.kernel, composition)
+            notes = _by_size(key, entry.kernel, composition) + _compiled(entry.kernel)
+            return None, _ARRAYS + notes
         case "boxed":
             return None, "backend fallback: gets the operator and the arguments"
         case "wrapped":

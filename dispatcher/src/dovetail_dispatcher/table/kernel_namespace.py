@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from dovetail_kernel import Backend, DispatchKey, backend_key
 
+from ..sockets import compiled_kernel
 from . import registry
 from .changes import Change
 from .changes import make as make_change
@@ -63,7 +64,7 @@ class KernelNamespace:
                     if kernel.fast_path is not None and _only_tensors(op)
                     else kernel.fn
                 )
-                self.__dict__[name] = function
+                function = self.__dict__[name] = compiled_kernel.filling(function)
                 return function
         raise NoArrayKernelError(f"{NAMESPACE}::{name} has no array kernel on {self._backend.name}")
 

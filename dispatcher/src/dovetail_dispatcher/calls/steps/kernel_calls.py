@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from ...record import Record
+from ...sockets import COMPILED_KERNEL
 from ..array_writes import write_into
 from ..plan import Operand, Step, Value
 from .arguments import ArrayOf, CastArray
@@ -71,7 +72,7 @@ class KernelCall(Record):
         given += [f"{name}={each.text(to)}" for name, each in self.keywords]
         if self.out is not None:
             given.append(f"out={to.name(self.out)}.array")
-        function = to.bind(self.role, self.function)
+        function = to.bind(self.role, COMPILED_KERNEL.plug(self.function))
         if self.large is not None:
             function = self.large.text(to, function)
         call = f"{function}({', '.join(given)})"

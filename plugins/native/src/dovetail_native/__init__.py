@@ -1,0 +1,37 @@
+"""The compiled core of Dovetail.
+
+The dispatcher loads it if it is installed (`dovetail_dispatcher.compiled_code`). Without a compiled
+module the package does nothing.
+"""
+
+from __future__ import annotations
+
+from dovetail_dispatcher.compiled_code import VARIABLE, is_required
+from dovetail_dispatcher.sockets import COMPILED_KERNEL
+from dovetail_kernel import hookimpl
+
+from .loading import load_core
+
+__all__ = ["dovetail_load"]
+
+
+@hookimpl
+def dovetail_load() -> None:
+    """Fill the sockets of the dispatcher.
+
+    Raises
+    ------
+    ImportError
+        If the compiled module cannot be loaded, was built of other sources, or is required and
+        missing.
+    """
+    if load_core() is None:
+        if is_required():
+            raise ImportError(
+                f"{VARIABLE}=1 requires compiled code, and this dovetail-native has none: it was "
+                "built without a C compiler. Install one, then reinstall dovetail-native."
+            )
+        return
+    from .ufunc_loops import compiled_kernel
+
+    COMPILED_KERNEL.fill(compiled_kernel)
