@@ -4,10 +4,13 @@ in the changelog.
 
 # ruff: noqa: SIM905 - a column of words is easier to compare than a list of quoted ones
 
+import inspect
+import pickle
+import subprocess
 import sys
 from importlib import import_module
-from types import ModuleType
-from typing import get_type_hints
+from types import FunctionType, ModuleType
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -495,6 +498,7 @@ scalar_category scalar_dtype set_default_device set_default_dtype
 set_grad_enabled set_state set_tensor_class share_storage share_version show_view
 signature_of sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr state strided tensor_class
 uint16 uint32 uint64 uint8 warn_user wrap wrapped_backend
+defining_module publish publish_loaded publish_name
 """.split(),
 }
 
@@ -540,6 +544,70 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
     with pytest.raises(AttributeError, match="module 'dovetail' has no attribute 'tensr'"):
         dovetail.tensr  # noqa: B018
+
+
+@pytest.mark.parametrize("package", PUBLIC_NAMES)
+def test_public_classes_and_functions_name_a_public_place(package: str) -> None:
+    module = import_module(package)
+    elsewhere = []
+    for name in PUBLIC_NAMES[package]:
+        value = getattr(module, name)
+        if not isinstance(value, (type, FunctionType)) or not is_ours(value.__module__):
+            continue
+        place, called = value.__module__, value.__qualname__
+        found = getattr(import_module(place), called, None)
+        if place not in PLACES or found is not value:
+            elsewhere.append(f"{package}.{name}: {place}.{called}")
+    assert elsewhere == []
+
+
+def is_ours(module: object) -> bool:
+    return isinstance(module, str) and module.partition(".")[0].startswith("dovetail")
+
+
+PLACES = {*PUBLIC_NAMES, "dovetail.serialization", "dovetail.return_types"}
+
+
+def test_a_class_of_users_keeps_its_module() -> None:
+    class Own(dovetail.nn.Module): ...
+
+    assert Own.__module__ == __name__
+    assert pickle.loads(pickle.dumps(dovetail.nn.Linear)) is dovetail.nn.Linear
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        (dovetail.Tensor, "dovetail.Tensor"),
+        (dovetail.nn.Linear, "dovetail.nn.Linear"),
+        (dovetail.autograd.Function, "dovetail.autograd.Function"),
+        (dovetail.linalg.det, "dovetail.linalg.det"),
+        (dovetail.vmap, "dovetail.vmap"),
+        (dovetail.add, "dovetail.add"),
+        (dovetail.no_grad, "dovetail.no_grad"),
+        (dovetail.optim.lr_scheduler.StepLR, "dovetail.optim.lr_scheduler.StepLR"),
+    ],
+)
+def test_the_place_is_the_one_with_the_fewest_dots(value: Any, place: str) -> None:
+    assert f"{value.__module__}.{value.__qualname__}" == place
+
+
+def test_the_place_does_not_depend_on_the_order_of_imports() -> None:
+    program = (
+        "import dovetail.func, dovetail.autograd, dovetail_autograd;"
+        "import dovetail_autograd.transforms;"
+        "print(dovetail.func.vmap.__module__, dovetail.autograd.no_grad.__module__)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["dovetail", "dovetail"]
+
+
+def test_the_source_of_a_class_is_never_that_of_another_place() -> None:
+    with pytest.raises(OSError, match=r"source code|class definition"):
+        inspect.getsource(dovetail.nn.Linear)
+    assert "def forward" in inspect.getsource(dovetail.nn.Linear.forward)
 
 
 def test_the_annotations_of_public_classes_can_be_read() -> None:

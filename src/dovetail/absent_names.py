@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from typing import Any, Final
 
+from dovetail_kernel import publish, publish_loaded
+
 from .module_remedies import remedy_of
 
 _PLACES: Final = (
@@ -107,8 +109,13 @@ def names_of(
     elsewhere: Mapping[str, str] = {},
     remedy: str = "",
     remedies: Mapping[str, str] = {},
+    *,
+    prefix: str = "",
+    pickled: str = "",
+    namespace: Mapping[str, Any] | None = None,
 ) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a module.
+    """Return the ``__getattr__`` of a public module, and let what it shows name it: call this at
+    its end (see `dovetail_kernel.publish`).
 
     Parameters
     ----------
@@ -122,6 +129,8 @@ def names_of(
         What has the other names.
     remedies
         What to use in the place of some of them.
+    prefix, pickled, namespace
+        As of `dovetail_kernel.publish`.
 
     Returns
     -------
@@ -136,8 +145,10 @@ def names_of(
             return import_module(f"{module}.{name}")
         if name in elsewhere:
             value = getattr(import_module(elsewhere[name]), name)
+            publish_loaded()
             setattr(sys.modules[module], name, value)
             return value
         raise AbsentNameError(module, name, remedies.get(name, remedy))
 
+    publish(module, pickled, prefix, elsewhere, namespace)
     return attribute_of_module

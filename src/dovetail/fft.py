@@ -12,4 +12,4 @@ __all__ += _fft.__all__
 
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+    __getattr__ = _names_of(__name__, prefix="fft_")

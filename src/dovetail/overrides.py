@@ -32,6 +32,7 @@ from dovetail_dispatcher import (
 )
 from dovetail_dispatcher import plain_signature as _plain_signature
 from dovetail_dispatcher._C import _pop_torch_function_stack, _push_on_torch_function_stack
+from dovetail_kernel import defining_module
 
 from .absent_names import names_of as _names_of
 
@@ -110,7 +111,7 @@ def _overridable() -> dict[Any, dict[Callable[..., Any], str]]:
 
 
 def _is_operator(value: Any) -> bool:
-    return _inspect.isfunction(value) and value.__module__ in operator_modules
+    return _inspect.isfunction(value) and defining_module(value) in operator_modules
 
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:

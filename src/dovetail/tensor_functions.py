@@ -4,7 +4,6 @@ classes.
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from dovetail_aten import Tensor
@@ -91,14 +90,6 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
     )
 
 
-for _function in (
-    broadcast_shapes,
-    is_tensor,
-    result_type,
-):
-    _function.__module__ = "dovetail"  # what users call them by
-
-
 def typename(obj: object) -> str:
     """Return the name of a value's class: of a tensor with its dtype, ``dovetail.FloatTensor``; of
     a class or a function its own.
@@ -108,6 +99,4 @@ def typename(obj: object) -> str:
     named = obj if hasattr(obj, "__qualname__") or hasattr(obj, "__name__") else type(obj)
     name: str = getattr(named, "__qualname__", None) or named.__name__  # type: ignore[attr-defined]
     module = getattr(named, "__module__", None)
-    if vars(sys.modules[__package__]).get(name) is named:
-        module = __package__
     return name if module in (None, "", "builtins") else f"{module}.{name}"

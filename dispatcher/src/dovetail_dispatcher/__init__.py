@@ -4,6 +4,8 @@ calls between.
 
 from typing import TYPE_CHECKING, Any
 
+from dovetail_kernel import publish, publish_loaded
+
 from .calls import fallback_kernels as _fallback_kernels
 from .calls.ops import ops
 from .calls.overloads import OpOverload, OpOverloadPacket
@@ -117,6 +119,24 @@ _ON_DEMAND = {
     "wrap_torch_function": "interception.overrides",
     "register_torch_dispatch": "registration.register",
     "register_vmap": "registration.register",
+    # Parts of traces, which pickles name.
+    "ArgumentKeys": "inspection.argument_keys",
+    "Decision": "inspection.decisions",
+    "Step": "inspection.decisions",
+    # Parts of schemas, likewise.
+    **dict.fromkeys(("AliasInfo", "Argument", "NoDefault"), "schema.function_schema"),
+    **dict.fromkeys(
+        (
+            *("AnyClassType", "AnyEnumType", "AnyType", "AwaitType", "BoolType", "CapsuleType"),
+            *("ComplexType", "DeviceObjType", "DictType", "FloatType", "FutureType"),
+            *("GeneratorType", "IntType", "LayoutType", "ListType", "MemoryFormatType"),
+            *("NoneType", "NumberType", "OptionalType", "QSchemeType", "QuantizerType"),
+            *("RRefType", "ScalarTypeType", "StorageType", "StreamObjType", "StringType"),
+            *("SymBoolType", "SymIntType", "TensorType", "TupleType", "UnionType", "VarType"),
+        ),
+        "schema.types",
+    ),
+    "ClassType": "schema.class_types",
 }
 """Names that most programs do not use, and their modules."""
 
@@ -189,6 +209,7 @@ __all__ = [
     "transaction",
     "wrap_torch_function",
 ]
+publish(__name__, lazy={name: f"{__name__}.{module}" for name, module in _ON_DEMAND.items()})
 
 
 def __getattr__(name: str) -> Any:
@@ -197,4 +218,5 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     value = globals()[name] = getattr(import_module(f".{_ON_DEMAND[name]}", __name__), name)
+    publish_loaded()
     return value

@@ -15,6 +15,7 @@ from .devices.backends import (
     on_new_backend,
     wrapped_backend,
 )
+from .devices.backends import rebuild_backend as rebuild_backend  # for pickles
 from .devices.by_size import BySize
 from .devices.device import Device, get_default_device, set_default_device
 from .errors import AcceleratorError, PluginError, PluginNotFoundError, name_of_distribution
@@ -35,6 +36,7 @@ from .keys.dispatch_keyset import (
     full_keyset,
     runtime_keys,
 )
+from .keys.dispatch_keyset import rebuild_key_set as rebuild_key_set  # for pickles
 from .keys.guard import DecoratingGuard, Guard, restoring
 from .keys.interception import disabled_torch_dispatch_impl, disabled_torch_function_impl
 from .keys.state import (
@@ -57,6 +59,7 @@ from .keys.state import (
 from .plugins.hookspecs import BackendSpec, hookimpl, hookspec
 from .plugins.manager import PluginManager, plugin_manager
 from .plugins.plugin_records import PluginRecord
+from .public_places import defining_module, publish, publish_loaded, publish_name
 from .sockets import AutogradInterface
 from .tensor.dataless import DatalessArray
 from .tensor.dlpack_device import DLDeviceType
@@ -96,6 +99,7 @@ from .types.dtype import (
 )
 from .types.dtype import bool_ as bool
 from .types.dtype_info import finfo, iinfo
+from .types.immutable import rebuild_named as rebuild_named  # for pickles
 from .types.layout import (
     Layout,
     MemoryFormat,
@@ -184,6 +188,7 @@ __all__ = [
     "complex64",
     "complex128",
     "contiguous_format",
+    "defining_module",
     "disabled_torch_dispatch_impl",
     "disabled_torch_function_impl",
     "dispatch_key_for_device",
@@ -217,6 +222,9 @@ __all__ = [
     "plugin_manager",
     "preserve_format",
     "promote_types",
+    "publish",
+    "publish_loaded",
+    "publish_name",
     "renewed_after_fork",
     "replace_array",
     "resize_storage",
@@ -250,3 +258,5 @@ __all__ = [
     "wrap",
     "wrapped_backend",
 ]
+
+publish(__name__, "rebuild_backend rebuild_key_set rebuild_named")

@@ -8,6 +8,7 @@ from dovetail_autograd.transforms.forward_ad import (
     make_dual,
     unpack_dual,
 )
+from dovetail_kernel import publish
 
 __all__ = [
     "UnpackedDualTensor",
@@ -17,3 +18,5 @@ __all__ = [
     "make_dual",
     "unpack_dual",
 ]
+
+publish(__name__)

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any, Self
 
 from dovetail_dispatcher import Observer, Span, Trace
-from dovetail_kernel import PluginError, plugin_manager
+from dovetail_kernel import PluginError, plugin_manager, publish
 
 from ..profiler import record_function
 from ..profiler.event_list import EventList
@@ -183,3 +183,6 @@ def _nvtx() -> Any:
     except PluginError as error:
         raise RuntimeError(f"emit_nvtx needs a CUDA device: {error}") from error
     return import_module("cupy.cuda.nvtx")
+
+
+publish(__name__)

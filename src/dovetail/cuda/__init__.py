@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dovetail_kernel import AcceleratorError
 
 from ..absent_names import names_of as _names_of
+from .absent import REMEDIES as _REMEDIES
 from .devices import (
     can_device_access_peer,
     current_device,
@@ -170,12 +171,6 @@ _LATER = {
 }
 
 
-def _absent(name: str) -> Any:
-    from .absent import REMEDIES
-
-    return _names_of(__name__, ("amp", "nvtx", "profiler"), _LATER, remedies=REMEDIES)(name)
-
-
 if TYPE_CHECKING:
     from .libraries import (
         current_blas_handle,
@@ -199,6 +194,7 @@ if TYPE_CHECKING:
     OutOfMemoryError = MemoryError
     default_generators: tuple[Any, ...]
 else:
+    _absent = _names_of(__name__, ("amp", "nvtx", "profiler"), _LATER, remedies=_REMEDIES)
 
     def __getattr__(name: str) -> Any:
         """Return what is imported or made when it is asked for: CuPy's error of memory that is not

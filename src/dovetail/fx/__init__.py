@@ -55,6 +55,10 @@ else:  # modules say ``torch.fx.wrap`` when they are defined: nothing more is im
             "Proxy": f"{__name__}.proxy",
             "Tracer": f"{__name__}._symbolic_trace",
             "Transformer": f"{__name__}.interpreter",
+            # Parts of pickles.
+            "GraphTable": f"{__name__}.graph_tables",
+            "NodeNumber": f"{__name__}.graph_tables",
+            "rebuild_graph_module": f"{__name__}.graph_module",
             "has_side_effect": f"{__name__}.node",
             "map_arg": f"{__name__}.node",
             "replace_pattern": f"{__name__}.subgraph_rewriter",

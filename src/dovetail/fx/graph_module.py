@@ -168,7 +168,7 @@ class GraphModule(Module):
 
     def __reduce__(self) -> Any:
         parts = type(self).__name__, self._without_graph(), table_of(self._graph)
-        return _load, (_written_class(type(self)), *parts)
+        return rebuild_graph_module, (_written_class(type(self)), *parts)
 
     def _without_graph(self) -> dict[str, Any]:
         """Return the attributes but the graph, which is kept otherwise."""
@@ -297,7 +297,7 @@ def _imports(written: PythonCode) -> str:
     return "\n".join(lines)
 
 
-def _load(
+def rebuild_graph_module(
     cls: type[GraphModule], name: str, kept: dict[str, Any], table: GraphTable
 ) -> GraphModule:
     """Make a module of what `GraphModule.__reduce__` returned."""
@@ -315,3 +315,6 @@ def _filled(made: GraphModule, name: str, kept: dict[str, Any], graph: Graph) ->
         made.__dict__[table].update(kept[table])
     made.meta = kept["meta"]
     return made
+
+
+_load = rebuild_graph_module  # as pickles of 0.1.0 have it

@@ -12,7 +12,7 @@ __all__ = ["GraphTable", "graph_of", "table_of"]
 
 
 @dataclass(frozen=True)
-class _Place:
+class NodeNumber:
     """Stands for the result of a node in the arguments of another."""
 
     number: int
@@ -37,7 +37,7 @@ class GraphTable(NamedTuple):
 
 def table_of(graph: Graph) -> GraphTable:
     """Return the table of a graph."""
-    places = {node: _Place(number) for number, node in enumerate(graph.nodes)}
+    places = {node: NodeNumber(number) for number, node in enumerate(graph.nodes)}
 
     def row(node: Node) -> tuple[Any, ...]:
         args, kwargs = map_arg((node.args, node.kwargs), places.__getitem__)
@@ -54,7 +54,7 @@ def graph_of(table: GraphTable) -> Graph:
     made: list[Node] = []
 
     def found(value: Any) -> Any:
-        return made[value.number] if isinstance(value, _Place) else value
+        return made[value.number] if isinstance(value, NodeNumber) else value
 
     for op, target, args, kwargs, name, kind, whole in table.rows:
         args_, kwargs_ = map_aggregate((args, kwargs), found)
@@ -62,3 +62,6 @@ def graph_of(table: GraphTable) -> Graph:
         if whole:
             made[-1].meta["is_wrapped"] = True
     return graph
+
+
+_Place = NodeNumber  # as pickles of 0.1.0 have it

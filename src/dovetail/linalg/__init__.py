@@ -18,4 +18,4 @@ __all__: list[str] = []
 __all__ += _linalg.__all__
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+    __getattr__ = _names_of(__name__, prefix="linalg_")

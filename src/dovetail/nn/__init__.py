@@ -192,16 +192,6 @@ if _typing.TYPE_CHECKING:
     from . import attention, parallel
     from .parallel import DataParallel
     from .uninitialized import UninitializedBuffer, UninitializedParameter
-else:
-    __getattr__ = _names_of(
-        __name__,
-        ("_reduction", "attention", "parallel"),
-        {
-            "DataParallel": "dovetail.nn.parallel",
-            "UninitializedBuffer": "dovetail.nn.uninitialized",
-            "UninitializedParameter": "dovetail.nn.uninitialized",
-        },
-    )
 
 __all__ = [
     "CELU",
@@ -391,3 +381,18 @@ __all__ = [
     "register_module_parameter_registration_hook",
     "utils",
 ]
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(
+        __name__,
+        ("_reduction", "attention", "parallel"),
+        {
+            "DataParallel": "dovetail.nn.parallel",
+            "UninitializedBuffer": "dovetail.nn.uninitialized",
+            "UninitializedParameter": "dovetail.nn.uninitialized",
+            # Parts of pickled modules.
+            "Hook": "dovetail.nn.hooks",
+            "ModuleHooks": "dovetail.nn.hooks",
+            "NonDynamicallyQuantizableLinear": "dovetail.nn.linear",
+        },
+    )

@@ -13,7 +13,7 @@ import dovetail_aten as aten
 from dovetail_aten import Generator, Tensor
 from dovetail_autograd import no_grad
 from dovetail_dispatcher import ops, overridable
-from dovetail_kernel import warn_user
+from dovetail_kernel import publish, warn_user
 
 from .gains import _calculate_correct_fan, _calculate_fan_in_and_fan_out, calculate_gain
 from .truncated_normal import fill_truncated_normal
@@ -362,3 +362,5 @@ kaiming_uniform = _make_deprecate(kaiming_uniform_)
 kaiming_normal = _make_deprecate(kaiming_normal_)
 orthogonal = _make_deprecate(orthogonal_)
 sparse = _make_deprecate(sparse_)
+
+publish(__name__)

@@ -9,6 +9,7 @@ from types import FunctionType
 from typing import Any, Self
 
 from dovetail_aten import Tensor
+from dovetail_kernel import defining_module
 
 from ..compiler import uncompiled
 from .hook_registration import HookRegistration
@@ -53,7 +54,7 @@ class Module(Moves, HookRegistration):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         for name, value in list(vars(cls).items()):
-            if isinstance(value, FunctionType) and (value.__module__ or "").startswith(_OPERATORS):
+            if isinstance(value, FunctionType) and defining_module(value).startswith(_OPERATORS):
                 setattr(cls, name, staticmethod(value))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

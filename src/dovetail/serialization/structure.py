@@ -10,7 +10,7 @@ from collections.abc import Callable, Container
 from typing import Any
 
 from dovetail_aten import Tensor
-from dovetail_kernel import Device, Size, dtype
+from dovetail_kernel import Device, NamedDtype, Size, dtype
 
 from ..nn.parameter import Parameter
 from .checked_json import FormatError, checked_integer, checked_list, checked_text, shown
@@ -167,7 +167,10 @@ class Decoder:
             case "bytes":
                 return _parsed(_BASE64, content, what, base64.b64decode)
             case "dtype":
-                return dtype_named(content, what)
+                # Of those that no tensor has, too.
+                return NamedDtype.members.get(checked_text(content, what)) or dtype_named(
+                    content, what
+                )
             case "device":
                 return _device(device_name(content, what))
             case "Size":

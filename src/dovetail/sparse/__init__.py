@@ -28,12 +28,13 @@ __all__ = [
 ]
 
 _FUNCTIONS = {name: f"{__name__}.functions" for name in ("addmm", "mm", "sum")}
+_PICKLED = {"rebuild_sparse_tensor": f"{__name__}.constructors"}
 _TYPES = {name: f"{__name__}.legacy_constructors" for name in __all__ if name.endswith("Tensor")}
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
     __getattr__ = _names_of(
         __name__,
-        elsewhere=_FUNCTIONS | _TYPES,
+        elsewhere=_FUNCTIONS | _TYPES | _PICKLED,
         remedy="Of the sparse layouts there is dovetail.sparse_coo: dovetail.sparse_coo_tensor, "
         "and for other functions to_dense().",
     )

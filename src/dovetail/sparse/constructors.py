@@ -13,7 +13,13 @@ from . import matrix_products  # noqa: F401 - with the others, it says what can 
 from .conversions import requires_grad_, unflattened
 from .coordinate_tensor import CoordinateTensor, flat_places, handles, make
 
-__all__ = ["TypedSparseTensor", "dense_to_sparse", "rebuild", "sparse_coo_tensor", "typed"]
+__all__ = [
+    "TypedSparseTensor",
+    "dense_to_sparse",
+    "rebuild_sparse_tensor",
+    "sparse_coo_tensor",
+    "typed",
+]
 
 _tensor: Any = Tensor
 
@@ -163,10 +169,12 @@ def dense_to_sparse(self: Tensor, *args: Any, layout: Any = None, **kwargs: Any)
 @handles(_tensor.__reduce_ex__)
 def _reduce(self: CoordinateTensor, protocol: Any) -> Any:
     values = self._elements.detach()
-    return rebuild, (self._coordinates, values, tuple(self.shape), self._unique)
+    return rebuild_sparse_tensor, (self._coordinates, values, tuple(self.shape), self._unique)
 
 
-def rebuild(indices: Tensor, values: Tensor, size: Any, unique: bool) -> CoordinateTensor:
+def rebuild_sparse_tensor(
+    indices: Tensor, values: Tensor, size: Any, unique: bool
+) -> CoordinateTensor:
     """Return a sparse tensor of what `pickle` has kept."""
     return make(indices, values, size, unique=unique)
 
@@ -209,3 +217,6 @@ class TypedSparseTensor(type):
 def typed(name: str, kind: dtype, where: str = "cpu") -> TypedSparseTensor:
     """Return the constructor of sparse tensors of one dtype on one type of device."""
     return TypedSparseTensor(name, (), {"dtype": kind, "where": where})
+
+
+rebuild = rebuild_sparse_tensor  # as pickles of 0.1.0 have it

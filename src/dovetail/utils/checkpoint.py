@@ -26,7 +26,7 @@ from dovetail_autograd import (
     no_grad,
 )
 from dovetail_dispatcher import TorchDispatchMode
-from dovetail_kernel import DecoratingGuard, restoring, warn_user
+from dovetail_kernel import DecoratingGuard, publish, restoring, warn_user
 
 from ..nn.containers import Sequential
 from .recomputation import CheckpointError, Frame
@@ -362,3 +362,6 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         value.detach().requires_grad_(value.requires_grad) if isinstance(value, Tensor) else value
         for value in inputs
     )
+
+
+publish(__name__)

@@ -23,7 +23,7 @@ from ..calls.composition import (
     fused_plan,
 )
 from ..calls.promotion_rules import static_dtype
-from ..sockets import compiled_kernel
+from ..sockets import COMPILED_KERNEL
 from ..table import registry
 from ..table.computed_table import Entry, compute, without_fallthrough
 from ..table.derivative_formula import Formula
@@ -212,7 +212,7 @@ def _by_size(key: DispatchKey, kernel: Kernel, composition: Composition) -> str:
 def _compiled(kernel: Kernel) -> str:
     """Return in words whether compiled code stands for a kernel in routes."""
     function = kernel.fast_path or kernel.fn
-    return "" if compiled_kernel.filling(function) is function else "; compiled"
+    return "" if COMPILED_KERNEL.plug(function) is function else "; compiled"
 
 
 def _below(

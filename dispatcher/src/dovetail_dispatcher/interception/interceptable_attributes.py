@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from types import FunctionType
 from typing import Any, Final
 
+from dovetail_kernel import defining_module
+
 __all__ = ["accesses", "interceptable", "operator_modules"]
 
 operator_modules: Final[set[str]] = set()
@@ -66,7 +68,8 @@ def _find_interceptable(cls: type) -> Iterator[tuple[str, Any]]:
                 name[0] == "_" and not name.endswith("__") and name not in _PRIVATE
             ):
                 continue
-            is_method = isinstance(value, FunctionType) and value.__module__ not in operator_modules
+            is_function = isinstance(value, FunctionType)
+            is_method = is_function and defining_module(value) not in operator_modules
             if is_method or isinstance(value, property):
                 yield name, value
 

@@ -22,6 +22,7 @@ from dovetail_kernel import (
     Layout,
     MemoryFormat,
     TensorBase,
+    defining_module,
     dtype,
     set_state,
     state,
@@ -213,7 +214,7 @@ def redispatch_function(
             return redispatch_function(func, types, args, kwargs)
     """
     known = _find(func)
-    is_operator = hasattr(func, "_operator") or getattr(func, "__module__", "") in operator_modules
+    is_operator = hasattr(func, "_operator") or defining_module(func) in operator_modules
     if is_operator or (known is not None and known.is_method):
         before = state()
         try:  # what operators and methods do within is not for handlers

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from dovetail_kernel import (
     TensorBase,
+    defining_module,
     disabled_torch_function_impl,
     dispatch_state,
     set_state,
@@ -175,7 +176,7 @@ def overridden_name(function: Any) -> str:
     name: str = getattr(function, "__qualname__", "")
     if not name:
         return repr(function)
-    if module in operator_modules:
+    if defining_module(function) in operator_modules:
         return f"dovetail.{name}"
     return f"{module}.{name}"
 

@@ -14,11 +14,11 @@ from .kept_property import kept
 from .types import ListType, Type, without_optional
 
 
-class _Missing(Enum):
+class NoDefault(Enum):
     NO_DEFAULT = "no default"
 
 
-NO_DEFAULT: Final = _Missing.NO_DEFAULT
+NO_DEFAULT: Final = NoDefault.NO_DEFAULT
 
 
 class OperatorName(NamedTuple):
@@ -315,3 +315,6 @@ class FunctionSchema(_Frozen):
         return self._text
 
     __repr__ = __str__
+
+
+_Missing = NoDefault  # as pickles of 0.1.0 have it

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from dovetail_kernel import Backend, DispatchKey, backend_key
 
-from ..sockets import compiled_kernel
+from ..sockets import COMPILED_KERNEL
 from . import registry
 from .changes import Change
 from .changes import make as make_change
@@ -64,7 +64,7 @@ class KernelNamespace:
                     if kernel.fast_path is not None and _only_tensors(op)
                     else kernel.fn
                 )
-                function = self.__dict__[name] = compiled_kernel.filling(function)
+                function = self.__dict__[name] = COMPILED_KERNEL.plug(function)
                 return function
         raise NoArrayKernelError(f"{NAMESPACE}::{name} has no array kernel on {self._backend.name}")
 

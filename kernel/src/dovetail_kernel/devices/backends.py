@@ -172,7 +172,7 @@ class Backend:
         return f"<Backend {self.name!r}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickle, (self.name,)
+        return rebuild_backend, (self.name,)
 
 
 _lock = held_over_fork(RLock(), first=True)  # observers take locks of their own
@@ -348,7 +348,7 @@ def _add(new: Backend) -> None:
         observer(new)
 
 
-def _unpickle(name: str) -> Backend:
+def rebuild_backend(name: str) -> Backend:
     return backend(name, create=True)
 
 
@@ -356,3 +356,6 @@ for _index, (_name, _key_name) in enumerate(_KEY_NAMES.items()):
     _priority = _META_PRIORITY if _name == "meta" else _index
     _add(Backend(_name, _key_name, _priority, 1 << _index, _SIGNATURE_BITS.get(_name)))
 _by_bit.update({_bit: _by_name[_name] for _name, _bit in _SIGNATURE_BITS.items()})
+
+
+_unpickle = rebuild_backend  # as pickles of 0.1.0 have it

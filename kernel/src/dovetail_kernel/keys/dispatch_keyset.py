@@ -149,8 +149,8 @@ class DispatchKeySet(Immutable):
     def __reduce__(self) -> tuple[Any, ...]:
         functionalities = tuple(key.name for key in functionality_keys() if self._mask & key.mask)
         if self._mask < 0:
-            return _unpickle, (functionalities, None)
-        return _unpickle, (
+            return rebuild_key_set, (functionalities, None)
+        return rebuild_key_set, (
             functionalities,
             tuple(each.name for each in all_backends() if self._mask & each.component),
         )
@@ -200,7 +200,9 @@ def _known_bits() -> int:
     return known
 
 
-def _unpickle(functionalities: tuple[str, ...], backends: tuple[str, ...] | None) -> DispatchKeySet:
+def rebuild_key_set(
+    functionalities: tuple[str, ...], backends: tuple[str, ...] | None
+) -> DispatchKeySet:
     mask = (
         ALL_BACKENDS_MASK
         if backends is None
@@ -221,3 +223,6 @@ after_autograd_keyset: Final = full_after(DispatchKey.AutogradOther)
 
 after_ADInplaceOrView_keyset: Final = full_after(DispatchKey.ADInplaceOrView)
 """What is below ADInplaceOrView."""
+
+
+_unpickle = rebuild_key_set  # as pickles of 0.1.0 have it

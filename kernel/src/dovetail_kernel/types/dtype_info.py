@@ -70,7 +70,7 @@ class finfo(Immutable):
         return _finfo(get_default_dtype() if type is None else _require_dtype("finfo", type))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _finfo, (BY_NAME.get(self.dtype) or named_dtype(self.dtype),)
+        return finfo, (BY_NAME.get(self.dtype) or named_dtype(self.dtype),)
 
     def __repr__(self) -> str:
         return (
@@ -109,7 +109,7 @@ class iinfo(Immutable):
         return _iinfo(_require_dtype("iinfo", type))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _iinfo, (BY_NAME[self.dtype],)
+        return iinfo, (BY_NAME[self.dtype],)
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

@@ -64,9 +64,12 @@ class NamedValue(Immutable):
         return f"{self._package}.{self.name}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _member, (type(self), self.name)
+        return rebuild_named, (type(self), self.name)
 
 
-def _member(cls: type[Named], name: str) -> Named:
+def rebuild_named(cls: type[Named], name: str) -> Named:
     member: Named = cls.members[name]
     return member
+
+
+_member = rebuild_named  # as pickles of 0.1.0 have it

@@ -3,7 +3,7 @@ make tensors.
 """
 
 from dovetail_dispatcher.sockets import TENSOR_FUNCTION
-from dovetail_kernel import hookimpl, plugin_manager, set_tensor_class
+from dovetail_kernel import hookimpl, plugin_manager, publish, set_tensor_class
 
 from . import library as _library  # first: it defines the operators that the functions look up
 from ._generated import functions as functions
@@ -18,9 +18,12 @@ from .backend.generator import (
     set_rng_state,
 )
 from .backend.generator import default_generator as default_generator
+from .backend.generator import rebuild_generator as rebuild_generator  # for pickles
 from .calling import return_types as return_types
 from .tensor.aliasing import asarray
 from .tensor.copying import copy_each as copy_each  # for the front end: no name of its users
+from .tensor.copying import rebuild_storage as rebuild_storage  # for pickles
+from .tensor.copying import rebuild_tensor as rebuild_tensor  # for pickles
 from .tensor.copying import storable as storable  # for the front end: no name of its users
 from .tensor.distances import cdist  # type: ignore[assignment]
 from .tensor.distinct import unique, unique_consecutive  # type: ignore[assignment]
@@ -109,6 +112,7 @@ from .tensor.storages import (
     is_storage,
 )
 from .tensor.tensor_class import Tensor
+from .tensor.typed_storage import rebuild_typed_storage as rebuild_typed_storage  # for pickles
 from .tensor.windows import (
     bartlett_window,
     blackman_window,
@@ -215,6 +219,7 @@ __all__ = [
     "zeros_like",
 ]
 __all__ += functions.__all__
+publish(__name__, "rebuild_generator rebuild_storage rebuild_tensor rebuild_typed_storage")
 
 set_tensor_class(Tensor)
 TENSOR_FUNCTION.fill(tensor)

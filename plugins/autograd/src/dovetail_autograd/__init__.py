@@ -4,7 +4,7 @@ keys.
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dovetail_kernel import hookimpl
+from dovetail_kernel import hookimpl, publish, publish_loaded
 
 from .engine import tensor_interface
 from .engine.active_levels import active_levels
@@ -158,6 +158,7 @@ _ON_DEMAND: Final = {
     "saved_tensors_hooks": "graph.saved_tensors_hooks",
 }
 """Names that most programs do without, and the modules that have them."""
+publish(__name__, lazy={name: f"{__name__}.{module}" for name, module in _ON_DEMAND.items()})
 
 
 def __getattr__(name: str) -> Any:
@@ -167,6 +168,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     value = globals()[name] = getattr(import_module(f".{module}", __name__), name)
+    publish_loaded()
     return value
 
 

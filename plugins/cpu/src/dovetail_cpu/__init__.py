@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail_kernel import BackendSpec, hookimpl
+from dovetail_kernel import BackendSpec, hookimpl, publish
 
 from .arrays import CpuArrays
 from .shared_pages import nameless_file
 from .threads import get_num_threads, set_num_threads
 
 __all__ = ["CpuArrays", "dovetail_backend", "get_num_threads", "nameless_file", "set_num_threads"]
+publish(__name__)
 
 
 def _load() -> None:

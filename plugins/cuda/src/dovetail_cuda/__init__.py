@@ -4,11 +4,12 @@ when it is needed.
 
 from __future__ import annotations
 
-from dovetail_kernel import BackendSpec, hookimpl
+from dovetail_kernel import BackendSpec, hookimpl, publish
 
 from .availability import device_count, unavailable_because
 
 __all__ = ["device_count", "dovetail_backend", "unavailable_because"]
+publish(__name__)
 
 
 def _load() -> None:

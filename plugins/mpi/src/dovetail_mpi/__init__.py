@@ -145,4 +145,6 @@ def is_torchelastic_launched() -> bool:
     return False
 
 
-__getattr__ = _names_of("dovetail.distributed", ("device_mesh", "rpc", "tensor"))
+__getattr__ = _names_of(
+    "dovetail.distributed", ("device_mesh", "rpc", "tensor"), namespace=globals()
+)

@@ -5,4 +5,4 @@ from dovetail.sharded_tensors import DeviceMesh
 
 __all__ = ["DeviceMesh"]
 
-__getattr__ = _names_of("dovetail.distributed.device_mesh")
+__getattr__ = _names_of("dovetail.distributed.device_mesh", namespace=globals())

@@ -10,4 +10,4 @@ def is_available() -> bool:
     return False
 
 
-__getattr__ = _names_of("dovetail.distributed.rpc")
+__getattr__ = _names_of("dovetail.distributed.rpc", namespace=globals())

@@ -5,4 +5,4 @@ from dovetail.sharded_tensors import DTensor
 
 __all__ = ["DTensor"]
 
-__getattr__ = _names_of("dovetail.distributed.tensor")
+__getattr__ = _names_of("dovetail.distributed.tensor", namespace=globals())

@@ -2,6 +2,8 @@
 
 import typing as _typing
 
+from dovetail_kernel import publish_name as _publish_name
+
 from ...absent_names import names_of as _names_of
 from . import activations as _activations
 from . import attention as _attention
@@ -48,10 +50,7 @@ __all__ += _unpooling.__all__
 __all__ += _regression_losses.__all__
 __all__ += _resampling.__all__
 
-for _name in __all__:
-    if _name not in _operators.__all__:
-        globals()[_name].__module__ = __name__  # what users call them by
-
+_publish_name(__name__, "logsigmoid", _operators.logsigmoid, called="log_sigmoid")
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
     __getattr__ = _names_of(__name__)

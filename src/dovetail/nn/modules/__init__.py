@@ -12,6 +12,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
 
+from dovetail_kernel import defining_module
+
 from . import utils as utils
 
 _NN: Final = __name__.rpartition(".")[0]
@@ -89,7 +91,9 @@ class _Path(ModuleType):
         """Return the modules that define the layers, and those of the bases that these share."""
         layers = [getattr(self, own) for own in self.__all__]
         names = [
-            base.__module__ for layer in layers for base in getattr(layer, "__mro__", (layer,))
+            defining_module(base)
+            for layer in layers
+            for base in getattr(layer, "__mro__", (layer,))
         ]
         return [sys.modules[name] for name in dict.fromkeys(names) if name.startswith(_NN)]
 

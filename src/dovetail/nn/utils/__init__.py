@@ -33,30 +33,6 @@ if _typing.TYPE_CHECKING:
         convert_conv2d_weight_memory_format,
         convert_conv3d_weight_memory_format,
     )
-else:
-    _MODULE_OF = {
-        "convert_conv2d_weight_memory_format": "memory_format",
-        "convert_conv3d_weight_memory_format": "memory_format",
-        "fuse_conv_bn_eval": "fusion",
-        "fuse_conv_bn_weights": "fusion",
-        "fuse_linear_bn_eval": "fusion",
-        "fuse_linear_bn_weights": "fusion",
-        "skip_init": "init",
-    }
-    __getattr__ = _names_of(
-        __name__,
-        (
-            "fusion",
-            "init",
-            "memory_format",
-            "parametrizations",
-            "parametrize",
-            "prune",
-            "rnn",
-            "stateless",
-        ),
-        {name: f"{__name__}.{module}" for name, module in _MODULE_OF.items()},
-    )
 
 __all__ = [
     "clip_grad_norm",
@@ -82,3 +58,28 @@ __all__ = [
     "vector_to_parameters",
     "weight_norm",
 ]
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    _MODULE_OF = {
+        "convert_conv2d_weight_memory_format": "memory_format",
+        "convert_conv3d_weight_memory_format": "memory_format",
+        "fuse_conv_bn_eval": "fusion",
+        "fuse_conv_bn_weights": "fusion",
+        "fuse_linear_bn_eval": "fusion",
+        "fuse_linear_bn_weights": "fusion",
+        "skip_init": "init",
+    }
+    __getattr__ = _names_of(
+        __name__,
+        (
+            "fusion",
+            "init",
+            "memory_format",
+            "parametrizations",
+            "parametrize",
+            "prune",
+            "rnn",
+            "stateless",
+        ),
+        {name: f"{__name__}.{module}" for name, module in _MODULE_OF.items()},
+    )

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
-from dovetail_kernel import restoring
+from dovetail_kernel import publish, restoring
 
 from ..containers import ModuleDict
 from ..module import Module
@@ -272,3 +272,6 @@ def transfer_parametrizations_and_params(
         ):
             setattr(target, original, getattr(source, original))
     return to_module
+
+
+publish(__name__)

@@ -8,6 +8,8 @@
     print(timer.blocked_autorange())
 """
 
+from dovetail_kernel import publish
+
 from .compare import Compare
 from .measurement import Measurement, TaskSpec
 from .timer import Timer, timer
@@ -24,3 +26,5 @@ __all__ = [
     "trim_sigfig",
     "unit_to_english",
 ]
+
+publish(__name__)

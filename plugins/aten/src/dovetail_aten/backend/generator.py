@@ -201,7 +201,7 @@ class Generator:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild_generator, (self.device, self.get_state(), self._bit_generator)
+        return rebuild_generator, (self.device, self.get_state(), self._bit_generator)
 
     def __repr__(self) -> str:
         return f"<dovetail.Generator device='{self.device}' seed={self._seed}>"
@@ -278,5 +278,8 @@ def _unpredictable() -> int:
     return int.from_bytes(os.urandom(8), "little")
 
 
-def _rebuild_generator(device: Any, state: Any, bit_generator: str | None = None) -> Generator:
+def rebuild_generator(device: Any, state: Any, bit_generator: str | None = None) -> Generator:
     return Generator(device, bit_generator=bit_generator).set_state(state)
+
+
+_rebuild_generator = rebuild_generator  # as pickles of 0.1.0 have it

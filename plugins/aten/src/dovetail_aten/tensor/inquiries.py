@@ -90,7 +90,3 @@ def numel(input: TensorBase = MISSING, **named: Any) -> int:
         return numpy_call(numel, {"input": input}, MISSING, named)  # type: ignore[no-any-return]
     result: int = _checked("numel", input).numel()
     return result
-
-
-for _function in (detach_, get_device, is_inference, is_same_size, is_signed, numel):
-    _function.__module__ = "dovetail"  # what users call them by

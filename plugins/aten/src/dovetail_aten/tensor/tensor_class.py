@@ -15,6 +15,7 @@ from dovetail_kernel import (
     backend_of_signature,
     bfloat16,
     contiguous_format,
+    defining_module,
     dispatch_state,
     replace_array,
     share_storage,
@@ -47,7 +48,7 @@ from .typed_storage import TypedStorage, storage_of, typed_storage_of
 __all__ = ["Tensor"]
 
 operator_modules.update(
-    {value.__module__ for value in vars(aten).values() if isinstance(value, FunctionType)}
+    {defining_module(value) for value in vars(aten).values() if isinstance(value, FunctionType)}
 )
 
 _DETACHES = PYTHON_DISPATCH | WRAPPED_BIT

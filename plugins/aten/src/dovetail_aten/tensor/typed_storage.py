@@ -141,7 +141,9 @@ class TypedStorage(StorageConversions, metaclass=_StorageMeta):
                 "from_file can only be called on derived classes. Call that of FloatStorage, say."
             )
         wanted: Dtype = _dtype_of(cls)
-        return _rebuilt(UntypedStorage.from_file(filename, shared, size * wanted.itemsize), wanted)
+        return rebuild_typed_storage(
+            UntypedStorage.from_file(filename, shared, size * wanted.itemsize), wanted
+        )
 
     @classmethod
     def from_buffer(
@@ -156,7 +158,7 @@ class TypedStorage(StorageConversions, metaclass=_StorageMeta):
         """Return a copy of the elements of a buffer; see `UntypedStorage.from_buffer`."""
         wanted = dtype or get_default_dtype() if cls is TypedStorage else _dtype_of(cls)
         made = UntypedStorage.from_buffer(buffer, byte_order, count, offset, dtype=wanted)
-        return _rebuilt(made, wanted)
+        return rebuild_typed_storage(made, wanted)
 
     def _line(self) -> Any:
         """Return a tensor of all elements, which shares the memory."""
@@ -226,7 +228,7 @@ class TypedStorage(StorageConversions, metaclass=_StorageMeta):
         return TypedStorage(wrap_storage=copied, dtype=self.dtype, _internal=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (self._untyped_storage, self.dtype)
+        return rebuild_typed_storage, (self._untyped_storage, self.dtype)
 
     # -- size and place ----------------------------------------------------------------------------
 
@@ -325,13 +327,13 @@ def _dtype_of(cls: Any) -> Dtype:
     return wanted
 
 
-def _rebuilt(storage: UntypedStorage, wanted: Any) -> TypedStorage:
+def rebuild_typed_storage(storage: UntypedStorage, wanted: Any) -> TypedStorage:
     return TypedStorage(wrap_storage=storage, dtype=wanted, _internal=True)
 
 
 def typed_storage_of(tensor: Any) -> TypedStorage:
     """Return the storage of `tensor` as elements of its dtype; see `storage_of`, which warns."""
-    return _rebuilt(tensor.untyped_storage(), tensor.dtype)
+    return rebuild_typed_storage(tensor.untyped_storage(), tensor.dtype)
 
 
 def storage_of(tensor: Any) -> TypedStorage:
@@ -377,3 +379,6 @@ LEGACY_STORAGES: Final = {
     f"{name}Storage": _legacy_class(wanted, name) for wanted, name in _NAMES.items()
 }
 """``FloatStorage`` and its kin, by name."""
+
+
+_rebuilt = rebuild_typed_storage  # as pickles of 0.1.0 have it

@@ -96,7 +96,7 @@ def _counted() -> tuple[int, int]:
     """Count the references to what a list alone holds, as `own_arrays` does."""
     held = [_Probe(object())]
     for index in range(len(held)):
-        array = held[index]
+        array = held[index]  # noqa: F841 - the reference that is counted
         return _references(held, index)
     raise AssertionError
 

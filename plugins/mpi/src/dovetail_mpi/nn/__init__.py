@@ -1,5 +1,7 @@
 """``torch.distributed.nn``: collectives that gradients pass."""
 
+from dovetail_kernel import publish
+
 from . import functional
 from .functional import (
     all_gather,
@@ -25,3 +27,5 @@ __all__ = [
     "reduce_scatter",
     "scatter",
 ]
+
+publish("dovetail.distributed.nn", namespace=globals())

@@ -1,0 +1,140 @@
+"""Public places of classes and functions: the modules that users import them from, and that
+``repr``, ``help`` and pickles name. Modules that define them may move; these places stay.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from types import FunctionType
+from typing import Any, Final, ForwardRef
+
+__all__ = ["defining_module", "publish", "publish_loaded", "publish_name"]
+
+_OURS: Final = "dovetail"
+_classes: Final[dict[type, str]] = {}
+"""Published classes, and the modules that define them."""
+_lazy: Final[dict[str, Mapping[str, str]]] = {}
+"""Names of modules that are imported when first asked for, and the modules that have them."""
+_awaited: Final[dict[str, list[tuple[str, str]]]] = {}
+"""Modules that are not imported yet, and for whom they have which names."""
+
+
+def publish(
+    module: str,
+    pickled: str = "",
+    prefix: str = "",
+    lazy: Mapping[str, str] = {},
+    namespace: Mapping[str, Any] | None = None,
+) -> None:
+    """Let the classes and functions in a module's ``__all__`` name it in ``__module__``.
+
+    The place with the fewest dots wins, whatever is imported first, and one of the front end over
+    those of the distributions below. What the module loads later is published by
+    `publish_loaded`.
+
+    Parameters
+    ----------
+    module
+        Its name; call this at its end with ``__name__``.
+    pickled
+        Names, separated by spaces, that are not in ``__all__`` but in pickles.
+    prefix
+        ``linalg_``, where ``dovetail.linalg.det`` is defined as ``linalg_det``.
+    lazy
+        Names that it loads when they are asked for, and the modules that have them.
+    namespace
+        What it has, where it is still imported under another name.
+    """
+    if lazy:
+        _lazy[module] = lazy
+        for name, source in lazy.items():
+            _awaited.setdefault(source, []).append((module, name))
+    found = vars(sys.modules[module]) if namespace is None else namespace
+    for name in (*found.get("__all__", ()), *pickled.split()):
+        if name in found:
+            publish_name(module, name, found[name], prefix and prefix + name)
+    publish_loaded()
+
+
+def publish_loaded() -> None:
+    """Publish what modules load when they are asked for it, as far as its module is imported:
+    call this after such an import, by whatever name.
+    """
+    for source in [each for each in _awaited if each in sys.modules]:
+        found = vars(sys.modules[source])
+        awaited = _awaited.pop(source, [])
+        for module, name in awaited:
+            if name in found:
+                publish_name(module, name, found[name])
+            else:  # its module is being imported
+                _awaited.setdefault(source, []).append((module, name))
+
+
+def publish_name(module: str, name: str, value: Any, called: str = "") -> None:
+    """Let `value` name `module` as its place, if it is a class or function of Dovetail that is
+    called `name` (or `called`, and from now on `name`) and has no better place.
+    """
+    if value.__class__ is FunctionType:
+        defined = value.__globals__["__name__"]
+    elif isinstance(value, type):
+        defined = _classes.get(value) or value.__module__
+    else:
+        return
+    before = value.__module__
+    if before == module or value.__qualname__ not in (name, called):
+        return
+    if before.__class__ is not str or not before.startswith(_OURS):
+        return
+    place = _shortest(module, name, defined) if "." in module else module
+    if before != defined and _rank(before) <= _rank(place):
+        return  # published, at a better place
+    if value.__class__ is FunctionType:
+        value.__module__ = place
+        if called:
+            value.__qualname__ = name
+        return
+    if value not in _classes:
+        _keep_what_reads_the_module(value, defined)
+        _classes[value] = defined
+    type.__setattr__(value, "__module__", place)
+
+
+def defining_module(value: Any) -> str:
+    """Return the name of the module whose code defines a function or class, wherever users import
+    it from; of another object, the module that it names, or "".
+    """
+    if value.__class__ is FunctionType:
+        return value.__globals__.get("__name__") or ""  # code may be run in any namespace
+    if isinstance(value, type) and value in _classes:
+        return _classes[value]
+    return getattr(value, "__module__", None) or ""
+
+
+def _shortest(module: str, name: str, defined: str) -> str:
+    """Return the outermost package of `module` that has the same by the same name, loaded later."""
+    package = module
+    while package := package.rpartition(".")[0]:
+        source = _lazy.get(package, {}).get(name)
+        if source is not None and (source == module or f"{defined}.".startswith(f"{source}.")):
+            module = package
+    return module
+
+
+def _rank(place: str) -> tuple[bool, int]:
+    return place.partition(".")[0] != _OURS, place.count(".")
+
+
+def _keep_what_reads_the_module(cls: type, defined: str) -> None:
+    """Keep `typing.get_type_hints` right, which looks for the names of annotations in the module
+    that a class names, and keep `inspect` from showing lines of that module as the class's.
+    """
+    annotations = vars(cls).get("__annotations__")
+    if annotations:
+        for name, annotation in annotations.items():
+            if annotation.__class__ is ForwardRef and annotation.__forward_module__ is None:
+                annotation = annotation.__forward_arg__  # of a NamedTuple
+            if annotation.__class__ is str:
+                annotations[name] = ForwardRef(annotation, module=defined, is_class=True)
+    if "__firstlineno__" in vars(cls):  # since Python 3.13
+        type.__delattr__(cls, "__firstlineno__")
