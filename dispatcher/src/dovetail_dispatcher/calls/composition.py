@@ -220,10 +220,11 @@ def fused_plan(composition: Composition, kernel: Kernel) -> RoutePlan | None:
 def call_keys(key: int, now: DispatchState) -> DispatchKeySet:
     """Return the dispatch keys of a call: ``(keys of the arguments | included) - excluded``.
 
-    Modes are not asked of a call on wrapped tensors, but of the physical calls that it makes.
+    Modes and classes are not asked of a call on wrapped tensors, but of the physical calls that it
+    makes.
     """
     keys = (argument_keys(key) | now.included) - now.excluded
-    return keys - PYTHON_KEYS if key & WRAPPED_BIT and not key & PYTHON_DISPATCH else keys
+    return keys - PYTHON_KEYS if key & WRAPPED_BIT else keys
 
 
 def argument_keys(signature: int) -> DispatchKeySet:

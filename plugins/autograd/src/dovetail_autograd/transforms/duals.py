@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import share_storage, share_version
+from dovetail_kernel.keys.interception import PYTHON_DISPATCH
 from dovetail_kernel.tensor.new_tensors import wrap
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, WRAPPED_BIT
@@ -61,7 +62,10 @@ def cut(tensor: TensorBase) -> TensorBase:
     """Return a leaf with the data and version of `tensor`; unlike `detach`, it keeps what lies
     inside a wrapper.
     """
-    twin = wrap(tensor.array, tensor._backend)
+    asks = tensor._signature & PYTHON_DISPATCH
+    twin = wrap(tensor.array, tensor._backend, type(tensor) if asks else None)
+    if asks:
+        vars(twin).update(vars(tensor))
     twin._storage = share_storage(tensor)
     twin._counter = share_version(tensor)
     return twin

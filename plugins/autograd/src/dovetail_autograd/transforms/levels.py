@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
+from dovetail_dispatcher.interception.mode_stacks import dispatch_modes
 from dovetail_kernel.keys.guard import STATE, Guard, restoring
 from dovetail_kernel.keys.interception import PYTHON_KEYS
 from dovetail_kernel.keys.state import DispatchState, Transition, dispatch_state, set_state, state
@@ -68,6 +69,7 @@ class Level(Guard):
         self._before = before = active_levels()
         self.depth = 1 + (before[-1].depth if before else 0)
         self.is_alive = True
+        self._modes = dispatch_modes.modes
         now = dispatch_state()
         self._outside = _restoring(now.included, now.excluded)
         set_active_levels((*before, self))
@@ -106,6 +108,12 @@ class Level(Guard):
                 set_active_levels(levels_before)
             finally:
                 set_state(state_before)
+
+    def has_modes_inside(self) -> bool:
+        """Return whether a `TorchDispatchMode` was entered inside of the level: it is asked before
+        the level.
+        """
+        return len(dispatch_modes.modes) > len(self._modes)
 
     def enclose(self, tensor: TensorBase) -> TensorBase | None:
         """Return `tensor` wrapped at this level as what does not vary there; None if the level does

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_dispatcher.calls.number_operands import tensor_of_number
 from dovetail_dispatcher.calls.replaced_arrays import note_views
+from dovetail_dispatcher.calls.tensor_plans import strip_defaults
+from dovetail_dispatcher.interception.python_dispatch import python_fallback
 from dovetail_dispatcher.schema import FunctionSchema, default_of
 from dovetail_kernel import DispatchKey, bump_version, share_storage, share_version
+from dovetail_kernel.keys.interception import PYTHON_DISPATCH
 from dovetail_kernel.keys.state import below_ad_inplace_or_view, set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import WRAPPED_BIT
@@ -16,10 +19,13 @@ from dovetail_kernel.types.signature import WRAPPED_BIT
 from ..graph.engine_ops import has_memory
 from .arrays import WrappedArray, wrapped
 from .captured_writes import keep_number
+from .pytree import flatten
 from .wrapped_functions import MissingRule, undifferentiable
 
 if TYPE_CHECKING:
     from .levels import Level
+
+_NOT_PLAIN: Final = WRAPPED_BIT | PYTHON_DISPATCH
 
 
 def run_wrapped(
@@ -41,13 +47,20 @@ def run_wrapped(
         reached. Default: None.
     """
     level: Level | None = None
+    asked: list[TensorBase] = []
     for given in (*args, *kwargs.values()) if kwargs else args:
         for value in given if isinstance(given, (list, tuple)) else (given,):
-            if isinstance(value, TensorBase) and value._signature & WRAPPED_BIT:
+            if isinstance(value, TensorBase) and value._signature & _NOT_PLAIN:
+                if value._signature & PYTHON_DISPATCH:
+                    asked.append(value)
+                    continue
                 its: Level = value.array.level
                 if level is None or its.depth > level.depth:
                     level = its
     assert level is not None, "the kernel of wrapped tensors was called without one"
+    if asked and (level.has_modes_inside() or any([holds(each, level) for each in asked])):
+        given, named = strip_defaults(op._schema, *args, *kwargs.values())
+        return python_fallback(op, *given, **named)
     if autograd is None:
         return level.run_outside(level.interpret, op, args, kwargs)
     try:
@@ -58,6 +71,20 @@ def run_wrapped(
         # The physical calls reach the kernel with tensors that are not wrapped at this level.
         outputs = level.run_outside(level.interpret, op, args, kwargs)
         return undifferentiable(outputs, list(tensors_in(args, kwargs)), str(error))
+
+
+def holds(wrapper: TensorBase, level: Level) -> bool:
+    """Return whether a tensor with ``__torch_dispatch__`` was made of tensors of `level`, or of one
+    inside: its class has to be asked first.
+    """
+    for value in flatten(vars(wrapper))[0]:
+        if isinstance(value, TensorBase):
+            if value._signature & PYTHON_DISPATCH:
+                if holds(value, level):
+                    return True
+            elif value._signature & WRAPPED_BIT and value.array.level.depth >= level.depth:
+                return True
+    return False
 
 
 def bound_arguments(
