@@ -25,6 +25,9 @@ os.environ["DOVETAIL_NATIVE"] = "0"
 import dovetail
 from dovetail_dispatcher import custom_op
 
+_INLINE: Final = ("<listcomp>", "<dictcomp>", "<setcomp>")
+"""Have frames up to Python 3.11 only."""
+
 ROUTE: Final = "route"
 """The room of printed functions."""
 
@@ -41,7 +44,8 @@ def frames_of(call: Callable[[], object]) -> list[Frame]:
     found: list[Frame] = []
 
     def note(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and (room := _room(frame.f_code.co_filename)):
+        name = frame.f_code.co_name
+        if event == "call" and name not in _INLINE and (room := _room(frame.f_code.co_filename)):
             found.append(Frame(room, frame.f_code.co_qualname))
 
     sys.setprofile(note)

@@ -109,13 +109,16 @@ class Quiet(Record):
             to.add(line)
             return
         quiet = to.scratch("quiet")
-        to.add(
-            f"{quiet} = {to.bind('set_error_state', self.enter)}({to.bind('QUIET', self.state)})"
+        enter, leave = to.bind("set_error_state", self.enter), self.leave
+        to.extend(
+            (
+                f"{quiet} = {enter}({to.bind('QUIET', self.state)})",
+                "try:",
+                f"    {line}",
+                "finally:",
+                f"    {to.bind('reset_error_state', leave)}({quiet})",
+            )
         )
-        with to.block("try:"):
-            to.add(line)
-        with to.block("finally:"):
-            to.add(f"{to.bind('reset_error_state', self.leave)}({quiet})")
 
 
 class Rewording(Record):
@@ -132,8 +135,12 @@ class Rewording(Record):
         errors = f"({to.builtin('ValueError')}, {to.builtin('TypeError')})"
         error, call_error = to.scratch("error"), to.bind("call_error", self.call_error)
         operands = ", ".join([to.name(each) for each in self.operands])
-        with to.block(f"except {errors} as {error}:"):
-            to.add(f"raise {call_error}({error}, {operands}) from {error}")
+        to.extend(
+            (
+                f"except {errors} as {error}:",
+                f"    raise {call_error}({error}, {operands}) from {error}",
+            )
+        )
 
 
 class CallKernel(Step):

@@ -31,7 +31,7 @@ class CheckInferenceWrite(Step):
     def print(self, to: Printer) -> None:
         name, normal = to.name(self.written), to.bind("NORMAL", NORMAL)
         check = to.bind("check_inference_write", check_inference_write)
-        to.add(f"if not {name}._signature & {normal}:", f"    {check}({name})")
+        to.extend((f"if not {name}._signature & {normal}:", f"    {check}({name})"))
 
 
 class CheckOverlap(Step):
@@ -93,12 +93,14 @@ class CountWrite(Step):
 
     def print(self, to: Printer) -> None:
         name, counter = to.name(self.written), to.scratch("counter")
-        to.add(
-            f"{counter} = {name}._counter",
-            f"if {counter} is None:",
-            f"    {name}._counter = {to.bind('VersionCounter', VersionCounter)}(1)",
-            "else:",
-            f"    {counter}.value += 1",
+        to.extend(
+            (
+                f"{counter} = {name}._counter",
+                f"if {counter} is None:",
+                f"    {name}._counter = {to.bind('VersionCounter', VersionCounter)}(1)",
+                "else:",
+                f"    {counter}.value += 1",
+            )
         )
 
 
