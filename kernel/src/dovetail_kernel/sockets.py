@@ -46,7 +46,7 @@ class Socket(Generic[P]):
         Whether one does, and not the default.
     """
 
-    __slots__ = ("filled_by", "plug", "is_filled", "when")
+    __slots__ = ("filled_by", "is_filled", "plug", "when")
 
     plug: P
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import VersionCounter
@@ -70,10 +69,7 @@ class WriteInto(Step):
         else:
             computed = "None"
         line = f"{to.bind('write_into', write_into)}({to.name(self.written)}, {array}, {computed})"
-        with nullcontext() if self.rewording is None else to.block("try:"):
-            to.add(line)
-        if self.rewording is not None:
-            self.rewording.print(to)
+        to.extend([line] if self.rewording is None else self.rewording.around(to, [line]))
 
 
 class WriteOut(Step):
