@@ -5,7 +5,7 @@
 
 Counts do not depend on the machine. A frame is a call of a Python function of Dovetail; its room is
 the distribution and the folder in it. A turn is a call whose frame is in another room than the one
-before. Compiled entries and executors make no frames, so they are switched off.
+before. Compiled code makes no frames, and with several threads routes look at sizes: both are off.
 """
 
 from __future__ import annotations
@@ -20,10 +20,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final, NamedTuple
 
-os.environ["DOVETAIL_NATIVE"] = "0"
+os.environ |= {"DOVETAIL_NATIVE": "0", "OMP_NUM_THREADS": "1"}
 
 import dovetail
 from dovetail_dispatcher import custom_op
+
+_INLINE: Final = ("<listcomp>", "<dictcomp>", "<setcomp>")
+"""Have frames up to Python 3.11 only."""
 
 ROUTE: Final = "route"
 """The room of printed functions."""
@@ -41,7 +44,8 @@ def frames_of(call: Callable[[], object]) -> list[Frame]:
     found: list[Frame] = []
 
     def note(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and (room := _room(frame.f_code.co_filename)):
+        name = frame.f_code.co_name
+        if event == "call" and name not in _INLINE and (room := _room(frame.f_code.co_filename)):
             found.append(Frame(room, frame.f_code.co_qualname))
 
     sys.setprofile(note)

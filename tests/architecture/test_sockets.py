@@ -95,7 +95,7 @@ def test_every_socket_is_filled_in_a_program_that_uses_all() -> None:
             for name, value in vars(import_module(package + ".sockets")).items():
                 if isinstance(value, SharedSocket) and not value.plugs:
                     print(name)
-                elif isinstance(value, Socket) and getattr(value, "plug", None) is None:
+                elif isinstance(value, Socket) and not value.is_filled:
                     print(name)
     """)
     assert printed_by(program).split() == ["MATMUL_PRECISION"]

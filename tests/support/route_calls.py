@@ -1,4 +1,4 @@
-"""Makes the calls of `tests/golden/calls` and reads the routes that they leave in the table.
+"""Makes the calls of `tests/budgets/calls` and counts what their routes do.
 
 There is a file per family, with a call a line, and the states that it is made in; without one a
 call is plain. Of the arguments `f` and `e` are float32, `d` double, `h` half, `i` and `j` int64 and
@@ -9,20 +9,23 @@ computed of one, `view(x)` a view.
 
 from __future__ import annotations
 
+import ast
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import route_libraries
-from route_texts import RouteText, read_route
 
 import dovetail as dt
 from dovetail.autograd.graph import saved_tensors_hooks
 from dovetail.func import jvp, vmap
 from dovetail.utils._python_dispatch import TorchDispatchMode
+from dovetail_dispatcher.calls import routes
+from dovetail_dispatcher.calls.plan import Around, RoutePlan, Step
+from dovetail_dispatcher.calls.printer import build, printed
 
 
 class _PassingMode(TorchDispatchMode):
@@ -30,7 +33,7 @@ class _PassingMode(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-FOLDER: Final = Path(__file__).parents[1] / "golden" / "calls"
+FOLDER: Final = Path(__file__).parents[1] / "budgets" / "calls"
 
 LAST: Final = "hooks"
 """The mode after which all recording routes of a process ask for hooks; its calls come last."""
@@ -54,18 +57,46 @@ TRANSFORMS: Final[dict[str, Callable[..., Any]]] = {
 """The function transforms under which a call may run, as one of its first argument."""
 
 
-def collect() -> dict[str, dict[str, RouteText]]:
-    """Return the texts of all routes, by title, by family."""
+class Work(NamedTuple):
+    """What a route does: the steps of its plan, those inside others included, and the calls in its
+    text.
+    """
+
+    steps: int
+    calls: int
+
+
+_plans: Final[list[RoutePlan]] = []
+"""The plans that routes were made of, in their order."""
+
+
+def _build(plan: RoutePlan) -> Callable[..., Any]:
+    _plans.append(plan)
+    return build(plan)
+
+
+def _work(plan: RoutePlan) -> Work:
+    nodes = ast.walk(ast.parse(printed(plan).source))
+    return Work(_steps(plan.steps), sum(isinstance(each, ast.Call) for each in nodes))
+
+
+def _steps(steps: tuple[Step, ...]) -> int:
+    return sum(1 + (_steps(each.steps) if isinstance(each, Around) else 0) for each in steps)
+
+
+def collect() -> dict[str, dict[str, Work]]:
+    """Return what all routes do, by title, by family."""
+    routes.build = _build
     route_libraries.define()
     calls = [(family, call, mode) for family in families() for call, mode in _calls(family)]
-    texts: dict[tuple[str, str, str], dict[str, RouteText]] = {}
+    found: dict[tuple[str, str, str], dict[str, Work]] = {}
     for each in sorted(calls, key=lambda each: each[2] == LAST):
-        if each in texts:
+        if each in found:
             raise ValueError(f"{each[1]} | {each[2]} stands twice in {each[0]}.")
-        texts[each] = dict(_routes_of(*each[1:]))
-    collected: dict[str, dict[str, RouteText]] = {family: {} for family in families()}
+        found[each] = dict(_routes_of(*each[1:]))
+    collected: dict[str, dict[str, Work]] = {family: {} for family in families()}
     for each in calls:
-        collected[each[0]] |= texts[each]
+        collected[each[0]] |= found[each]
     return collected
 
 
@@ -81,8 +112,8 @@ def _calls(family: str) -> Iterator[tuple[str, str]]:
             yield call.strip(), mode
 
 
-def _routes_of(call: str, mode: str) -> Iterator[tuple[str, RouteText]]:
-    """Make the call, and yield the routes that its operator has afterwards, with their titles."""
+def _routes_of(call: str, mode: str) -> Iterator[tuple[str, Work]]:
+    """Make the call, and yield what the routes do that it made for its operator, with titles."""
     name, _, arguments = call.partition("(")
     namespace, _, rest = name.rpartition("::")
     op = getattr(dt.ops, namespace or "aten")
@@ -93,22 +124,22 @@ def _routes_of(call: str, mode: str) -> Iterator[tuple[str, RouteText]]:
     args, kwargs = eval(
         f"_call({arguments}", {**_values(), "_call": lambda *args, **kwargs: (args, kwargs)}
     )
+    _plans.clear()
     try:
-        made = _routes_after(op, mode, args, kwargs)
+        _call(op, mode, args, kwargs)
     except Exception as error:
-        error.add_note(f"in the call {call} | {mode} of tests/golden/calls")
+        error.add_note(f"in the call {call} | {mode} of tests/budgets/calls")
         raise
+    made = [plan for plan in _plans if plan.op is op._operator]
     if not made:
-        raise LookupError(f"{call} | {mode} left no route.")
-    for number, route in enumerate(made, 1):
-        yield f"{call} | {mode}" + (f" #{number}" if number > 1 else ""), read_route(route)
+        raise LookupError(f"{call} | {mode} made no route.")
+    for number, plan in enumerate(made, 1):
+        yield f"{call} | {mode}" + (f" #{number}" if number > 1 else ""), _work(plan)
 
 
-def _routes_after(
-    op: Any, mode: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> list[Callable[..., Any]]:
-    """Make the call with no route there yet, and return those that it left."""
-    forget(op)
+def _call(op: Any, mode: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Make the call with no route there yet."""
+    op._operator.forget_routes()
     with warnings.catch_warnings(), STATES.get(mode, nullcontext)():
         warnings.simplefilter("ignore")
         if mode in TRANSFORMS:
@@ -119,22 +150,8 @@ def _routes_after(
         elif mode == "foreign":
             with route_libraries.foreign_kernel(str(op.name()).partition("::")[2]):
                 op(*args, **kwargs)
-                return routes_of(op)
         else:
             op(*args, **kwargs)
-    return routes_of(op)
-
-
-def forget(op: Any) -> None:
-    """Drop the routes of an operator, so that the next call composes them."""
-    op._operator.forget_routes()
-
-
-def routes_of(op: Any) -> list[Callable[..., Any]]:
-    """Return the routes of an operator, in the order in which they were composed."""
-    operator = op._operator
-    again = [route for routes in operator.redispatch_routes.values() for route in routes.values()]
-    return [*operator.routes.values(), *again]
 
 
 def _values() -> dict[str, Any]:

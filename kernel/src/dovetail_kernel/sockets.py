@@ -26,7 +26,8 @@ P = TypeVar("P")
 class Socket(Generic[P]):
     """A place that one object fills.
 
-    Read it as ``SOCKET.plug``: one slot, so a call through it costs what a module's variable does.
+    Read it as ``SOCKET.plug``: one slot, so a call through it costs what a module's variable
+    does.
 
     Parameters
     ----------
@@ -41,21 +42,25 @@ class Socket(Generic[P]):
     ----------
     plug
         The object that fills the socket.
+    is_filled
+        Whether one does, and not the default.
     """
 
-    __slots__ = ("filled_by", "plug", "when")
+    __slots__ = ("filled_by", "is_filled", "plug", "when")
 
     plug: P
 
     def __init__(self, filled_by: str, when: str, *default: P) -> None:
         self.filled_by = filled_by
         self.when = when
+        self.is_filled = False
         for plug in default:
             self.plug = plug
 
     def fill(self, plug: P) -> None:
         """Put `plug` into the socket, in the place of what is there."""
         self.plug = plug
+        self.is_filled = True
 
     if not TYPE_CHECKING:  # a type checker would take every name for an attribute
 

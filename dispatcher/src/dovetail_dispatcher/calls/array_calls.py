@@ -15,17 +15,18 @@ from dovetail_kernel.types.signature import INFERENCE, NORMAL, PYTHON_SCALAR
 
 from ..record import Record
 from ..schema import Argument
-from ..schema.function_schema import OPTIONAL_TENSOR, TENSOR
+from ..schema.function_schema import TENSOR
 from ..sockets import BASE_OPERATORS
 from ..table.kernels import Kernel
 from ..table.operator import Operator
 from .array_errors import call_error
 from .array_results import ArrayResults
 from .array_wrapping import on_backend
-from .half_precision import computes_in_single, has_halves, in_single, precision_of_number
+from .half_precision import HALF_BITS, computes_in_single, in_single, precision_of_number
 from .number_operands import category_of_number, number_cache
 from .plan import Operand, Step, Value, argument_value
 from .promotion_rules import computing_dtype, promoter, static_dtype
+from .schema_facts import facts_of
 from .steps.arguments import (
     ArrayOf,
     CastArray,
@@ -46,31 +47,40 @@ _COMPUTE_NOTHING = ("view", "factory")
 
 
 class ArrayCall:
-    """What an array route is composed for, and how the schema's arguments take part in it."""
+    """What an array route is composed for: every fact that the steps depend on.
+
+    Attributes
+    ----------
+    facts
+        How the schema's arguments take part in it.
+    common, computed
+        The dtype of the operands, and the one that they compute in, if the key says it.
+    by_schema
+        Whether the kernel returns what its schema says, so that nothing is checked.
+    base
+        Backend and flags of the signatures of new results.
+    """
 
     def __init__(
         self, op: Operator, kernel: Kernel, backend: Backend, key: int, inference: bool
     ) -> None:
         self.op, self.kernel, self.backend, self.key = op, kernel, backend, key
-        self.schema = schema = op.schema
+        self.schema = op.schema
+        self.facts = facts = facts_of(self.schema)
+        self.common = common = static_dtype(key)
+        self.computed = None if common is None else computing_dtype(common, op.promotion)
+        self.by_schema = kernel.returns_by_schema
         self.is_pointwise = op.kind == "pointwise"
-        self.is_view = schema._is_view_op()
-        self.inputs = [a for a in schema.arguments if not a.is_out]
-        self.outs = [argument_value(a) for a in schema.arguments if a.is_out]
-        self.written = next(iter([a for a in self.inputs if a.is_write]), None)
-        self.tensors = [a for a in self.inputs if a.kind == TENSOR]
         detaches = op.name == BASE_OPERATORS.plug.detach
         self.makes_writable = detaches and not key & NORMAL and not inference
-        if self.is_view:  # a view is as normal as what it shows, wherever it is made
+        if facts.is_view:  # a view is as normal as what it shows, wherever it is made
             inference = not key & NORMAL
         self.base = backend.bit | (INFERENCE if inference else NORMAL)
-        self.in_single = computes_in_single(op, kernel, key)
+        self.in_halves = bool(key & HALF_BITS)
+        self.in_single = self.in_halves and bool(op.half) and computes_in_single(op, kernel, key)
         self.rewording: Rewording | None = None
         if self.is_pointwise:
-            operands = [a for a in self.inputs if a.kind in (TENSOR, OPTIONAL_TENSOR)]
-            self.rewording = Rewording(
-                partial(call_error, op), tuple([argument_value(a) for a in operands])
-            )
+            self.rewording = Rewording(partial(call_error, op), facts.operands)
 
     @property
     def array_results(self) -> ArrayResults:
@@ -83,7 +93,7 @@ class ArrayCall:
 
 def moves(call: ArrayCall) -> list[Step]:
     move = partial(on_backend, call.backend)
-    return [MoveToBackend(argument_value(a), move) for a in call.inputs if a.is_tensor_like]
+    return [MoveToBackend(each.value, move) for each in call.facts.arrays]
 
 
 class Promotion(Record):
@@ -109,14 +119,17 @@ class Promotion(Record):
 
 def promoted_operands(call: ArrayCall) -> Promotion:
     op, key = call.op, call.key
-    given = {a.name: _operand(a, call.backend) for a in call.inputs}
-    if not op.promote or not call.tensors:
+    given = dict(call.facts.given)
+    for each in call.facts.dtypes:
+        asked, may_be_none = call.backend.arrays.asked_dtypes, each.kind.endswith("?")
+        given[each.name] = NativeDtype(argument_value(each), asked, may_be_none)
+    tensors = call.facts.tensors
+    if not op.promote or not tensors:
         return Promotion(given)
-    promoted = [a for a in call.tensors if a.name in op.promote]
-    common = static_dtype(key) if len(promoted) == len(call.tensors) else None
-    if common is None:
+    promoted = [a for a in tensors if a.name in op.promote]
+    computed = call.computed if len(promoted) == len(tensors) else None
+    if computed is None:
         return _promotion_per_call(call, given, promoted)
-    computed = computing_dtype(common, op.promotion)
     steps: tuple[Step, ...] = ()
     if key & PYTHON_SCALAR and numbers_allowed(call.schema, op.promote):
         number = argument_value(promoted[1])
@@ -148,25 +161,11 @@ def _promotion_per_call(
     return Promotion({**given, **arrays}, (promote,), casts=True)
 
 
-def _operand(argument: Argument, backend: Backend) -> Operand:
-    """Return what an array kernel is given for an argument that is not promoted."""
-    value, kind = argument_value(argument), argument.kind
-    if argument.is_tensor_like:
-        return _array_of(value, kind)
-    if kind in ("ScalarType", "ScalarType?"):
-        return NativeDtype(value, backend.arrays.asked_dtypes, kind.endswith("?"))
-    return value
-
-
-@lru_cache(maxsize=1024)
-def _array_of(value: Value, kind: str) -> ArrayOf:
-    return ArrayOf(value, kind)
-
-
 # -- the call --------------------------------------------------------------------------------------
 
 
 def kernel_call(call: ArrayCall, promotion: Promotion, results: tuple[Value, ...]) -> CallKernel:
+    """Return the step that calls the kernel and gets new arrays."""
     kernel = call.kernel
     if call.in_single:
         general = general_call(call, promotion, "kernel", in_single(call.backend, kernel.fn))
@@ -175,22 +174,21 @@ def kernel_call(call: ArrayCall, promotion: Promotion, results: tuple[Value, ...
     if kernel.fast_path is None:
         return CallKernel(results, general, rewording=call.rewording)
     fast = call_of_tensors(call, promotion, "fast_path", kernel.fast_path)
-    return CallKernel(results, general, fast, defaults(call), call.rewording)
+    return CallKernel(results, general, fast, call.facts.defaults, call.rewording)
 
 
 def general_call(
     call: ArrayCall, promotion: Promotion, role: str, function: Callable[..., Any]
 ) -> KernelCall:
     """Return the call of `function` with all arguments."""
-    function = _for_dtype(call, function)
-    positional = [promotion.operands[a.name] for a in call.inputs if not a.kwarg_only]
-    heeded = _heeded(call, function)
-    keywords = [
-        (a.name, promotion.operands[a.name])
-        for a in call.inputs
-        if a.kwarg_only and (heeded is None or a.name in heeded)
-    ]
-    return _call_by_size(call, promotion, role, function, tuple(positional), tuple(keywords))
+    facts, operands = call.facts, promotion.operands
+    positional = tuple(map(operands.__getitem__, facts.positional))
+    keywords: tuple[tuple[str, Operand], ...] = ()
+    if facts.keywords:
+        heeded = _heeded(call, function)
+        names = [name for name in facts.keywords if heeded is None or name in heeded]
+        keywords = tuple(zip(names, map(operands.__getitem__, names), strict=True))
+    return _lowered(call, promotion, role, function, positional, keywords)
 
 
 def _heeded(call: ArrayCall, function: Callable[..., Any]) -> tuple[str, ...] | None:
@@ -200,7 +198,7 @@ def _heeded(call: ArrayCall, function: Callable[..., Any]) -> tuple[str, ...] | 
     while (inner := getattr(function, "__wrapped__", None)) is not None:
         function = inner
     code = getattr(function, "__code__", None)
-    if not call.kernel.is_our_own or code is None or not code.co_flags & CO_VARKEYWORDS:
+    if code is None or not code.co_flags & CO_VARKEYWORDS or not call.kernel.is_our_own:
         return None
     named = code.co_argcount + code.co_kwonlyargcount
     rest = code.co_varnames[named + bool(code.co_flags & CO_VARARGS)]
@@ -211,12 +209,11 @@ def call_of_tensors(
     call: ArrayCall, promotion: Promotion, role: str, function: Callable[..., Any]
 ) -> KernelCall:
     """Return the call of `function` with the tensors alone."""
-    function = _for_dtype(call, function)
-    tensors = tuple([promotion.operands[a.name] for a in call.inputs if a.is_tensor_like])
-    return _call_by_size(call, promotion, role, function, tensors)
+    tensors = tuple(map(promotion.operands.__getitem__, call.facts.arrays_of))
+    return _lowered(call, promotion, role, function, tensors)
 
 
-def _call_by_size(
+def _lowered(
     call: ArrayCall,
     promotion: Promotion,
     role: str,
@@ -224,43 +221,42 @@ def _call_by_size(
     given: tuple[Operand, ...],
     keywords: tuple[tuple[str, Operand], ...] = (),
 ) -> KernelCall:
-    """Return the call of `function`, or of what the backend has for that size of a tensor."""
-    large, tensors = None, [each for each in given if isinstance(each, ArrayOf) and each.is_one]
-    if tensors and call.op.kind not in _COMPUTE_NOTHING:
-        found = call.backend.arrays.by_size(function, promotion.dtype)
-        if found is not None and (found.writes or not role.endswith("out_function")):
-            function, large = found.few, Large(tensors[0], found.least, found.many)
-    return KernelCall(role, function, given, keywords, large=large, quiet=_quiet(call, function))
-
-
-def _for_dtype(call: ArrayCall, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what is called in the place of `function`; it is the backend's for half precision."""
-    return call.backend.arrays.for_halves(function) if has_halves(call.key) else function
-
-
-def _quiet(call: ArrayCall, function: Callable[..., Any]) -> Quiet | None:
-    return None if call.op.kind in _COMPUTE_NOTHING else quiet(call.backend, function)
+    """Return the call of `function` as the backend makes it."""
+    counted: ArrayOf | None = None
+    for each in given:
+        if isinstance(each, ArrayOf) and each.kind == TENSOR:
+            counted = each
+            break
+    computes = call.op.kind not in _COMPUTE_NOTHING
+    spec = call.backend.arrays.lower(
+        function,
+        promotion.dtype,
+        in_halves=call.in_halves,
+        computes=computes,
+        counts=counted is not None,
+        writes=role.endswith("out_function"),
+    )
+    large = None
+    if spec.many is not None and counted is not None:
+        large = Large(counted, spec.least, spec.many)
+    state = call.backend.arrays.error_state if computes else None
+    quiet = None if state is None else _known_quiet(*state[1:]) if spec.warns else _NAMELESS
+    return KernelCall(role, spec.function, given, keywords, large=large, quiet=quiet)
 
 
 def quiet(backend: Backend, function: Callable[..., Any]) -> Quiet | None:
     """Return how floating-point warnings of an array function are kept from the user; None if there
     are none.
     """
-    arrays = backend.arrays
-    if arrays.error_state is None:
+    state = backend.arrays.error_state
+    if state is None:
         return None
-    if not arrays.may_warn(function):
-        return Quiet()
-    _, enter, leave, quiet = arrays.error_state
-    return Quiet(enter, leave, quiet)
+    return _known_quiet(*state[1:]) if backend.arrays.may_warn(function) else _NAMELESS
 
 
-def defaults(call: ArrayCall) -> tuple[tuple[Value, Any], ...] | None:
-    """Return the arguments that are no tensors with their defaults; None if one has no default."""
-    others = [a for a in call.inputs if not a.is_tensor_like]
-    if not all([a.has_default_value() for a in others]):
-        return None
-    return tuple([(argument_value(a), a.default_value) for a in others])
+_known_quiet: Final = lru_cache(maxsize=16)(Quiet)
+_NAMELESS: Final = Quiet()
+"""For functions that warn in the name of their caller."""
 
 
 # -- what comes back -------------------------------------------------------------------------------
@@ -268,8 +264,7 @@ def defaults(call: ArrayCall) -> tuple[tuple[Value, Any], ...] | None:
 
 def given_arrays(call: ArrayCall) -> tuple[ArrayOf, ...]:
     """Return the arrays of the tensors among the arguments, which a new result may not share."""
-    tensors = [a for a in call.inputs if a.is_tensor_like]
-    return tuple([_array_of(argument_value(a), a.kind) for a in tensors])
+    return call.facts.arrays
 
 
 def check_own(
@@ -287,7 +282,7 @@ def check_own(
 
 def check_written(call: ArrayCall, arrays: tuple[Value, ...]) -> list[Step]:
     """Return the steps that check the arrays of another's kernel before they are written."""
-    if call.kernel.returns_by_schema:
+    if call.by_schema:
         return []
     check = call.array_results.array
     own = call.backend.arrays
@@ -301,7 +296,6 @@ __all__ = [
     "call_of_tensors",
     "check_own",
     "check_written",
-    "defaults",
     "general_call",
     "given_arrays",
     "kernel_call",

@@ -23,7 +23,6 @@ from .array_calls import (
     call_of_tensors,
     check_own,
     check_written,
-    defaults,
     general_call,
     given_arrays,
     kernel_call,
@@ -32,7 +31,7 @@ from .array_calls import (
 )
 from .array_wrapping import array_wrapper, dtype_of, list_wrapper
 from .plan import RoutePlan, Step, Value, argument_value
-from .promotion_rules import check_operands, check_writable_as, operand_check, static_dtype
+from .promotion_rules import check_operands, check_writable_as, operand_check
 from .replaced_arrays import note_unmarked_views, note_views
 from .steps.arguments import CheckOperand
 from .steps.array_results import CheckView, ExpectDtype, UnpackArrays
@@ -73,16 +72,18 @@ def array_plan(
     if several_backends and op.name == BASE_OPERATORS.plug.copy:
         return _copy_between_backends(call)
     if op.refuses:
-        check_operands(op, key)
-    if not kernel.returns_by_schema:
+        check_operands(op, key, call.common, call.computed)
+    if not call.by_schema:
         call.array_results.check_writes()
     moved = moves(call) if several_backends else []
     promotion = promoted_operands(call)
-    if call.written is not None:
-        return _writing(call, promotion).beginning_with(*moved, *promotion.steps)
-    if call.outs:
-        return _writing_out(call, promotion).beginning_with(*moved, *promotion.steps)
-    plan = _wrapping(call, promotion).beginning_with(*moved, *promotion.steps)
+    first = (*moved, *promotion.steps)
+    if call.facts.written is not None:
+        return _writing(call, promotion).beginning_with(*first)
+    if call.facts.outs:
+        return _writing_out(call, promotion).beginning_with(*first)
+    plan = _wrapping(call, promotion)
+    plan = plan.beginning_with(*first) if first else plan
     return plan if backend.arrays.mutable_arrays else plan.ending_with(*_notes(call))
 
 
@@ -91,7 +92,7 @@ def array_plan(
 
 def _wrapping(call: ArrayCall, promotion: Promotion) -> RoutePlan:
     """Return the plan that makes new tensors of what the kernel returns."""
-    kinds = [each.kind for each in call.schema.returns]
+    kinds = call.facts.kinds
     if kinds == [TENSOR]:
         compute = kernel_call(call, promotion, (_ARRAY,))
         wraps = _wraps(call, promotion, _ARRAY, _RESULT)
@@ -99,16 +100,16 @@ def _wrapping(call: ArrayCall, promotion: Promotion) -> RoutePlan:
     if kinds and all([kind == TENSOR for kind in kinds]):
         return _wrapping_several(call, promotion)
     results = (_RESULT,) if kinds else ()
-    if not call.kernel.returns_by_schema:
+    if not call.by_schema:
         compute = kernel_call(call, promotion, (_RETURNED,))
         wrap = call.array_results.wrapping(call.base)
-        step = WrapReturns(_RETURNED, _RESULT, wrap, given_arrays(call), _shared(call))
+        step = WrapReturns(_RETURNED, _RESULT, wrap, given_arrays(call), call.facts.shows)
         return RoutePlan(call.op, (compute, step), results)
     if kinds == [TENSOR_LIST]:
         arrays = Value("arrays")
         compute = kernel_call(call, promotion, (arrays,))
         wrap_all = list_wrapper(call.backend, call.base)
-        step_ = WrapArrays(arrays, _RESULT, wrap_all, _shared(call))
+        step_ = WrapArrays(arrays, _RESULT, wrap_all, call.facts.shows)
         return RoutePlan(call.op, (compute, step_), (_RESULT,))
     return RoutePlan(call.op, (kernel_call(call, promotion, (_RESULT,)),), results)
 
@@ -118,7 +119,7 @@ def _wrapping_several(call: ArrayCall, promotion: Promotion) -> RoutePlan:
     arrays = tuple([Value(f"array{number}") for number in numbers])
     results = tuple([Value(f"result{number}") for number in numbers])
     steps: list[Step] = [kernel_call(call, promotion, arrays)]
-    if not call.kernel.returns_by_schema:
+    if not call.by_schema:
         compute = kernel_call(call, promotion, (_RETURNED,))
         steps = [compute, UnpackArrays(_RETURNED, arrays, call.array_results.several)]
     for number, (array, result) in enumerate(zip(arrays, results, strict=True)):
@@ -134,15 +135,15 @@ def _wraps(
     earlier: tuple[Value, ...] = (),
 ) -> list[Step]:
     """Return the steps that make a tensor of an array: for kernels of others, after a check."""
-    may_be_none = any([a.name == "output_mask" for a in call.inputs])
+    may_be_none = "output_mask" in call.facts.given
     wrap: Step = (
         WrapUnlessMasked(array, result, array_wrapper(call.backend, call.base))
         if may_be_none
         else _wrap(call, promotion, array, result)
     )
-    if call.kernel.returns_by_schema:
+    if call.by_schema:
         return [wrap]
-    results, shared = call.array_results, _shared(call)
+    results, shared = call.array_results, call.facts.shows
     if shared is not None:
         return [CheckView(array, shared, results.view), wrap]
     steps: list[Step] = [check_own(call, array, earlier, may_be_none)]
@@ -154,8 +155,8 @@ def _wraps(
 
 
 def _wrap(call: ArrayCall, promotion: Promotion, array: Value, result: Value) -> WrapArray:
-    signature, shared = _signature(call, promotion), _shared(call)
-    if not call.kernel.returns_by_schema:
+    signature, shared = _signature(call, promotion), call.facts.shows
+    if not call.by_schema:
         signature = signature.replaced(may_be_zero_dim=True)
         unknown = call.array_results.unknown_dtype
         return WrapArray(
@@ -177,25 +178,17 @@ def _signature(call: ArrayCall, promotion: Promotion) -> Signature:
     arrays = call.backend.arrays
     if known is not None:
         return Signature(call.base, known, True, bool(call.key & ZERO_DIM), arrays)
-    return Signature(call.base, static_dtype(call.key), False, True, arrays)
-
-
-def _shared(call: ArrayCall) -> Value | None:
-    """Return the argument whose memory the results share, if the operator is a view."""
-    if not call.is_view or not call.schema.returns:
-        return None
-    aliased = next(iter([a for a in call.inputs if a.alias_info is not None]), None)
-    return None if aliased is None else argument_value(aliased)
+    return Signature(call.base, call.common, False, True, arrays)
 
 
 def _notes(call: ArrayCall) -> list[Step]:
     """Return the step that notes how a view shows its base, where arrays cannot be written."""
-    shared, note = _shared(call), note_views
+    shared, note = call.facts.shows, note_views
     if call.op.kind == "unmarked_view":
-        shared, note = argument_value(call.inputs[0]), note_unmarked_views
+        shared, note = argument_value(call.facts.inputs[0]), note_unmarked_views
     if shared is None or len(call.schema.returns) != 1:
         return []
-    others = call.inputs[1:]
+    others = call.facts.inputs[1:]
     args = tuple([argument_value(a) for a in others if not a.kwarg_only])
     kwargs = tuple([argument_value(a) for a in others if a.kwarg_only])
     return [NoteViews(call.op, note, _RESULT, shared, args, kwargs)]
@@ -208,10 +201,10 @@ def _writing(call: ArrayCall, promotion: Promotion) -> RoutePlan:
     """Return the plan that computes and writes into the argument that the schema marks, counts the
     write, and returns what the schema says.
     """
-    assert call.written is not None
-    written = argument_value(call.written)
+    assert call.facts.written is not None
+    written = argument_value(call.facts.written)
     # What is called value is a number, which is read before anything is written.
-    others = [a for a in call.tensors if a is not call.written and a.name != "value"]
+    others = [a for a in call.facts.tensors if a is not call.facts.written and a.name != "value"]
     checks = [CheckOverlap(written, argument_value(a)) for a in others]
     rule = call.op.promotion
     casts_to = None if rule in ("bool_result", "operands") else promotion.dtype
@@ -250,7 +243,7 @@ def _call_into(call: ArrayCall, promotion: Promotion, written: Value) -> CallKer
     out_function, general_out = call.kernel.out_function, call.kernel.general_out_function
     if general_out is None:
         general = general_call(call, promotion, "kernel", call.kernel.fn).replaced(written=written)
-        if not call.kernel.returns_by_schema:
+        if not call.by_schema:
             general = general.replaced(checked=call.array_results.array)
     else:
         general = general_call(call, promotion, "general_out_function", general_out)
@@ -258,13 +251,13 @@ def _call_into(call: ArrayCall, promotion: Promotion, written: Value) -> CallKer
     if out_function is None:
         return CallKernel((), general, rewording=call.rewording)
     fast = call_of_tensors(call, promotion, "out_function", out_function).replaced(out=written)
-    return CallKernel((), general, fast, defaults(call), call.rewording)
+    return CallKernel((), general, fast, call.facts.defaults, call.rewording)
 
 
 def _computed(call: ArrayCall, promotion: Promotion) -> Value | Callable[..., Any] | None:
     """Return what tells the dtype of the result, where a write has to check that it can be cast."""
     rule = call.op.promotion
-    by_kernel = call.op.variant_of is not None or not call.kernel.returns_by_schema
+    by_kernel = call.op.variant_of is not None or not call.by_schema
     if by_kernel and (rule in ("none", "operands") or _promotes_optional(call)):
         return dtype_of(call.backend)
     found_per_call = promotion.casts and promotion.dtype is None
@@ -275,9 +268,7 @@ def _promotes_optional(call: ArrayCall) -> bool:
     """Return whether tensors that may be None count for the dtype of the result: these the kernel
     promotes itself.
     """
-    return any(
-        [a.name in call.op.promote and a.real_type.schema_str == "Tensor?" for a in call.inputs]
-    )
+    return any([a.name in call.op.promote and a.kind == "Tensor?" for a in call.facts.inputs])
 
 
 def _check_cast(call: ArrayCall, computed: dtype) -> None:
@@ -297,7 +288,7 @@ def _copy_between_backends(call: ArrayCall) -> RoutePlan:
     """Return the plan that writes what a tensor of another backend holds; the destination may be of
     either.
     """
-    written, source = (argument_value(a) for a in call.inputs[:2])
+    written, source = (argument_value(a) for a in call.facts.inputs[:2])
     return RoutePlan(
         call.op,
         (
@@ -313,17 +304,17 @@ def _writing_out(call: ArrayCall, promotion: Promotion) -> RoutePlan:
     """Return the plan that computes, then writes into the ``out=`` tensors, which take the shape of
     the results.
     """
-    arrays = tuple([Value(f"array{number}") for number, _ in enumerate(call.outs)])
+    arrays = tuple([Value(f"array{number}") for number, _ in enumerate(call.facts.outs)])
     checks = _operand_checks(call)
     steps: list[Step] = [kernel_call(call, promotion, arrays)]
-    if not call.kernel.returns_by_schema and len(arrays) > 1:
+    if not call.by_schema and len(arrays) > 1:
         several = partial(call.array_results.of_count, len(arrays))
         compute = kernel_call(call, promotion, (_RETURNED,))
         steps = [compute, UnpackArrays(_RETURNED, arrays, several)]
     steps += check_written(call, arrays)
-    for array, out in zip(arrays, call.outs, strict=True):
+    for array, out in zip(arrays, call.facts.outs, strict=True):
         steps += [WriteOut(out, array), CountWrite(out)]
-    results = tuple(call.outs) if call.schema.returns else ()
+    results = tuple(call.facts.outs) if call.schema.returns else ()
     return RoutePlan(call.op, (*checks, *steps), results)
 
 
@@ -331,8 +322,8 @@ def _operand_checks(call: ArrayCall) -> list[Step]:
     """Return the check of the first operand, where the dtypes of ``out=`` hide its own in the key
     and nothing promotes it.
     """
-    hidden = call.op.promotion == "none" and static_dtype(call.key) is None
-    operands = [a for a in call.inputs if a.kind == TENSOR and not a.is_out]
+    hidden = call.op.promotion == "none" and call.common is None
+    operands = [a for a in call.facts.inputs if a.kind == TENSOR and not a.is_out]
     if not (call.op.refuses and hidden and operands):
         return []
     return [CheckOperand(argument_value(operands[0]), operand_check(call.op))]

@@ -27,7 +27,7 @@ from ..schema.function_schema import TENSOR, TENSOR_LIST
 from ..sockets import AUTOGRAD_LAYERS, GUARD_LAYER
 from ..table import registry
 from ..table.computed_table import compute, highest, without_fallthrough
-from ..table.kernels import WRAPPED, Kernel
+from ..table.kernels import FALLTHROUGH, WRAPPED, Kernel
 from ..table.operator import Operator
 from .array_plans import array_plan
 from .dispatch_errors import ambiguous_error, fallthrough_error, missing_kernel_error
@@ -74,9 +74,9 @@ class Composition(Record):
     state: DispatchState
     notes_views: bool | None = None
 
-    def below(self, keys: DispatchKeySet) -> Composition:
-        """Return the same call restricted to the keys in `keys`."""
-        return self.replaced(keys=self.keys & keys)
+    def below(self, keys: DispatchKeySet, **changes: bool) -> Composition:
+        """Return the same call restricted to the keys in `keys`, with other fields replaced."""
+        return self.replaced(keys=self.keys & keys, **changes)
 
     @property
     def records(self) -> bool:
@@ -88,10 +88,10 @@ class Composition(Record):
         """Whether the results are to know whose views they are: not those of inference tensors,
         and not below ADInplaceOrView.
         """
+        if not self.key & NORMAL or not self.op.schema.shows_argument:
+            return False
         notes = self.notes_views
-        if notes is None:
-            notes = DispatchKey.ADInplaceOrView in self.keys
-        return notes and bool(self.key & NORMAL) and self.op.schema._is_view_op()
+        return DispatchKey.ADInplaceOrView in self.keys if notes is None else notes
 
 
 # -- layers ----------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ def compose(composition: Composition, chosen: DispatchKey | None = None) -> Rout
         if entry.tag.startswith("ambiguous"):
             raise ambiguous_error(op)
         raise missing_kernel_error(op, chosen, fallbacks)
-    if kernel.is_fallthrough:
+    if kernel.convention is FALLTHROUGH:
         raise fallthrough_error(op, composition.keys, chosen)
     return compose_through(composition, chosen, kernel)
 
@@ -150,8 +150,8 @@ def compose_through(composition: Composition, chosen: DispatchKey, kernel: Kerne
         case "count writes":
             return counting_plan(compose(composition.below(after_ADInplaceOrView_keyset)))
         case "passed on":
-            noting = composition.replaced(notes_views=composition.views)
-            return compose(noting.below(full_after(chosen)))
+            noted = composition.views
+            return compose(composition.below(full_after(chosen), notes_views=noted))
         case "formula" | "autograd fallback":
             return _through_autograd(composition, kernel)
     raise AssertionError(f"unknown kernel convention {kernel.convention}")
@@ -198,8 +198,7 @@ def _marked(composition: Composition, plan: RoutePlan) -> RoutePlan:
 
 
 def _through_autograd(composition: Composition, kernel: Kernel) -> RoutePlan:
-    noted = composition.replaced(notes_views=False)
-    below = compose(noted.below(after_autograd_keyset))
+    below = compose(composition.below(after_autograd_keyset, notes_views=False))
     if composition.records or composition.views:
         return AUTOGRAD_LAYERS.plug.record(composition, kernel, below)
     return below
@@ -229,13 +228,21 @@ def call_keys(key: int, now: DispatchState) -> DispatchKeySet:
 
 def argument_keys(signature: int) -> DispatchKeySet:
     """Return the dispatch keys of a tensor, or of several whose signatures are or-ed."""
+    return _keys_of_backends(
+        backends_of_signature(signature),
+        bool(signature & NORMAL),
+        bool(signature & PYTHON_DISPATCH),
+    )
+
+
+@lru_cache(maxsize=256)
+def _keys_of_backends(backends: tuple[Backend, ...], normal: bool, python: bool) -> DispatchKeySet:
     keys = DispatchKeySet()
-    for backend in backends_of_signature(signature):
-        keys = keys | _keys_of_backend(backend, bool(signature & NORMAL))
-    return keys | PYTHON_KEYS if signature & PYTHON_DISPATCH else keys
+    for backend in backends:
+        keys = keys | _keys_of_backend(backend, normal)
+    return keys | PYTHON_KEYS if python else keys
 
 
-@lru_cache(maxsize=64)
 def _keys_of_backend(backend: Backend, normal: bool) -> DispatchKeySet:
     keys = DispatchKeySet.of(backend_key("Dense", backend))
     if autocast := DispatchKey.__members__.get(f"Autocast{backend.key_name}"):

@@ -62,9 +62,8 @@ def miss(
             if modes or overloaded:
                 return call_overrides(function or op.handle, overloaded, args, kwargs)
             values = bound_call(op, args, kwargs, bind if function is None else bind_of_function)
-        if (
-            "bool_alpha" in op.refuses
-        ):  # entries send every call with an `alpha` that is neither int nor float here
+        # Entries send every call with an `alpha` that is neither int nor float here.
+        if "bool_alpha" in op.refuses and bool in map(type, values):
             check_alpha(op, values)
         route = route_of(op, call_key(op, values))
     except (RuntimeError, TypeError) as error:

@@ -16,12 +16,7 @@ from ..table.operator import Operator
 HALVES: Final = (float16, bfloat16)
 """Floating-point dtypes of two bytes."""
 
-_HALF_BITS: Final = float16.bit | bfloat16.bit
-
-
-def has_halves(key: int) -> bool:
-    """Return whether a route is for arguments of half precision."""
-    return bool(key & _HALF_BITS)
+HALF_BITS: Final = float16.bit | bfloat16.bit
 
 
 def computes_in_single(op: Operator, kernel: Kernel, key: int) -> bool:
@@ -30,11 +25,11 @@ def computes_in_single(op: Operator, kernel: Kernel, key: int) -> bool:
     The product of two tensors of one dtype need not: the kernel rounds it once anyway. Neither
     need a kernel that says of itself that it ``rounds_once``.
     """
-    if not op.half or not key & _HALF_BITS or not kernel.returns_by_schema:
+    if not op.half or not key & HALF_BITS or not kernel.returns_by_schema:
         return False
     if getattr(kernel.fn, "rounds_once", False):
         return False
-    others = key & DTYPE_MASK & ~_HALF_BITS
+    others = key & DTYPE_MASK & ~HALF_BITS
     return op.half == "single" or bool(key & PYTHON_SCALAR or others)
 
 
@@ -63,4 +58,4 @@ def precision_of_number(wanted: dtype) -> dtype:
     return float32 if wanted in HALVES else wanted
 
 
-__all__ = ["HALVES", "computes_in_single", "has_halves", "in_single", "precision_of_number"]
+__all__ = ["HALF_BITS", "HALVES", "computes_in_single", "in_single", "precision_of_number"]

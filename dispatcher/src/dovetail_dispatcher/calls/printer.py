@@ -7,21 +7,26 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterable
 from keyword import iskeyword
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from ..compilation import compile_source
+from ..schema import FunctionSchema
 from ..table.operator import Operator
 from .plan import CallFunction, RoutePlan, Step, Value, argument_value
 from .templates.entry import INDENT, symbol
 
 _NOTHING: Final = object()
+_OPEN: Final = "indent"
+_CLOSE: Final = "dedent"
+"""Stand among the lines where a block begins and ends; told from lines by identity."""
 
 
 class _LocalNames(dict[Value, str]):
     """The local names of values: their own, with underscores behind one that is taken."""
 
-    def __init__(self, taken: set[str]) -> None:
-        self._taken = taken
+    __slots__ = ("_taken",)
+
+    _taken: set[str]
 
     def __missing__(self, value: Value) -> str:
         name = value.name
@@ -30,6 +35,24 @@ class _LocalNames(dict[Value, str]):
         self._taken.add(name)
         self[value] = name
         return name
+
+
+class _Begin(NamedTuple):
+    """How the text of every route of an operator begins: its name, and those of its parameters."""
+
+    name: str
+    names: dict[Value, str]
+
+
+def _begin(schema: FunctionSchema) -> _Begin:
+    """Return the beginning of routes of `schema`, which keeps it."""
+    name = symbol(schema)
+    names = _LocalNames()
+    names._taken = {name}
+    for argument in schema.arguments:
+        names[argument_value(argument)]
+    made = schema.__dict__["_begin"] = _Begin(name, dict(names))
+    return made
 
 
 class Printer:
@@ -43,22 +66,42 @@ class Printer:
         What the global names in the text are bound to.
     name
         ``name(value)`` is the local name of a value.
+    add
+        ``add(line)`` adds a line to the block that is open.
+    extend
+        ``extend(lines)`` adds several.
     """
 
     def __init__(self, op: Operator) -> None:
-        self.name_of_route = symbol(op.schema)
+        schema = op.schema
+        begin: _Begin = schema.__dict__.get("_begin") or _begin(schema)
+        self.name_of_route = begin.name
         self.bindings: dict[str, Any] = {}
         self._lines: list[str] = []
-        self._blocks: list[int] = []
-        self._taken = {self.name_of_route}
-        self.name: Callable[[Value], str] = _LocalNames(self._taken).__getitem__
-        self._parameters = [self.name(argument_value(each)) for each in op.schema.arguments]
+        self.add: Callable[[str], None] = self._lines.append
+        self.extend: Callable[[Iterable[str]], None] = self._lines.extend
+        names = _LocalNames(begin.names)
+        self._taken = names._taken = {begin.name, *begin.names.values()}
+        self.name: Callable[[Value], str] = names.__getitem__
+        self._begin = begin
 
     @property
     def source(self) -> str:
         """The whole text."""
-        body = f"\n{INDENT}".join(self._lines)
-        return f"def {self.name_of_route}({', '.join(self._parameters)}):\n{INDENT}{body}\n"
+        text, indent = (
+            [f"def {self.name_of_route}({', '.join(self._begin.names.values())}):"],
+            INDENT,
+        )
+        for line in self._lines:
+            if line is _OPEN:
+                indent += INDENT
+            elif line is _CLOSE:
+                if text[-1].endswith(":"):
+                    text.append(f"{indent}pass")
+                indent = indent.removesuffix(INDENT)
+            else:
+                text.append(indent + line)
+        return "\n".join([*text, ""])
 
     # -- names -------------------------------------------------------------------------------------
 
@@ -70,7 +113,10 @@ class Printer:
         """Return the global name of an object that the text refers to: `name`, with underscores if
         it is taken.
         """
-        while name in self._taken and not _is_same(self.bindings.get(name, _NOTHING), bound):
+        while name in self._taken:
+            known = self.bindings.get(name, _NOTHING)
+            if known is bound or (known.__class__ is int is bound.__class__ and known == bound):
+                return name
             name += "_"
         self._taken.add(name)
         self.bindings[name] = bound
@@ -82,10 +128,6 @@ class Printer:
 
     # -- lines -------------------------------------------------------------------------------------
 
-    def add(self, *lines: str) -> None:
-        """Add lines to the block that is open."""
-        self._lines += lines
-
     def print(self, steps: Iterable[Step]) -> None:
         """Add the lines of steps."""
         for step in steps:
@@ -93,19 +135,13 @@ class Printer:
 
     def block(self, header: str) -> Self:
         """Open a block: ``with to.block("try:"):`` makes what is added stand in it."""
-        self._lines.append(header)
+        self.extend((header, _OPEN))
         return self
 
-    def __enter__(self) -> None:
-        self._blocks.append(len(self._lines))
+    def __enter__(self) -> None: ...
 
     def __exit__(self, *exception: object) -> None:
-        begin = self._blocks.pop()
-        self._lines[begin:] = [INDENT + line for line in self._lines[begin:] or ["pass"]]
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    return one is other or (one.__class__ is int is other.__class__ and one == other)
+        self.add(_CLOSE)
 
 
 def printed(plan: RoutePlan) -> Printer:

@@ -55,7 +55,7 @@ def static_dtype(key: int) -> dtype | None:
     if not bits or bits & (bits - 1):
         return None
     own = dtype_of_signature(bits)
-    category = category_of_number(key & PYTHON_SCALAR)
+    category = category_of_number(key & PYTHON_SCALAR) if key & PYTHON_SCALAR else -1
     if category <= own.category:
         return own
     return result_dtype([own], [], [category])
@@ -97,15 +97,15 @@ def check_computes(op: Operator, computed: dtype) -> None:
         raise unsupported_error(op.base_name.rstrip("_"), [computed.scalar_name])
 
 
-def check_operands(op: Operator, key: int) -> None:
-    """Refuse a call with `key` whose operands are of dtypes that `op` is not defined for.
+def check_operands(op: Operator, key: int, common: dtype | None, computed: dtype | None) -> None:
+    """Refuse a call with `key` whose operands are of dtypes that `op` is not defined for; `common`
+    is their dtype and `computed` the one that they compute in, if the key says it.
 
     Raises
     ------
     NotImplementedError, RuntimeError
         As `check_computes`.
     """
-    common = static_dtype(key)
     if "any_bool" in op.refuses and (
         key & bool_.bit or category_of_number(key & PYTHON_SCALAR) == 0
     ):
@@ -114,8 +114,8 @@ def check_operands(op: Operator, key: int) -> None:
             if common is bool_
             else any_bool_error()
         )
-    if common is not None:
-        check_computes(op, computing_dtype(common, op.promotion))
+    if computed is not None:
+        check_computes(op, computed)
     elif op.promotion == "none":
         for each in WIDE_UNSIGNED:
             if key & each.bit:  # indices and masks are of other dtypes
@@ -136,9 +136,7 @@ def check_alpha(op: Operator, values: Sequence[Any]) -> None:
     RuntimeError
         In PyTorch's words.
     """
-    given = {
-        argument.name: value for argument, value in zip(op.schema.arguments, values, strict=True)
-    }
+    given = dict(zip(op.schema._by_name, values, strict=True))
     operands = [given[name] for name in op.promote]
     if given["alpha"].__class__ is bool and not all(
         [

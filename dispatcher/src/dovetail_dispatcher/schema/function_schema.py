@@ -275,10 +275,11 @@ class FunctionSchema(_Frozen):
 
     def _is_view_op(self) -> bool:
         """Say whether some argument is aliased but not written to."""
-        return self._shows_argument
+        return self.shows_argument
 
     @kept
-    def _shows_argument(self) -> bool:
+    def shows_argument(self) -> bool:
+        """Whether it is a view operator."""
         return any([each.alias_info is not None and not each.is_write for each in self.arguments])
 
     @property

@@ -7,10 +7,13 @@ composed routes are cached.
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Final, NamedTuple
+
 from dovetail_kernel import Backend, DispatchKey, DispatchKeySet, is_included_in_alias, runtime_keys
 
 from .derivative_formula import Formula
-from .kernels import FORMULA, Kernel
+from .kernels import FALLTHROUGH, FORMULA, Kernel
 from .operator import Operator
 
 Autograd = DispatchKey.Autograd
@@ -21,14 +24,11 @@ CompositeImplicitNested = DispatchKey.CompositeImplicitAutogradNestedTensor
 BatchedDecomposition = DispatchKey.FuncTorchBatchedDecomposition
 
 
-class Entry:
+class Entry(NamedTuple):
     """A cell of the computed table: the kernel in force, and the rule that chose it."""
 
-    __slots__ = ("kernel", "tag")
-
-    def __init__(self, kernel: Kernel | None, tag: str) -> None:
-        self.kernel = kernel
-        self.tag = tag
+    kernel: Kernel | None
+    tag: str
 
 
 MISSING = Entry(None, "missing")
@@ -46,42 +46,65 @@ def compute(op: Operator, key: DispatchKey, fallbacks: dict[DispatchKey, Kernel]
     FuncTorchBatchedDecomposition,
     8. the backend fallback of `key`.
     """
-    if kernel := op.newest(key):
-        return Entry(kernel, "kernel")
-    undefined = key is DispatchKey.Undefined
+    variant_of, kernels = op.variant_of, op.kernels
+    for alias, tag in _rules(key):
+        stack = kernels.get(alias)
+        kernel = stack[0] if stack else None if variant_of is None else op.newest(alias)
+        if kernel is None and alias is Autograd:
+            kernel = formula_kernel(op)
+        if kernel is None:
+            continue
+        if alias is CompositeImplicit and (hidden := _hidden_composite(op, key)) is not None:
+            if hidden:
+                return AMBIGUOUS
+            continue
+        return Entry(kernel, tag)
     if key.backend is not None and not key.backend.is_device:
         return _compute_wrapped(op, key, fallbacks)
-    if (undefined or is_included_in_alias(key, CompositeExplicitNonFunctional)) and (
-        kernel := op.newest(CompositeExplicitNonFunctional)
-    ):
-        return Entry(kernel, "default backend kernel")
-    explicit = op.newest(CompositeExplicit)
-    if explicit and (undefined or is_included_in_alias(key, CompositeExplicit)):
-        return Entry(explicit, "default backend kernel")
-    if (
-        not undefined
-        and (kernel := op.newest(CompositeImplicitNested))
-        and is_included_in_alias(key, CompositeImplicitNested)
-    ):
-        return Entry(kernel, "nested kernel")
-    if (kernel := op.newest(CompositeImplicit)) and (
-        undefined or is_included_in_alias(key, CompositeImplicit)
-    ):
-        if key is DispatchKey.AutogradOther and any(map(op.newest, backends_of_autograd_other())):
-            return AMBIGUOUS
-        if not (explicit or any(map(op.newest, backends_of_autograd(key)))):
-            return Entry(kernel, "math kernel")
-    if is_included_in_alias(key, Autograd) and (
-        kernel := op.newest(Autograd) or formula_kernel(op)
-    ):
-        return Entry(kernel, "autograd kernel")
-    if is_included_in_alias(key, BatchedDecomposition) and (
-        kernel := op.newest(BatchedDecomposition)
-    ):
-        return Entry(kernel, "batched kernel")
     if kernel := fallbacks.get(key):
         return Entry(kernel, "backend fallback")
     return MISSING
+
+
+_PRECEDENCE: Final = (
+    (CompositeExplicitNonFunctional, "default backend kernel"),
+    (CompositeExplicit, "default backend kernel"),
+    (CompositeImplicitNested, "nested kernel"),
+    (CompositeImplicit, "math kernel"),
+    (Autograd, "autograd kernel"),
+    (BatchedDecomposition, "batched kernel"),
+)
+"""Alias keys in the order in which their kernels are asked for, with the tags of entries."""
+
+
+@lru_cache(maxsize=1024)
+def _rules(key: DispatchKey) -> tuple[tuple[DispatchKey, str], ...]:
+    """Return the keys whose kernels may serve the runtime key `key`, by precedence, with the tags
+    of their entries. Of the keys of wrapped tensors, it is `key` alone.
+    """
+    if key.backend is not None and not key.backend.is_device:
+        return ((key, "kernel"),)
+    of_all = (CompositeExplicitNonFunctional, CompositeExplicit, CompositeImplicit)
+    return (
+        (key, "kernel"),
+        *[
+            (alias, tag)
+            for alias, tag in _PRECEDENCE
+            if is_included_in_alias(key, alias)
+            or (key is DispatchKey.Undefined and alias in of_all)
+        ],
+    )
+
+
+def _hidden_composite(op: Operator, key: DispatchKey) -> bool | None:
+    """Return whether the composite kernel of `op` is ambiguous at `key`, or hidden by a kernel of
+    the backend that `key` differentiates (False); None if it is in force.
+    """
+    if key is DispatchKey.AutogradOther and any(map(op.newest, backends_of_autograd_other())):
+        return True
+    if op.newest(CompositeExplicit) or any(map(op.newest, backends_of_autograd(key))):
+        return False
+    return None
 
 
 def _compute_wrapped(op: Operator, key: DispatchKey, fallbacks: dict[DispatchKey, Kernel]) -> Entry:
@@ -116,25 +139,22 @@ def highest(
     A functionality that falls through for the highest backend is left out; the set does not slide
     to another backend.
     """
-    while True:
-        key = keys.highestPriorityTypeId()
+    for key in keys.from_highest():
         entry = compute(op, key, fallbacks)
-        if key is DispatchKey.Undefined or entry.kernel is None or not entry.kernel.is_fallthrough:
+        if entry.kernel is None or entry.kernel.convention != FALLTHROUGH:
             return key, entry
-        keys = keys.remove(key)
+    return DispatchKey.Undefined, compute(op, DispatchKey.Undefined, fallbacks)
 
 
 def without_fallthrough(
     op: Operator, keys: DispatchKeySet, fallbacks: dict[DispatchKey, Kernel]
 ) -> DispatchKeySet:
     """Return `keys` less every functionality that falls through for the highest backend."""
-    kept = rest = keys
-    while (key := rest.highestPriorityTypeId()) is not DispatchKey.Undefined:
+    for key in keys.from_highest():
         kernel = compute(op, key, fallbacks).kernel
         if kernel is not None and kernel.is_fallthrough:
-            kept = kept.remove(key)
-        rest = rest.remove(key)
-    return kept
+            keys = keys.remove(key)
+    return keys
 
 
 def formula_kernel(op: Operator) -> Kernel | None:

@@ -10,7 +10,7 @@ from typing import Any
 from ..types.dtype import dtype
 from ..types.named_dtype import AskedDtypes
 from .allocator import Allocator, DataPtr
-from .by_size import BySize
+from .by_size import BySize, CallSpec
 
 
 class ArrayBackend:
@@ -97,6 +97,43 @@ class ArrayBackend:
             Of the arrays that it is given, if the route is for those of one dtype.
         """
         return None
+
+    def lower(
+        self,
+        function: Callable[..., Any],
+        dtype: dtype | None,
+        *,
+        in_halves: bool = False,
+        computes: bool = True,
+        counts: bool = True,
+        writes: bool = False,
+    ) -> CallSpec:
+        """Return how a route calls an array function: the one question that a plan asks of the
+        backend.
+
+        Parameters
+        ----------
+        function
+            An array function.
+        dtype
+            Of the arrays that it is given, if the route is for those of one dtype.
+        in_halves
+            Whether some are of half precision.
+        computes
+            Whether it computes: not if it only shows or makes arrays, which has nothing to warn of.
+        counts
+            Whether it is given an array whose elements can be counted.
+        writes
+            Whether it writes into an array that there is, ``out=``.
+        """
+        if in_halves:
+            function = self.for_halves(function)
+        if not computes:
+            return CallSpec(function)
+        found = self.by_size(function, dtype) if counts else None
+        if found is None or (writes and not found.writes):
+            return CallSpec(function, self.may_warn(function))
+        return CallSpec(found.few, self.may_warn(found.few), found.least, found.many, found.note)
 
     def asarray(self, value: Any, native_dtype: Any = None) -> Any:
         """Return `value` (a Python number, nested sequence, host array or array of this backend) as

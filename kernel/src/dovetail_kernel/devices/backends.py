@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -272,7 +273,12 @@ priority. A RuntimeError says that the signature has none.
 
 def backends_of_signature(signature: int) -> tuple[Backend, ...]:
     """Return all backends in a signature or call key, lowest priority first."""
-    present = [each for bit, each in _by_bit.items() if bit & signature]
+    return _backends_of(signature & sum(_by_bit), tuple(_by_bit.values()))
+
+
+@lru_cache(maxsize=256)
+def _backends_of(bits: int, known: tuple[Backend, ...]) -> tuple[Backend, ...]:
+    present = [each for each in known if each.bit & bits]
     return tuple(sorted(present, key=lambda each: each.priority))
 
 

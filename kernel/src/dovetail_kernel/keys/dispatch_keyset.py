@@ -5,9 +5,10 @@ in one int.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Final
 
-from ..devices.backends import all_backends, backend
+from ..devices.backends import Backend, all_backends, backend
 from ..types.immutable import Immutable
 from .dispatch_key import (
     ALL_BACKENDS_MASK,
@@ -93,16 +94,13 @@ class DispatchKeySet(Immutable):
 
     def highestPriorityTypeId(self) -> DispatchKey:
         """Return the key that a call with these keys goes to; `Undefined` for no keys."""
-        functionality = ((self._mask & FUNCTIONALITY_MASK) >> 16).bit_length()
-        if functionality == 0:
-            return DispatchKey.Undefined
-        key = functionality_keys()[functionality - 1]
-        if key.is_runtime:
-            return key
-        for each in reversed(all_backends()):
-            if self._mask & each.component:
-                return backend_key(key.functionality, each)
-        return DispatchKey.Undefined
+        return next(iter(self.from_highest()), DispatchKey.Undefined)
+
+    def from_highest(self) -> tuple[DispatchKey, ...]:
+        """Return the keys that a call with these keys goes to, one after the other, each with the
+        functionality of those before taken away: highest first.
+        """
+        return _from_highest(self._mask, all_backends())
 
     def __iter__(self) -> Iterator[DispatchKey]:
         """Iterate over the keys that a call can end at, lowest priority first."""
@@ -189,8 +187,24 @@ def _mask_of(key: DispatchKey) -> int:
     return key.mask
 
 
+@lru_cache(maxsize=1024)
 def _from_mask(mask: int) -> DispatchKeySet:
     return DispatchKeySet.make(_mask=mask)
+
+
+@lru_cache(maxsize=1024)
+def _from_highest(mask: int, known: tuple[Backend, ...]) -> tuple[DispatchKey, ...]:
+    backends = [each for each in reversed(known) if mask & each.component]
+    found = []
+    for key in reversed(functionality_keys()):
+        if mask & key.mask & FUNCTIONALITY_MASK:
+            if key.is_runtime:
+                found.append(key)
+            elif backends:
+                found.append(backend_key(key.functionality, backends[0]))
+            else:
+                break  # a functionality for each backend, and none is there
+    return tuple(found)
 
 
 def _known_bits() -> int:

@@ -57,8 +57,8 @@ class NumberToTensor(Step):
     def print(self, to: Printer) -> None:
         name, number = to.name(self.value), to.scratch("number")
         known, remember = to.bind("numbers", self.known), to.bind("remember", self.remember)
-        to.add(f"{number} = {name}", f"{name} = {known}.get({number})")
-        to.add(f"if {name} is None:", f"    {name} = {remember}({number})")
+        to.extend((f"{number} = {name}", f"{name} = {known}.get({number})"))
+        to.extend((f"if {name} is None:", f"    {name} = {remember}({number})"))
 
 
 # -- operands of a kernel --------------------------------------------------------------------------

@@ -90,7 +90,7 @@ class CheckOwn(Step):
         lists = [each for each in self.given if each.kind.endswith("[]")]
         if not self.looks_quickly or lists:
             lines = [f"if {array} is not None:", f"    {check}"] if self.may_be_none else [check]
-            to.add(*lines)
+            to.extend(lines)
             return
         tests = [f"{array}.__class__ is not {to.bind('Array', self.array_type)}"]
         if hasattr(self.array_type, "base"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from ...record import Record
@@ -67,7 +66,8 @@ class KernelCall(Record):
     large: Large | None = None
     quiet: Quiet | None = None
 
-    def print(self, to: Printer, results: tuple[Value, ...]) -> None:
+    def lines(self, to: Printer, results: tuple[Value, ...]) -> list[str]:
+        """Return the lines of the call."""
         given = [each.text(to) for each in self.arguments]
         given += [f"{name}={each.text(to)}" for name, each in self.keywords]
         if self.out is not None:
@@ -82,10 +82,7 @@ class KernelCall(Record):
             call = f"{to.bind('write_into', write_into)}({to.name(self.written)}, {call}, None)"
         elif results:
             call = f"{', '.join([to.name(each) for each in results])} = {call}"
-        if self.quiet is None:
-            to.add(call)
-        else:
-            self.quiet.print(to, call)
+        return [call] if self.quiet is None else self.quiet.lines(to, call)
 
 
 class Quiet(Record):
@@ -103,37 +100,39 @@ class Quiet(Record):
     leave: Callable[..., Any] | None = None
     state: Any = None
 
-    def print(self, to: Printer, line: str) -> None:
+    def lines(self, to: Printer, line: str) -> list[str]:
+        """Return the lines that run `line` so."""
         if self.enter is None:
             to.bindings["__name__"] = None
-            to.add(line)
-            return
+            return [line]
         quiet = to.scratch("quiet")
-        to.add(
-            f"{quiet} = {to.bind('set_error_state', self.enter)}({to.bind('QUIET', self.state)})"
-        )
-        with to.block("try:"):
-            to.add(line)
-        with to.block("finally:"):
-            to.add(f"{to.bind('reset_error_state', self.leave)}({quiet})")
+        enter = to.bind("set_error_state", self.enter)
+        return [
+            f"{quiet} = {enter}({to.bind('QUIET', self.state)})",
+            "try:",
+            f"    {line}",
+            "finally:",
+            f"    {to.bind('reset_error_state', self.leave)}({quiet})",
+        ]
 
 
 class Rewording(Record):
-    """Raises what a function of `operands` raises in the words of the schema.
-
-    A context manager of the printer: the lines inside are guarded.
-    """
+    """Raises what a function of `operands` raises in the words of the schema."""
 
     call_error: Callable[..., Exception]
     operands: tuple[Value, ...]
 
-    def print(self, to: Printer) -> None:
-        """Add the handler behind the block that raises."""
+    def around(self, to: Printer, lines: list[str]) -> list[str]:
+        """Return lines that run `lines` so."""
         errors = f"({to.builtin('ValueError')}, {to.builtin('TypeError')})"
         error, call_error = to.scratch("error"), to.bind("call_error", self.call_error)
         operands = ", ".join([to.name(each) for each in self.operands])
-        with to.block(f"except {errors} as {error}:"):
-            to.add(f"raise {call_error}({error}, {operands}) from {error}")
+        return [
+            "try:",
+            *[f"    {line}" for line in lines],
+            f"except {errors} as {error}:",
+            f"    raise {call_error}({error}, {operands}) from {error}",
+        ]
 
 
 class CallKernel(Step):
@@ -166,22 +165,20 @@ class CallKernel(Step):
         return any([isinstance(each, CastArray) for each in self.general.arguments])
 
     def print(self, to: Printer) -> None:
-        with nullcontext() if self.rewording is None else to.block("try:"):
-            self._print_calls(to)
-        if self.rewording is not None:
-            self.rewording.print(to)
-
-    def _print_calls(self, to: Printer) -> None:
+        results = self.results
         if self.fast is None or self.defaults is None:
-            self.general.print(to, self.results)
+            lines = self.general.lines(to, results)
         elif not self.defaults:
-            self.fast.print(to, self.results)
+            lines = self.fast.lines(to, results)
         else:
             tests = [_test(to.name(value), default) for value, default in self.defaults]
-            with to.block(f"if {' and '.join(tests)}:"):
-                self.fast.print(to, self.results)
-            with to.block("else:"):
-                self.general.print(to, self.results)
+            lines = [
+                f"if {' and '.join(tests)}:",
+                *[f"    {line}" for line in self.fast.lines(to, results)],
+                "else:",
+                *[f"    {line}" for line in self.general.lines(to, results)],
+            ]
+        to.extend(lines if self.rewording is None else self.rewording.around(to, lines))
 
 
 def _test(name: str, default: Any) -> str:

@@ -112,9 +112,11 @@ class WrapArray(Step):
             array_type = to.bind("Array", self.signature.arrays.array_types[0])
             to.add(f"if {array}.__class__ is not {array_type}:")
             to.add(f"    {array} = {to.bind('lift', self.lift)}({array})")
-        to.add(
-            f"{result} = {to.bind('make_tensor', _tensor_maker())}()",
-            f"{result}.array = {array}",
+        to.extend(
+            (
+                f"{result} = {to.bind('make_tensor', _tensor_maker())}()",
+                f"{result}.array = {array}",
+            )
         )
         signed = f"{result}._signature = {self.signature.text(to, array)}"
         if self.unknown_dtype is None or self.signature.is_known:
@@ -129,7 +131,7 @@ class WrapArray(Step):
             to.add(f"{result}._grad_fn = None")
         to.add(f"{result}.output_nr = {self.output_nr}")
         if self.shared is None:
-            to.add(f"{result}._storage = None", f"{result}._counter = None")
+            to.extend((f"{result}._storage = None", f"{result}._counter = None"))
         else:
             self._share(to, result, to.name(self.shared))
         to.add(f"{result}._meta = None")
@@ -138,13 +140,15 @@ class WrapArray(Step):
         storage, counter = to.scratch("storage"), to.scratch("counter")
         share = to.bind("share_storage", share_storage)
         new_counter = to.bind("VersionCounter", VersionCounter)
-        to.add(
-            f"{storage} = {shared}._storage",
-            f"{counter} = {shared}._counter",
-            f"{result}._storage = {share}({shared}) if {storage} is None else {storage}",
-            f"if {counter} is None:",
-            f"    {counter} = {shared}._counter = {new_counter}()",
-            f"{result}._counter = {counter}",
+        to.extend(
+            (
+                f"{storage} = {shared}._storage",
+                f"{counter} = {shared}._counter",
+                f"{result}._storage = {share}({shared}) if {storage} is None else {storage}",
+                f"if {counter} is None:",
+                f"    {counter} = {shared}._counter = {new_counter}()",
+                f"{result}._counter = {counter}",
+            )
         )
         if self.is_writable:
             to.add(f"{result}._counter = {to.bind('WritableCounter', WritableCounter)}()")

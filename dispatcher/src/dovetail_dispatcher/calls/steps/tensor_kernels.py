@@ -167,7 +167,7 @@ class CheckAliases(Step):
             return
         tests = [f"{result} is None or {result}._storage is not None"]
         tests += [f"{result} is {name}" for name in names]
-        to.add(f"if {' or '.join(tests)}:", f"    {check}")
+        to.extend((f"if {' or '.join(tests)}:", f"    {check}"))
 
 
 # -- steps around others ---------------------------------------------------------------------------
@@ -232,8 +232,8 @@ class BumpVersion(Step):
             case "Tensor":
                 to.add(f"{bump}({name})")
             case "Tensor?":
-                to.add(f"if {name} is not None:", f"    {bump}({name})")
+                to.extend((f"if {name} is not None:", f"    {bump}({name})"))
             case _:
                 each = to.scratch("each")
                 to.add(f"for {each} in {name}:")
-                to.add(f"    if {each} is not None:", f"        {bump}({each})")
+                to.extend((f"    if {each} is not None:", f"        {bump}({each})"))

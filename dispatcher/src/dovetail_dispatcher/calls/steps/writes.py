@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import VersionCounter
@@ -31,7 +30,7 @@ class CheckInferenceWrite(Step):
     def print(self, to: Printer) -> None:
         name, normal = to.name(self.written), to.bind("NORMAL", NORMAL)
         check = to.bind("check_inference_write", check_inference_write)
-        to.add(f"if not {name}._signature & {normal}:", f"    {check}({name})")
+        to.extend((f"if not {name}._signature & {normal}:", f"    {check}({name})"))
 
 
 class CheckOverlap(Step):
@@ -70,10 +69,7 @@ class WriteInto(Step):
         else:
             computed = "None"
         line = f"{to.bind('write_into', write_into)}({to.name(self.written)}, {array}, {computed})"
-        with nullcontext() if self.rewording is None else to.block("try:"):
-            to.add(line)
-        if self.rewording is not None:
-            self.rewording.print(to)
+        to.extend([line] if self.rewording is None else self.rewording.around(to, [line]))
 
 
 class WriteOut(Step):
@@ -93,12 +89,14 @@ class CountWrite(Step):
 
     def print(self, to: Printer) -> None:
         name, counter = to.name(self.written), to.scratch("counter")
-        to.add(
-            f"{counter} = {name}._counter",
-            f"if {counter} is None:",
-            f"    {name}._counter = {to.bind('VersionCounter', VersionCounter)}(1)",
-            "else:",
-            f"    {counter}.value += 1",
+        to.extend(
+            (
+                f"{counter} = {name}._counter",
+                f"if {counter} is None:",
+                f"    {name}._counter = {to.bind('VersionCounter', VersionCounter)}(1)",
+                "else:",
+                f"    {counter}.value += 1",
+            )
         )
 
 

@@ -75,16 +75,20 @@ class FindEdge(Step):
         first = "if"
         if self.way == "view":
             of_view = f"{to.bind('gradient_edge', gradient_edge)}({name})"
-            to.add(
-                f"if {name}._signature & {to.bind('VIEW', VIEW)} and "
-                f"({fn} is None or {name}._counter.value != {name}._meta.attr_version):",
-                f"    {edge} = {of_view}",
+            to.extend(
+                (
+                    f"if {name}._signature & {to.bind('VIEW', VIEW)} and "
+                    f"({fn} is None or {name}._counter.value != {name}._meta.attr_version):",
+                    f"    {edge} = {of_view}",
+                )
             )
             first = "elif"
-        to.add(
-            f"{first} {fn} is not None: {edge} = {fn}, {name}.output_nr",
-            f"elif {name}._signature & {to.bind('GRAD', GRAD)}: {edge} = {leaf}",
-            f"else: {edge} = None",
+        to.extend(
+            (
+                f"{first} {fn} is not None: {edge} = {fn}, {name}.output_nr",
+                f"elif {name}._signature & {to.bind('GRAD', GRAD)}: {edge} = {leaf}",
+                f"else: {edge} = None",
+            )
         )
 
 

@@ -85,12 +85,14 @@ class RecordNode(Step):
         node = to.name(NODE)
         makes = "".join([f"{to.name(result)}._grad_fn = " for result in self.makes])
         edges = "".join([f"{edge.item(to)}, " for edge in self.edges])
-        to.add(
-            f"{node} = {makes}{to.bind('Node', self.node_class)}()",
-            f"{node}.next_edges = ({edges})",
+        to.extend(
+            (
+                f"{node} = {makes}{to.bind('Node', self.node_class)}()",
+                f"{node}.next_edges = ({edges})",
+            )
         )
         next_number = to.bind("next_sequence_nr", next_sequence_nr)
-        to.add(*[f"{node}.{slot} = {next_number}()" for slot in self.numbers])
+        to.extend([f"{node}.{slot} = {next_number}()" for slot in self.numbers])
         if self.backend is None:
             to.add(f"{node}._array_backend = {node}._node_hooks = None")
         else:
@@ -194,10 +196,12 @@ class HandleExtras(Step):
 
     def print(self, to: Printer) -> None:
         extras = to.scratch("extras")
-        to.add(
-            f"{extras} = {to.bind('recording_extras', recording_extras)}()",
-            f"if {extras} is not None:",
-            f"    {to.bind('recorded', recorded)}({to.name(NODE)}, {extras})",
+        to.extend(
+            (
+                f"{extras} = {to.bind('recording_extras', recording_extras)}()",
+                f"if {extras} is not None:",
+                f"    {to.bind('recorded', recorded)}({to.name(NODE)}, {extras})",
+            )
         )
 
 

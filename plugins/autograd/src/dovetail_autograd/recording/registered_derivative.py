@@ -119,10 +119,12 @@ class DescribeResult(Step):
 
     def print(self, to: Printer) -> None:
         node, result, array = to.name(NODE), to.name(self.result), to.scratch("array")
-        to.add(
-            f"{array} = {result}.array",
-            f"{node}.input_metadata = ({array}.shape, {array}.dtype)",
-            f"{node}._made = ({result}._signature,)",
+        to.extend(
+            (
+                f"{array} = {result}.array",
+                f"{node}.input_metadata = ({array}.shape, {array}.dtype)",
+                f"{node}._made = ({result}._signature,)",
+            )
         )
 
 

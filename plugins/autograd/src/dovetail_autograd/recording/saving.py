@@ -43,9 +43,11 @@ class NoteVersion(Step):
             to.add(f"{version} = {save}({name})")
         else:
             counter = to.scratch("counter")
-            to.add(
-                f"{counter} = {name}._counter",
-                f"{version} = 0 if {counter} is None else {counter}.value",
+            to.extend(
+                (
+                    f"{counter} = {name}._counter",
+                    f"{version} = 0 if {counter} is None else {counter}.value",
+                )
             )
 
 
@@ -93,7 +95,7 @@ class SaveList(Step):
         versions = f"{as_tuple}([{save}({each}) for {each} in {tensors}])"
         if self.version is not None:
             versions = to.name(self.version)
-        to.add(f"{slot} = {as_tuple}({tensors})", f"{slot}_version = {versions}")
+        to.extend((f"{slot} = {as_tuple}({tensors})", f"{slot}_version = {versions}"))
 
 
 class SaveResult(Step):

@@ -124,12 +124,14 @@ class MarkView(Step):
             base = f"{viewed}.base"
             created = f"{viewed}.creation_meta" if self.creation is None else created
             to.add(f"{viewed} = {source}._meta")
-        to.add(
-            f"{meta} = {result}._meta = "
-            f"{to.bind('DifferentiableViewMeta', DifferentiableViewMeta)}()",
-            f"{meta}.base = {base}",
-            f"{meta}.creation_meta = {created}",
-            f"{meta}.attr_version = {result}._counter.value",
+        to.extend(
+            (
+                f"{meta} = {result}._meta = "
+                f"{to.bind('DifferentiableViewMeta', DifferentiableViewMeta)}()",
+                f"{meta}.base = {base}",
+                f"{meta}.creation_meta = {created}",
+                f"{meta}.attr_version = {result}._counter.value",
+            )
         )
 
 
