@@ -8,7 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 from same_programs import Programs, assert_same, chain, tried
+
+import dovetail
 
 PROGRAMS = Programs()
 
@@ -84,3 +87,23 @@ def _(lib: Any) -> Any:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_program_gives_the_same_in_torch(name: str) -> None:
     assert_same(PROGRAMS[name])
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
+@pytest.mark.parametrize("name", ["logical_and_", "logical_or_", "logical_xor_", "logical_not_"])
+def test_logical_operators_in_place_give_a_constant_here(name: str) -> None:
+    def slopes(lib: Any) -> list[list[float]]:
+        others = [] if name == "logical_not_" else [lib.tensor([0.0, 1.0])]
+
+        def f(x: Any) -> Any:
+            y = x * 3
+            getattr(y, name)(*others)
+            return y
+
+        x = lib.tensor([2.0, 0.0])
+        leaf = x.clone().requires_grad_()
+        f(leaf).sum().backward()
+        return [leaf.grad.tolist(), lib.func.jvp(f, (x,), (lib.ones(2),))[1].tolist()]
+
+    assert slopes(dovetail) == [[0.0, 0.0]] * 2
+    assert slopes(torch) == [[3.0, 3.0]] * 2

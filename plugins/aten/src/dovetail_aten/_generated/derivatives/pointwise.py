@@ -962,6 +962,58 @@ def logaddexp_forward(self_t, other_p, self_p, other_t):
     return k.add(k.div(self_t, k.add(k.exp(k.sub(other_p, self_p)), 1)), k.div(other_t, k.add(k.exp(k.sub(self_p, other_p)), 1)))
 
 
+def logical_and__tensors(node, grad):
+    self_edge, other_edge = node.next_edges
+    grad_self = None if self_edge is None else k.zeros_like(grad)
+    grad_other = None if other_edge is None else k.zeros_like(grad)
+    return grad_self, grad_other
+
+def logical_and__arrays(node, k, edges, grad):
+    self_edge, other_edge = edges
+    grad_self = None if self_edge is None else k.zeros_like(grad)
+    grad_other = None if other_edge is None else k.zeros_like(grad)
+    return grad_self, grad_other
+
+def logical_and__forward(self_p): return k.zeros_like(self_p)
+
+
+def logical_or__tensors(node, grad):
+    self_edge, other_edge = node.next_edges
+    grad_self = None if self_edge is None else k.zeros_like(grad)
+    grad_other = None if other_edge is None else k.zeros_like(grad)
+    return grad_self, grad_other
+
+def logical_or__arrays(node, k, edges, grad):
+    self_edge, other_edge = edges
+    grad_self = None if self_edge is None else k.zeros_like(grad)
+    grad_other = None if other_edge is None else k.zeros_like(grad)
+    return grad_self, grad_other
+
+def logical_or__forward(self_p): return k.zeros_like(self_p)
+
+
+def logical_xor__tensors(node, grad):
+    self_edge, other_edge = node.next_edges
+    grad_self = None if self_edge is None else k.zeros_like(grad)
+    grad_other = None if other_edge is None else k.zeros_like(grad)
+    return grad_self, grad_other
+
+def logical_xor__arrays(node, k, edges, grad):
+    self_edge, other_edge = edges
+    grad_self = None if self_edge is None else k.zeros_like(grad)
+    grad_other = None if other_edge is None else k.zeros_like(grad)
+    return grad_self, grad_other
+
+def logical_xor__forward(self_p): return k.zeros_like(self_p)
+
+
+def logical_not__tensors(node, grad): return (k.zeros_like(grad),)
+
+def logical_not__arrays(node, k, edges, grad): return (k.zeros_like(grad),)
+
+def logical_not__forward(self_p): return k.zeros_like(self_p)
+
+
 
 
 
@@ -1939,83 +1991,87 @@ FORMULAS = (
     Formula('aten::log1p', 'Log1PBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=log1p_tensors, arrays=log1p_arrays, real_arrays=log1p_real, forward=(Forward(0, 'elementwise', log1p_forward, ('self',)),), where='pointwise/derivatives.yaml:261'),
     Formula('aten::log2', 'Log2Backward0', ('self',), saved=(Saved('self', 'input'),), tensors=log2_tensors, arrays=log2_arrays, real_arrays=log2_real, forward=(Forward(0, 'elementwise', log2_forward, ('self',)),), where='pointwise/derivatives.yaml:265'),
     Formula('aten::logaddexp', 'LogaddexpBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=logaddexp_tensors, arrays=logaddexp_arrays, real_arrays=logaddexp_real, forward=(Forward(0, 'expression', logaddexp_forward, ('self_t', 'other_p', 'self_p', 'other_t')),), where='pointwise/derivatives.yaml:269'),
-    Formula('aten::logical_and', 'LogicalAndBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:274'),
-    Formula('aten::logical_or', 'LogicalOrBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:277'),
-    Formula('aten::logical_xor', 'LogicalXorBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:280'),
-    Formula('aten::logical_not', 'LogicalNotBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:283'),
-    Formula('aten::lt_.Scalar', 'LtBackward0', ('self',), tensors=lt__Scalar_tensors, arrays=lt__Scalar_arrays, forward=(Forward(0, 'expression', lt__Scalar_forward, ('self_p',)),), where='pointwise/derivatives.yaml:286'),
-    Formula('aten::lt_.Tensor', 'LtBackward1', ('self', 'other'), tensors=lt__Tensor_tensors, arrays=lt__Tensor_arrays, forward=(Forward(0, 'expression', lt__Tensor_forward, ('self_p',)),), where='pointwise/derivatives.yaml:290'),
-    Formula('aten::masked_fill.Scalar', 'MaskedFillBackward0', ('self',), saved=(Saved('mask', 'input'),), tensors=masked_fill_Scalar_tensors, arrays=masked_fill_Scalar_arrays, forward=(Forward(0, 'expression', masked_fill_Scalar_forward, ('mask', 'self_t')),), where='pointwise/derivatives.yaml:295'),
-    Formula('aten::masked_fill.Tensor', 'MaskedFillBackward1', ('self', 'value'), saved=(Saved('mask', 'input', needed_by=('self', 'value')),), tensors=masked_fill_Tensor_tensors, arrays=masked_fill_Tensor_arrays, forward=(Forward(0, 'expression', masked_fill_Tensor_forward, ('mask', 'value_t', 'self_t')),), where='pointwise/derivatives.yaml:300'),
-    Formula('aten::maximum', 'MaximumBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=maximum_tensors, arrays=maximum_arrays, forward=(Forward(0, 'expression', maximum_forward, ('self_p', 'other_p', 'self_t', 'other_t')),), where='pointwise/derivatives.yaml:306'),
-    Formula('aten::minimum', 'MinimumBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=minimum_tensors, arrays=minimum_arrays, forward=(Forward(0, 'expression', minimum_forward, ('self_p', 'other_p', 'self_t', 'other_t')),), where='pointwise/derivatives.yaml:311'),
-    Formula('aten::mul.Tensor', 'MulBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('self',))), tensors=mul_Tensor_tensors, arrays=mul_Tensor_arrays, real_arrays=mul_Tensor_real, forward=(Forward(0, 'expression', mul_Tensor_forward, ('other_t', 'self_p', 'self_t', 'other_p')),), where='pointwise/derivatives.yaml:316'),
-    Formula('aten::mul.Scalar', 'MulBackward1', ('self',), saved=(Saved('other', 'value'),), tensors=mul_Scalar_tensors, arrays=mul_Scalar_arrays, real_arrays=mul_Scalar_real, forward=(Forward(0, 'elementwise', mul_Scalar_forward, ('other',)),), where='pointwise/derivatives.yaml:321'),
-    Formula('aten::nan_to_num', 'NanToNumBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=nan_to_num_tensors, arrays=nan_to_num_arrays, forward=(Forward(0, 'elementwise', nan_to_num_forward, ('self',)),), where='pointwise/derivatives.yaml:325'),
-    Formula('aten::ne_.Scalar', 'NeBackward0', ('self',), tensors=ne__Scalar_tensors, arrays=ne__Scalar_arrays, forward=(Forward(0, 'expression', ne__Scalar_forward, ('self_p',)),), where='pointwise/derivatives.yaml:329'),
-    Formula('aten::ne_.Tensor', 'NeBackward1', ('self', 'other'), tensors=ne__Tensor_tensors, arrays=ne__Tensor_arrays, forward=(Forward(0, 'expression', ne__Tensor_forward, ('self_p',)),), where='pointwise/derivatives.yaml:333'),
-    Formula('aten::neg', 'NegBackward0', ('self',), tensors=neg_tensors, arrays=neg_arrays, forward=(Forward(0, 'elementwise', neg_forward, ()),), where='pointwise/derivatives.yaml:338'),
-    Formula('aten::pow.Tensor_Scalar', 'PowBackward0', ('self',), saved=(Saved('self', 'input'), Saved('exponent', 'value')), tensors=pow_Tensor_Scalar_tensors, arrays=pow_Tensor_Scalar_arrays, forward=(Forward(0, 'elementwise', pow_Tensor_Scalar_forward, ('self', 'exponent')),), where='pointwise/derivatives.yaml:342'),
-    Formula('aten::pow.Tensor_Tensor', 'PowBackward1', ('self', 'exponent'), saved=(Saved('self', 'input', needed_by=('self', 'exponent')), Saved('exponent', 'input', needed_by=('self', 'exponent')), Saved('result', 'result', needed_by=('exponent',))), tensors=pow_Tensor_Tensor_tensors, arrays=pow_Tensor_Tensor_arrays, forward=(Forward(0, 'expression', pow_Tensor_Tensor_forward, ('self_t', 'self_p', 'exponent_p', 'exponent_t', 'result')),), where='pointwise/derivatives.yaml:346'),
-    Formula('aten::pow.Scalar', 'PowBackward2', ('exponent',), saved=(Saved('self', 'value'), Saved('exponent', 'input'), Saved('result', 'result')), tensors=pow_Scalar_tensors, arrays=pow_Scalar_arrays, forward=(Forward(0, 'elementwise', pow_Scalar_forward, ('self', 'exponent', 'result')),), where='pointwise/derivatives.yaml:351'),
-    Formula('aten::reciprocal', 'ReciprocalBackward0', ('self',), saved=(Saved('result', 'result'),), tensors=reciprocal_tensors, arrays=reciprocal_arrays, real_arrays=reciprocal_real, forward=(Forward(0, 'elementwise', reciprocal_forward, ('result',)),), where='pointwise/derivatives.yaml:355'),
-    Formula('aten::remainder.Scalar', 'RemainderBackward0', ('self',), tensors=remainder_Scalar_tensors, arrays=remainder_Scalar_arrays, forward=(Forward(0, 'elementwise', remainder_Scalar_forward, ()),), where='pointwise/derivatives.yaml:359'),
-    Formula('aten::remainder.Tensor', 'RemainderBackward1', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('other',))), tensors=remainder_Tensor_tensors, arrays=remainder_Tensor_arrays, forward=(Forward(0, 'expression', remainder_Tensor_forward, ('self_t', 'other_t', 'other_p', 'self_p')),), where='pointwise/derivatives.yaml:363'),
-    Formula('aten::round', 'RoundBackward0', ('self',), tensors=round_tensors, arrays=round_arrays, forward=(Forward(0, 'elementwise', round_forward, ()),), where='pointwise/derivatives.yaml:368'),
-    Formula('aten::rsqrt', 'RsqrtBackward0', ('self',), saved=(Saved('result', 'result'),), tensors=rsqrt_tensors, arrays=rsqrt_arrays, real_arrays=rsqrt_real, forward=(Forward(0, 'elementwise', rsqrt_forward, ('result',)),), where='pointwise/derivatives.yaml:372'),
-    Formula('aten::rsub.Tensor', 'RsubBackward0', ('self', 'other'), saved=(Saved('alpha', 'value', needed_by=('self',)),), tensors=rsub_Tensor_tensors, arrays=rsub_Tensor_arrays, real_arrays=rsub_Tensor_real, forward=(Forward(0, 'expression', rsub_Tensor_forward, ('other_t', 'self_t', 'alpha')),), where='pointwise/derivatives.yaml:376'),
-    Formula('aten::rsub.Scalar', 'RsubBackward1', ('self',), saved=(Saved('alpha', 'value'),), tensors=rsub_Scalar_tensors, arrays=rsub_Scalar_arrays, real_arrays=rsub_Scalar_real, forward=(Forward(0, 'elementwise', rsub_Scalar_forward, ('alpha',)),), where='pointwise/derivatives.yaml:381'),
-    Formula('aten::sgn', 'SgnBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=sgn_tensors, arrays=sgn_arrays, where='pointwise/derivatives.yaml:385'),
-    Formula('aten::sigmoid', 'SigmoidBackward0', ('self',), saved=(Saved('result', 'result'),), tensors=sigmoid_tensors, arrays=sigmoid_arrays, forward=(Forward(0, 'elementwise', sigmoid_forward, ('result',)),), where='pointwise/derivatives.yaml:388'),
-    Formula('aten::sigmoid_backward', 'SigmoidBackwardBackward0', ('grad_output', 'output'), saved=(Saved('grad_output', 'input', needed_by=('output',)), Saved('output', 'input', needed_by=('grad_output', 'output'))), tensors=sigmoid_backward_tensors, arrays=sigmoid_backward_arrays, real_arrays=sigmoid_backward_real, where='pointwise/derivatives.yaml:392'),
-    Formula('aten::sign', 'SignBackward0', ('self',), tensors=sign_tensors, arrays=sign_arrays, forward=(Forward(0, 'elementwise', sign_forward, ()),), where='pointwise/derivatives.yaml:396'),
-    Formula('aten::sin', 'SinBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=sin_tensors, arrays=sin_arrays, real_arrays=sin_real, forward=(Forward(0, 'elementwise', sin_forward, ('self',)),), where='pointwise/derivatives.yaml:400'),
-    Formula('aten::sinh', 'SinhBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=sinh_tensors, arrays=sinh_arrays, real_arrays=sinh_real, forward=(Forward(0, 'elementwise', sinh_forward, ('self',)),), where='pointwise/derivatives.yaml:404'),
-    Formula('aten::sqrt', 'SqrtBackward0', ('self',), saved=(Saved('result', 'result'),), tensors=sqrt_tensors, arrays=sqrt_arrays, real_arrays=sqrt_real, forward=(Forward(0, 'elementwise', sqrt_forward, ('result',)),), where='pointwise/derivatives.yaml:408'),
-    Formula('aten::sub.Tensor', 'SubBackward0', ('self', 'other'), saved=(Saved('alpha', 'value', needed_by=('other',)),), tensors=sub_Tensor_tensors, arrays=sub_Tensor_arrays, real_arrays=sub_Tensor_real, forward=(Forward(0, 'expression', sub_Tensor_forward, ('self_t', 'other_t', 'alpha')),), where='pointwise/derivatives.yaml:412'),
-    Formula('aten::sub.Scalar', 'SubBackward1', ('self',), tensors=sub_Scalar_tensors, arrays=sub_Scalar_arrays, forward=(Forward(0, 'elementwise', sub_Scalar_forward, ()),), where='pointwise/derivatives.yaml:417'),
-    Formula('aten::tan', 'TanBackward0', ('self',), saved=(Saved('result', 'result'),), tensors=tan_tensors, arrays=tan_arrays, real_arrays=tan_real, forward=(Forward(0, 'elementwise', tan_forward, ('result',)),), where='pointwise/derivatives.yaml:421'),
-    Formula('aten::tanh', 'TanhBackward0', ('self',), saved=(Saved('result', 'result'),), tensors=tanh_tensors, arrays=tanh_arrays, forward=(Forward(0, 'elementwise', tanh_forward, ('result',)),), where='pointwise/derivatives.yaml:425'),
-    Formula('aten::tanh_backward', 'TanhBackwardBackward0', ('grad_output', 'output'), saved=(Saved('grad_output', 'input', needed_by=('output',)), Saved('output', 'input', needed_by=('grad_output', 'output'))), tensors=tanh_backward_tensors, arrays=tanh_backward_arrays, real_arrays=tanh_backward_real, where='pointwise/derivatives.yaml:429'),
-    Formula('aten::trunc', 'TruncBackward0', ('self',), tensors=trunc_tensors, arrays=trunc_arrays, forward=(Forward(0, 'elementwise', trunc_forward, ()),), where='pointwise/derivatives.yaml:433'),
-    Formula('aten::where.self', 'WhereBackward0', ('self', 'other'), saved=(Saved('condition', 'input', needed_by=('self', 'other')),), tensors=where_self_tensors, arrays=where_self_arrays, forward=(Forward(0, 'expression', where_self_forward, ('condition', 'self_t', 'other_t')),), where='pointwise/derivatives.yaml:437'),
-    Formula('aten::xlogy.Tensor', 'XlogyBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=xlogy_Tensor_tensors, arrays=xlogy_Tensor_arrays, where='pointwise/derivatives.yaml:443'),
-    Formula('aten::eq.Tensor', 'EqBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:447'),
-    Formula('aten::eq.Scalar', 'EqBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:450'),
-    Formula('aten::ne.Tensor', 'NeBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:453'),
-    Formula('aten::ne.Scalar', 'NeBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:456'),
-    Formula('aten::lt.Tensor', 'LtBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:459'),
-    Formula('aten::lt.Scalar', 'LtBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:462'),
-    Formula('aten::le.Tensor', 'LeBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:465'),
-    Formula('aten::le.Scalar', 'LeBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:468'),
-    Formula('aten::gt.Tensor', 'GtBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:471'),
-    Formula('aten::gt.Scalar', 'GtBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:474'),
-    Formula('aten::ge.Tensor', 'GeBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:477'),
-    Formula('aten::ge.Scalar', 'GeBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:480'),
-    Formula('aten::copysign.Tensor', 'CopysignBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self',)), Saved('result', 'result', needed_by=('self',))), tensors=copysign_Tensor_tensors, arrays=copysign_Tensor_arrays, forward=(Forward(0, 'expression', copysign_Tensor_forward, ('self_t', 'self_p', 'result')),), where='pointwise/derivatives.yaml:483'),
-    Formula('aten::copysign.Scalar', 'CopysignBackward1', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=copysign_Scalar_tensors, arrays=copysign_Scalar_arrays, forward=(Forward(0, 'elementwise', copysign_Scalar_forward, ('self', 'result')),), where='pointwise/derivatives.yaml:488'),
-    Formula('aten::signbit', 'SignbitBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:492'),
-    Formula('aten::isposinf', 'IsposinfBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:495'),
-    Formula('aten::isneginf', 'IsneginfBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:498'),
-    Formula('aten::nextafter', 'NextafterBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self',)), Saved('other', 'input', needed_by=('self',))), tensors=nextafter_tensors, arrays=nextafter_arrays, forward=(Forward(0, 'expression', nextafter_forward, ('self_p', 'other_p', 'self_t')),), where='pointwise/derivatives.yaml:501'),
-    Formula('aten::heaviside', 'NotImplemented', ('self', 'values'), tensors=heaviside_tensors, arrays=heaviside_arrays, where='pointwise/derivatives.yaml:506'),
-    Formula('aten::ldexp.Tensor', 'LdexpBackward0', ('self', 'other'), saved=(Saved('other', 'input', needed_by=('self',)), Saved('result', 'result', needed_by=('other',))), tensors=ldexp_Tensor_tensors, arrays=ldexp_Tensor_arrays, real_arrays=ldexp_Tensor_real, forward=(Forward(0, 'expression', ldexp_Tensor_forward, ('self_t', 'other_p', 'other_t', 'result')),), where='pointwise/derivatives.yaml:511'),
-    Formula('aten::frexp.Tensor', 'FrexpBackward0', ('self',), saved=(Saved('exponent', 'result', output=1),), tensors=frexp_Tensor_tensors, arrays=frexp_Tensor_arrays, output_differentiability=(True, False), forward=(Forward(0, 'expression', frexp_Tensor_forward0, ('self_t', 'exponent')),), where='pointwise/derivatives.yaml:516'),
-    Formula('aten::round.decimals', 'RoundBackward1', ('self',), tensors=round_decimals_tensors, arrays=round_decimals_arrays, forward=(Forward(0, 'elementwise', round_decimals_forward, ()),), where='pointwise/derivatives.yaml:521'),
-    Formula('aten::gcd', 'GcdBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:525'),
-    Formula('aten::lcm', 'LcmBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:528'),
-    Formula('aten::bitwise_left_shift.Tensor', 'BitwiseLeftShiftBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:531'),
-    Formula('aten::bitwise_left_shift.Tensor_Scalar', 'BitwiseLeftShiftBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:534'),
-    Formula('aten::bitwise_left_shift.Scalar_Tensor', 'BitwiseLeftShiftBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:537'),
-    Formula('aten::bitwise_right_shift.Tensor', 'BitwiseRightShiftBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:540'),
-    Formula('aten::bitwise_right_shift.Tensor_Scalar', 'BitwiseRightShiftBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:543'),
-    Formula('aten::bitwise_right_shift.Scalar_Tensor', 'BitwiseRightShiftBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:546'),
-    Formula('aten::logaddexp2', 'Logaddexp2Backward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=logaddexp2_tensors, arrays=logaddexp2_arrays, forward=(Forward(0, 'expression', logaddexp2_forward, ('self_t', 'other_p', 'self_p', 'other_t')),), where='pointwise/derivatives.yaml:549'),
-    Formula('aten::fmax', 'FmaxBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=fmax_tensors, arrays=fmax_arrays, forward=(Forward(0, 'expression', fmax_forward, ('self_p', 'other_p', 'self_t', 'other_t')),), where='pointwise/derivatives.yaml:554'),
-    Formula('aten::fmin', 'FminBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=fmin_tensors, arrays=fmin_arrays, forward=(Forward(0, 'expression', fmin_forward, ('self_p', 'other_p', 'self_t', 'other_t')),), where='pointwise/derivatives.yaml:559'),
-    Formula('aten::deg2rad', 'Deg2RadBackward0', ('self',), tensors=deg2rad_tensors, arrays=deg2rad_arrays, forward=(Forward(0, 'elementwise', deg2rad_forward, ()),), where='pointwise/derivatives.yaml:564'),
-    Formula('aten::rad2deg', 'Rad2DegBackward0', ('self',), tensors=rad2deg_tensors, arrays=rad2deg_arrays, forward=(Forward(0, 'elementwise', rad2deg_forward, ()),), where='pointwise/derivatives.yaml:568'),
-    Formula('aten::xlogy.Scalar_Self', 'XlogyBackward1', ('other',), saved=(Saved('self', 'value'), Saved('other', 'input')), tensors=xlogy_Scalar_Self_tensors, arrays=xlogy_Scalar_Self_arrays, forward=(Forward(0, 'elementwise', xlogy_Scalar_Self_forward, ('self', 'other')),), where='pointwise/derivatives.yaml:572'),
-    Formula('aten::xlogy.Scalar_Other', 'XlogyBackward2', ('self',), saved=(Saved('self', 'input'), Saved('other', 'value')), tensors=xlogy_Scalar_Other_tensors, arrays=xlogy_Scalar_Other_arrays, forward=(Forward(0, 'elementwise', xlogy_Scalar_Other_forward, ('self', 'other')),), where='pointwise/derivatives.yaml:576'),
+    Formula('aten::logical_and_', 'LogicalAndBackward0', ('self', 'other'), tensors=logical_and__tensors, arrays=logical_and__arrays, forward=(Forward(0, 'expression', logical_and__forward, ('self_p',)),), where='pointwise/derivatives.yaml:274'),
+    Formula('aten::logical_or_', 'LogicalOrBackward0', ('self', 'other'), tensors=logical_or__tensors, arrays=logical_or__arrays, forward=(Forward(0, 'expression', logical_or__forward, ('self_p',)),), where='pointwise/derivatives.yaml:279'),
+    Formula('aten::logical_xor_', 'LogicalXorBackward0', ('self', 'other'), tensors=logical_xor__tensors, arrays=logical_xor__arrays, forward=(Forward(0, 'expression', logical_xor__forward, ('self_p',)),), where='pointwise/derivatives.yaml:284'),
+    Formula('aten::logical_not_', 'LogicalNotBackward0', ('self',), tensors=logical_not__tensors, arrays=logical_not__arrays, forward=(Forward(0, 'expression', logical_not__forward, ('self_p',)),), where='pointwise/derivatives.yaml:289'),
+    Formula('aten::logical_and', 'LogicalAndBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:293'),
+    Formula('aten::logical_or', 'LogicalOrBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:296'),
+    Formula('aten::logical_xor', 'LogicalXorBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:299'),
+    Formula('aten::logical_not', 'LogicalNotBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:302'),
+    Formula('aten::lt_.Scalar', 'LtBackward0', ('self',), tensors=lt__Scalar_tensors, arrays=lt__Scalar_arrays, forward=(Forward(0, 'expression', lt__Scalar_forward, ('self_p',)),), where='pointwise/derivatives.yaml:305'),
+    Formula('aten::lt_.Tensor', 'LtBackward1', ('self', 'other'), tensors=lt__Tensor_tensors, arrays=lt__Tensor_arrays, forward=(Forward(0, 'expression', lt__Tensor_forward, ('self_p',)),), where='pointwise/derivatives.yaml:309'),
+    Formula('aten::masked_fill.Scalar', 'MaskedFillBackward0', ('self',), saved=(Saved('mask', 'input'),), tensors=masked_fill_Scalar_tensors, arrays=masked_fill_Scalar_arrays, forward=(Forward(0, 'expression', masked_fill_Scalar_forward, ('mask', 'self_t')),), where='pointwise/derivatives.yaml:314'),
+    Formula('aten::masked_fill.Tensor', 'MaskedFillBackward1', ('self', 'value'), saved=(Saved('mask', 'input', needed_by=('self', 'value')),), tensors=masked_fill_Tensor_tensors, arrays=masked_fill_Tensor_arrays, forward=(Forward(0, 'expression', masked_fill_Tensor_forward, ('mask', 'value_t', 'self_t')),), where='pointwise/derivatives.yaml:319'),
+    Formula('aten::maximum', 'MaximumBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=maximum_tensors, arrays=maximum_arrays, forward=(Forward(0, 'expression', maximum_forward, ('self_p', 'other_p', 'self_t', 'other_t')),), where='pointwise/derivatives.yaml:325'),
+    Formula('aten::minimum', 'MinimumBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=minimum_tensors, arrays=minimum_arrays, forward=(Forward(0, 'expression', minimum_forward, ('self_p', 'other_p', 'self_t', 'other_t')),), where='pointwise/derivatives.yaml:330'),
+    Formula('aten::mul.Tensor', 'MulBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('self',))), tensors=mul_Tensor_tensors, arrays=mul_Tensor_arrays, real_arrays=mul_Tensor_real, forward=(Forward(0, 'expression', mul_Tensor_forward, ('other_t', 'self_p', 'self_t', 'other_p')),), where='pointwise/derivatives.yaml:335'),
+    Formula('aten::mul.Scalar', 'MulBackward1', ('self',), saved=(Saved('other', 'value'),), tensors=mul_Scalar_tensors, arrays=mul_Scalar_arrays, real_arrays=mul_Scalar_real, forward=(Forward(0, 'elementwise', mul_Scalar_forward, ('other',)),), where='pointwise/derivatives.yaml:340'),
+    Formula('aten::nan_to_num', 'NanToNumBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=nan_to_num_tensors, arrays=nan_to_num_arrays, forward=(Forward(0, 'elementwise', nan_to_num_forward, ('self',)),), where='pointwise/derivatives.yaml:344'),
+    Formula('aten::ne_.Scalar', 'NeBackward0', ('self',), tensors=ne__Scalar_tensors, arrays=ne__Scalar_arrays, forward=(Forward(0, 'expression', ne__Scalar_forward, ('self_p',)),), where='pointwise/derivatives.yaml:348'),
+    Formula('aten::ne_.Tensor', 'NeBackward1', ('self', 'other'), tensors=ne__Tensor_tensors, arrays=ne__Tensor_arrays, forward=(Forward(0, 'expression', ne__Tensor_forward, ('self_p',)),), where='pointwise/derivatives.yaml:352'),
+    Formula('aten::neg', 'NegBackward0', ('self',), tensors=neg_tensors, arrays=neg_arrays, forward=(Forward(0, 'elementwise', neg_forward, ()),), where='pointwise/derivatives.yaml:357'),
+    Formula('aten::pow.Tensor_Scalar', 'PowBackward0', ('self',), saved=(Saved('self', 'input'), Saved('exponent', 'value')), tensors=pow_Tensor_Scalar_tensors, arrays=pow_Tensor_Scalar_arrays, forward=(Forward(0, 'elementwise', pow_Tensor_Scalar_forward, ('self', 'exponent')),), where='pointwise/derivatives.yaml:361'),
+    Formula('aten::pow.Tensor_Tensor', 'PowBackward1', ('self', 'exponent'), saved=(Saved('self', 'input', needed_by=('self', 'exponent')), Saved('exponent', 'input', needed_by=('self', 'exponent')), Saved('result', 'result', needed_by=('exponent',))), tensors=pow_Tensor_Tensor_tensors, arrays=pow_Tensor_Tensor_arrays, forward=(Forward(0, 'expression', pow_Tensor_Tensor_forward, ('self_t', 'self_p', 'exponent_p', 'exponent_t', 'result')),), where='pointwise/derivatives.yaml:365'),
+    Formula('aten::pow.Scalar', 'PowBackward2', ('exponent',), saved=(Saved('self', 'value'), Saved('exponent', 'input'), Saved('result', 'result')), tensors=pow_Scalar_tensors, arrays=pow_Scalar_arrays, forward=(Forward(0, 'elementwise', pow_Scalar_forward, ('self', 'exponent', 'result')),), where='pointwise/derivatives.yaml:370'),
+    Formula('aten::reciprocal', 'ReciprocalBackward0', ('self',), saved=(Saved('result', 'result'),), tensors=reciprocal_tensors, arrays=reciprocal_arrays, real_arrays=reciprocal_real, forward=(Forward(0, 'elementwise', reciprocal_forward, ('result',)),), where='pointwise/derivatives.yaml:374'),
+    Formula('aten::remainder.Scalar', 'RemainderBackward0', ('self',), tensors=remainder_Scalar_tensors, arrays=remainder_Scalar_arrays, forward=(Forward(0, 'elementwise', remainder_Scalar_forward, ()),), where='pointwise/derivatives.yaml:378'),
+    Formula('aten::remainder.Tensor', 'RemainderBackward1', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('other',))), tensors=remainder_Tensor_tensors, arrays=remainder_Tensor_arrays, forward=(Forward(0, 'expression', remainder_Tensor_forward, ('self_t', 'other_t', 'other_p', 'self_p')),), where='pointwise/derivatives.yaml:382'),
+    Formula('aten::round', 'RoundBackward0', ('self',), tensors=round_tensors, arrays=round_arrays, forward=(Forward(0, 'elementwise', round_forward, ()),), where='pointwise/derivatives.yaml:387'),
+    Formula('aten::rsqrt', 'RsqrtBackward0', ('self',), saved=(Saved('result', 'result'),), tensors=rsqrt_tensors, arrays=rsqrt_arrays, real_arrays=rsqrt_real, forward=(Forward(0, 'elementwise', rsqrt_forward, ('result',)),), where='pointwise/derivatives.yaml:391'),
+    Formula('aten::rsub.Tensor', 'RsubBackward0', ('self', 'other'), saved=(Saved('alpha', 'value', needed_by=('self',)),), tensors=rsub_Tensor_tensors, arrays=rsub_Tensor_arrays, real_arrays=rsub_Tensor_real, forward=(Forward(0, 'expression', rsub_Tensor_forward, ('other_t', 'self_t', 'alpha')),), where='pointwise/derivatives.yaml:395'),
+    Formula('aten::rsub.Scalar', 'RsubBackward1', ('self',), saved=(Saved('alpha', 'value'),), tensors=rsub_Scalar_tensors, arrays=rsub_Scalar_arrays, real_arrays=rsub_Scalar_real, forward=(Forward(0, 'elementwise', rsub_Scalar_forward, ('alpha',)),), where='pointwise/derivatives.yaml:400'),
+    Formula('aten::sgn', 'SgnBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=sgn_tensors, arrays=sgn_arrays, where='pointwise/derivatives.yaml:404'),
+    Formula('aten::sigmoid', 'SigmoidBackward0', ('self',), saved=(Saved('result', 'result'),), tensors=sigmoid_tensors, arrays=sigmoid_arrays, forward=(Forward(0, 'elementwise', sigmoid_forward, ('result',)),), where='pointwise/derivatives.yaml:407'),
+    Formula('aten::sigmoid_backward', 'SigmoidBackwardBackward0', ('grad_output', 'output'), saved=(Saved('grad_output', 'input', needed_by=('output',)), Saved('output', 'input', needed_by=('grad_output', 'output'))), tensors=sigmoid_backward_tensors, arrays=sigmoid_backward_arrays, real_arrays=sigmoid_backward_real, where='pointwise/derivatives.yaml:411'),
+    Formula('aten::sign', 'SignBackward0', ('self',), tensors=sign_tensors, arrays=sign_arrays, forward=(Forward(0, 'elementwise', sign_forward, ()),), where='pointwise/derivatives.yaml:415'),
+    Formula('aten::sin', 'SinBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=sin_tensors, arrays=sin_arrays, real_arrays=sin_real, forward=(Forward(0, 'elementwise', sin_forward, ('self',)),), where='pointwise/derivatives.yaml:419'),
+    Formula('aten::sinh', 'SinhBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=sinh_tensors, arrays=sinh_arrays, real_arrays=sinh_real, forward=(Forward(0, 'elementwise', sinh_forward, ('self',)),), where='pointwise/derivatives.yaml:423'),
+    Formula('aten::sqrt', 'SqrtBackward0', ('self',), saved=(Saved('result', 'result'),), tensors=sqrt_tensors, arrays=sqrt_arrays, real_arrays=sqrt_real, forward=(Forward(0, 'elementwise', sqrt_forward, ('result',)),), where='pointwise/derivatives.yaml:427'),
+    Formula('aten::sub.Tensor', 'SubBackward0', ('self', 'other'), saved=(Saved('alpha', 'value', needed_by=('other',)),), tensors=sub_Tensor_tensors, arrays=sub_Tensor_arrays, real_arrays=sub_Tensor_real, forward=(Forward(0, 'expression', sub_Tensor_forward, ('self_t', 'other_t', 'alpha')),), where='pointwise/derivatives.yaml:431'),
+    Formula('aten::sub.Scalar', 'SubBackward1', ('self',), tensors=sub_Scalar_tensors, arrays=sub_Scalar_arrays, forward=(Forward(0, 'elementwise', sub_Scalar_forward, ()),), where='pointwise/derivatives.yaml:436'),
+    Formula('aten::tan', 'TanBackward0', ('self',), saved=(Saved('result', 'result'),), tensors=tan_tensors, arrays=tan_arrays, real_arrays=tan_real, forward=(Forward(0, 'elementwise', tan_forward, ('result',)),), where='pointwise/derivatives.yaml:440'),
+    Formula('aten::tanh', 'TanhBackward0', ('self',), saved=(Saved('result', 'result'),), tensors=tanh_tensors, arrays=tanh_arrays, forward=(Forward(0, 'elementwise', tanh_forward, ('result',)),), where='pointwise/derivatives.yaml:444'),
+    Formula('aten::tanh_backward', 'TanhBackwardBackward0', ('grad_output', 'output'), saved=(Saved('grad_output', 'input', needed_by=('output',)), Saved('output', 'input', needed_by=('grad_output', 'output'))), tensors=tanh_backward_tensors, arrays=tanh_backward_arrays, real_arrays=tanh_backward_real, where='pointwise/derivatives.yaml:448'),
+    Formula('aten::trunc', 'TruncBackward0', ('self',), tensors=trunc_tensors, arrays=trunc_arrays, forward=(Forward(0, 'elementwise', trunc_forward, ()),), where='pointwise/derivatives.yaml:452'),
+    Formula('aten::where.self', 'WhereBackward0', ('self', 'other'), saved=(Saved('condition', 'input', needed_by=('self', 'other')),), tensors=where_self_tensors, arrays=where_self_arrays, forward=(Forward(0, 'expression', where_self_forward, ('condition', 'self_t', 'other_t')),), where='pointwise/derivatives.yaml:456'),
+    Formula('aten::xlogy.Tensor', 'XlogyBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=xlogy_Tensor_tensors, arrays=xlogy_Tensor_arrays, where='pointwise/derivatives.yaml:462'),
+    Formula('aten::eq.Tensor', 'EqBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:466'),
+    Formula('aten::eq.Scalar', 'EqBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:469'),
+    Formula('aten::ne.Tensor', 'NeBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:472'),
+    Formula('aten::ne.Scalar', 'NeBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:475'),
+    Formula('aten::lt.Tensor', 'LtBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:478'),
+    Formula('aten::lt.Scalar', 'LtBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:481'),
+    Formula('aten::le.Tensor', 'LeBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:484'),
+    Formula('aten::le.Scalar', 'LeBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:487'),
+    Formula('aten::gt.Tensor', 'GtBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:490'),
+    Formula('aten::gt.Scalar', 'GtBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:493'),
+    Formula('aten::ge.Tensor', 'GeBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:496'),
+    Formula('aten::ge.Scalar', 'GeBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:499'),
+    Formula('aten::copysign.Tensor', 'CopysignBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self',)), Saved('result', 'result', needed_by=('self',))), tensors=copysign_Tensor_tensors, arrays=copysign_Tensor_arrays, forward=(Forward(0, 'expression', copysign_Tensor_forward, ('self_t', 'self_p', 'result')),), where='pointwise/derivatives.yaml:502'),
+    Formula('aten::copysign.Scalar', 'CopysignBackward1', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=copysign_Scalar_tensors, arrays=copysign_Scalar_arrays, forward=(Forward(0, 'elementwise', copysign_Scalar_forward, ('self', 'result')),), where='pointwise/derivatives.yaml:507'),
+    Formula('aten::signbit', 'SignbitBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:511'),
+    Formula('aten::isposinf', 'IsposinfBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:514'),
+    Formula('aten::isneginf', 'IsneginfBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:517'),
+    Formula('aten::nextafter', 'NextafterBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self',)), Saved('other', 'input', needed_by=('self',))), tensors=nextafter_tensors, arrays=nextafter_arrays, forward=(Forward(0, 'expression', nextafter_forward, ('self_p', 'other_p', 'self_t')),), where='pointwise/derivatives.yaml:520'),
+    Formula('aten::heaviside', 'NotImplemented', ('self', 'values'), tensors=heaviside_tensors, arrays=heaviside_arrays, where='pointwise/derivatives.yaml:525'),
+    Formula('aten::ldexp.Tensor', 'LdexpBackward0', ('self', 'other'), saved=(Saved('other', 'input', needed_by=('self',)), Saved('result', 'result', needed_by=('other',))), tensors=ldexp_Tensor_tensors, arrays=ldexp_Tensor_arrays, real_arrays=ldexp_Tensor_real, forward=(Forward(0, 'expression', ldexp_Tensor_forward, ('self_t', 'other_p', 'other_t', 'result')),), where='pointwise/derivatives.yaml:530'),
+    Formula('aten::frexp.Tensor', 'FrexpBackward0', ('self',), saved=(Saved('exponent', 'result', output=1),), tensors=frexp_Tensor_tensors, arrays=frexp_Tensor_arrays, output_differentiability=(True, False), forward=(Forward(0, 'expression', frexp_Tensor_forward0, ('self_t', 'exponent')),), where='pointwise/derivatives.yaml:535'),
+    Formula('aten::round.decimals', 'RoundBackward1', ('self',), tensors=round_decimals_tensors, arrays=round_decimals_arrays, forward=(Forward(0, 'elementwise', round_decimals_forward, ()),), where='pointwise/derivatives.yaml:540'),
+    Formula('aten::gcd', 'GcdBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:544'),
+    Formula('aten::lcm', 'LcmBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:547'),
+    Formula('aten::bitwise_left_shift.Tensor', 'BitwiseLeftShiftBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:550'),
+    Formula('aten::bitwise_left_shift.Tensor_Scalar', 'BitwiseLeftShiftBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:553'),
+    Formula('aten::bitwise_left_shift.Scalar_Tensor', 'BitwiseLeftShiftBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:556'),
+    Formula('aten::bitwise_right_shift.Tensor', 'BitwiseRightShiftBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:559'),
+    Formula('aten::bitwise_right_shift.Tensor_Scalar', 'BitwiseRightShiftBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:562'),
+    Formula('aten::bitwise_right_shift.Scalar_Tensor', 'BitwiseRightShiftBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:565'),
+    Formula('aten::logaddexp2', 'Logaddexp2Backward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=logaddexp2_tensors, arrays=logaddexp2_arrays, forward=(Forward(0, 'expression', logaddexp2_forward, ('self_t', 'other_p', 'self_p', 'other_t')),), where='pointwise/derivatives.yaml:568'),
+    Formula('aten::fmax', 'FmaxBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=fmax_tensors, arrays=fmax_arrays, forward=(Forward(0, 'expression', fmax_forward, ('self_p', 'other_p', 'self_t', 'other_t')),), where='pointwise/derivatives.yaml:573'),
+    Formula('aten::fmin', 'FminBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=fmin_tensors, arrays=fmin_arrays, forward=(Forward(0, 'expression', fmin_forward, ('self_p', 'other_p', 'self_t', 'other_t')),), where='pointwise/derivatives.yaml:578'),
+    Formula('aten::deg2rad', 'Deg2RadBackward0', ('self',), tensors=deg2rad_tensors, arrays=deg2rad_arrays, forward=(Forward(0, 'elementwise', deg2rad_forward, ()),), where='pointwise/derivatives.yaml:583'),
+    Formula('aten::rad2deg', 'Rad2DegBackward0', ('self',), tensors=rad2deg_tensors, arrays=rad2deg_arrays, forward=(Forward(0, 'elementwise', rad2deg_forward, ()),), where='pointwise/derivatives.yaml:587'),
+    Formula('aten::xlogy.Scalar_Self', 'XlogyBackward1', ('other',), saved=(Saved('self', 'value'), Saved('other', 'input')), tensors=xlogy_Scalar_Self_tensors, arrays=xlogy_Scalar_Self_arrays, forward=(Forward(0, 'elementwise', xlogy_Scalar_Self_forward, ('self', 'other')),), where='pointwise/derivatives.yaml:591'),
+    Formula('aten::xlogy.Scalar_Other', 'XlogyBackward2', ('self',), saved=(Saved('self', 'input'), Saved('other', 'value')), tensors=xlogy_Scalar_Other_tensors, arrays=xlogy_Scalar_Other_arrays, forward=(Forward(0, 'elementwise', xlogy_Scalar_Other_forward, ('self', 'other')),), where='pointwise/derivatives.yaml:595'),
 )
 """One record per operator; in-place variants use that of their functional operator."""

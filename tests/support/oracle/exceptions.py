@@ -1,0 +1,69 @@
+"""The list of trials that may differ from their reference: `tests/hunts/exceptions.yaml`."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from .driver import Find
+
+__all__ = ["Listed", "exceptions", "listed"]
+
+PLACE = Path(__file__).parents[2] / "hunts" / "exceptions.yaml"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Trials that differ for one reason.
+
+    Attributes
+    ----------
+    hunt
+        Name of the hunt.
+    kind
+        ``"refusal"``, ``"wrong"`` or ``"accepted"``.
+    reason
+        Why it stays.
+    examples
+        Turn of a trial that differs, by subject. Other subjects are not excused.
+    text
+        Part of the text of the difference.
+    nesting
+        Pattern of the nesting, from its beginning.
+    pieces
+        Names of steps, for programs: a program with one of them is excused whatever its subject is.
+    """
+
+    hunt: str
+    kind: str
+    reason: str
+    examples: dict[str, int]
+    text: str = ""
+    nesting: str = ""
+    pieces: list[str] = field(default_factory=list)
+
+    def holds(self, find: Find) -> bool:
+        """Say whether a find is one of those."""
+        steps = set(find.trial.name.split(", "))
+        return (
+            find.hunt == self.hunt
+            and find.kind == self.kind
+            and self.text in find.text
+            and re.match(self.nesting, find.trial.nesting) is not None
+            and (bool(steps & set(self.pieces)) if self.pieces else find.subject in self.examples)
+        )
+
+
+@functools.cache
+def exceptions() -> tuple[Listed, ...]:
+    """Return the list."""
+    return tuple([Listed(**each) for each in yaml.safe_load(PLACE.read_text("utf-8")) or []])
+
+
+def listed(find: Find) -> Listed | None:
+    """Return the entry that a find falls under, or None."""
+    return next((each for each in exceptions() if each.holds(find)), None)

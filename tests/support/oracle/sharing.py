@@ -1,0 +1,27 @@
+"""Seeds of a run: a share of each hunt, or as many trials as the environment asks for."""
+
+from __future__ import annotations
+
+import os
+import time
+
+__all__ = ["seeds"]
+
+CLOCK = time.time_ns() // 10**9 % 10**8
+"""First seed of this process where the environment names none."""
+
+
+def seeds(hunt: str, share: int) -> range:
+    """Return the seeds of the trials to run, and print how to run them again.
+
+    Parameters
+    ----------
+    hunt
+        Name of the hunt, for the printed line.
+    share
+        Number of trials where `DOVETAIL_HUNT` is not set.
+    """
+    count = int(os.environ.get("DOVETAIL_HUNT") or share)
+    first = int(os.environ.get("DOVETAIL_FIRST_HUNT") or CLOCK)
+    print(f"{hunt}: DOVETAIL_HUNT={count} DOVETAIL_FIRST_HUNT={first}")
+    return range(first, first + count)
