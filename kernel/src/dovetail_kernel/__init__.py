@@ -16,8 +16,8 @@ from .devices.backends import (
     wrapped_backend,
 )
 from .devices.backends import rebuild_backend as rebuild_backend  # for pickles
-from .devices.by_size import BySize
 from .devices.device import Device, get_default_device, set_default_device
+from .devices.lowering import BySize
 from .errors import AcceleratorError, PluginError, PluginNotFoundError, name_of_distribution
 from .forks import renewed_after_fork
 from .garbage import collection_paused

@@ -10,10 +10,10 @@ from typing import Any
 from ..types.dtype import dtype
 from ..types.named_dtype import AskedDtypes
 from .allocator import Allocator, DataPtr
-from .by_size import BySize, CallSpec
+from .lowering import Lowering
 
 
-class ArrayBackend:
+class ArrayBackend(Lowering):
     """The array side of a backend; a backend plugin subclasses it and hands an instance to
     `Backend.attach`.
 
@@ -24,10 +24,6 @@ class ArrayBackend:
     mutable_arrays
         False for arrays that cannot be written: an in-place operator then gives its tensor a new
         array (`overwritten`), and raises where another tensor shows the same memory.
-    error_state
-        ``(get, set, reset, quiet)`` of a context variable under whose value `quiet` the library
-        does not warn of overflow, division by zero or NaN, which are results here. None where it
-        never warns. Routes and the engine set it around whatever is not a single array function.
     dtype_bits
         Native dtype of an array (``array.dtype``) to the dtype bit of a signature. Total over what
         kernels may return.
@@ -54,9 +50,6 @@ class ArrayBackend:
 
     array_types: tuple[type, ...] = ()
     mutable_arrays: bool = True
-    error_state: (
-        tuple[Callable[[], Any], Callable[[Any], Any], Callable[[Any], Any], Any] | None
-    ) = None
     dtype_bits: Mapping[Any, int]
     native_dtypes: Mapping[dtype, Any]
     dlpack_types: tuple[int, ...] = ()
@@ -71,69 +64,6 @@ class ArrayBackend:
     def asked_dtypes(self) -> Mapping[dtype, Any]:
         """`native_dtypes` for dtypes that callers give: what is a name alone is refused."""
         return AskedDtypes(self.native_dtypes)
-
-    def may_warn(self, function: Callable[..., Any]) -> bool:
-        """Return whether a call of `function` needs the quiet error state; what warns in its
-        caller's name does not.
-        """
-        return self.error_state is not None
-
-    def for_halves(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what a route for arguments in half precision calls in the place of an array
-        function, with the same results but for the order of sums: the function itself.
-        """
-        return function
-
-    def by_size(self, function: Callable[..., Any], dtype: dtype | None) -> BySize | None:
-        """Return what a route calls in the place of an array function, by the number of elements;
-        None: always the function. A backend whose library computes in one thread may share large
-        arrays among several, or have something faster for few elements.
-
-        Parameters
-        ----------
-        function
-            An array function.
-        dtype
-            Of the arrays that it is given, if the route is for those of one dtype.
-        """
-        return None
-
-    def lower(
-        self,
-        function: Callable[..., Any],
-        dtype: dtype | None,
-        *,
-        in_halves: bool = False,
-        computes: bool = True,
-        counts: bool = True,
-        writes: bool = False,
-    ) -> CallSpec:
-        """Return how a route calls an array function: the one question that a plan asks of the
-        backend.
-
-        Parameters
-        ----------
-        function
-            An array function.
-        dtype
-            Of the arrays that it is given, if the route is for those of one dtype.
-        in_halves
-            Whether some are of half precision.
-        computes
-            Whether it computes: not if it only shows or makes arrays, which has nothing to warn of.
-        counts
-            Whether it is given an array whose elements can be counted.
-        writes
-            Whether it writes into an array that there is, ``out=``.
-        """
-        if in_halves:
-            function = self.for_halves(function)
-        if not computes:
-            return CallSpec(function)
-        found = self.by_size(function, dtype) if counts else None
-        if found is None or (writes and not found.writes):
-            return CallSpec(function, self.may_warn(function))
-        return CallSpec(found.few, self.may_warn(found.few), found.least, found.many, found.note)
 
     def asarray(self, value: Any, native_dtype: Any = None) -> Any:
         """Return `value` (a Python number, nested sequence, host array or array of this backend) as

@@ -1,0 +1,134 @@
+"""How a route calls an array function, and by the number of elements which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from ..types.dtype import dtype
+
+__all__ = ["BySize", "CallSpec", "Lowering"]
+
+
+class BySize(NamedTuple):
+    """What a route calls by the number of elements of its first tensor.
+
+    Attributes
+    ----------
+    few
+        The function for fewer than `least`.
+    many
+        That for others.
+    writes
+        Whether it is better too where it writes into an array that there is, ``out=``.
+    note
+        Which function is called when, for `explain`; empty if that makes no difference but in time.
+    """
+
+    few: Callable[..., Any]
+    least: int
+    many: Callable[..., Any]
+    writes: bool = False
+    note: str = ""
+
+
+class CallSpec(NamedTuple):
+    """How a route calls an array function.
+
+    Attributes
+    ----------
+    function
+        The function that is called.
+    warns
+        Whether it needs the quiet error state.
+    least, many
+        From how many elements on another function is called, and which; None: there is no other.
+    note
+        Which function is called when, for `explain`; empty if that makes no difference but in time.
+    """
+
+    function: Callable[..., Any]
+    warns: bool = False
+    least: int = 0
+    many: Callable[..., Any] | None = None
+    note: str = ""
+
+
+class Lowering:
+    """The part of a backend that plans ask: how array functions are called.
+
+    Attributes
+    ----------
+    error_state
+        ``(get, set, reset, quiet)`` of a context variable under whose value `quiet` the library
+        does not warn of overflow, division by zero or NaN, which are results here. None where it
+        never warns. Routes and the engine set it around whatever is not a single array function.
+    """
+
+    error_state: (
+        tuple[Callable[[], Any], Callable[[Any], Any], Callable[[Any], Any], Any] | None
+    ) = None
+
+    def may_warn(self, function: Callable[..., Any]) -> bool:
+        """Return whether a call of `function` needs the quiet error state; what warns in its
+        caller's name does not.
+        """
+        return self.error_state is not None
+
+    def for_halves(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what a route for arguments in half precision calls in the place of an array
+        function, with the same results but for the order of sums: the function itself.
+        """
+        return function
+
+    def by_size(self, function: Callable[..., Any], dtype: dtype | None) -> BySize | None:
+        """Return what a route calls in the place of an array function, by the number of elements;
+        None: always the function. A backend whose library computes in one thread may share large
+        arrays among several, or have something faster for few elements.
+
+        Parameters
+        ----------
+        function
+            An array function.
+        dtype
+            Of the arrays that it is given, if the route is for those of one dtype.
+        """
+        return None
+
+    def lower(
+        self,
+        function: Callable[..., Any],
+        dtype: dtype | None,
+        *,
+        in_halves: bool = False,
+        computes: bool = True,
+        counts: bool = True,
+        writes: bool = False,
+    ) -> CallSpec:
+        """Return how a route calls an array function: the one question that a plan asks of the
+        backend.
+
+        Parameters
+        ----------
+        function
+            An array function.
+        dtype
+            Of the arrays that it is given, if the route is for those of one dtype.
+        in_halves
+            Whether some are of half precision.
+        computes
+            Whether it computes: not if it only shows or makes arrays, which has nothing to warn of.
+        counts
+            Whether it is given an array whose elements can be counted.
+        writes
+            Whether it writes into an array that there is, ``out=``.
+        """
+        if in_halves:
+            function = self.for_halves(function)
+        if not computes:
+            return CallSpec(function)
+        found = self.by_size(function, dtype) if counts else None
+        if found is None or (writes and not found.writes):
+            return CallSpec(function, self.may_warn(function))
+        return CallSpec(found.few, self.may_warn(found.few), found.least, found.many, found.note)
