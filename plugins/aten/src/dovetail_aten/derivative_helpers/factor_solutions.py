@@ -62,6 +62,7 @@ def cholesky_inverse_backward(k: Any, grad: Any, factor: Any, result: Any, upper
 
 def _to_factor(k: Any, slope: Any, factor: Any, upper: bool) -> Any:
     both = k.add(slope, _adjoint(k, slope))
+    factor = _of_triangle(k, factor, upper)  # the other triangle is not read, whatever it holds
     made = k.matmul(factor, both) if upper else k.matmul(both, factor)
     return k.neg(_of_triangle(k, made, upper))
 
