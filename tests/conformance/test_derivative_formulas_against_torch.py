@@ -391,6 +391,11 @@ def compare(
         )
     if formula.operator == "aten::silu":  # PyTorch has no derivative of silu_backward
         return
+    # PyTorch has NaN for powers of 0, and takes the exponent 0 for a constant.
+    if formula.operator in ("aten::pow.Scalar", "aten::pow.Tensor_Tensor") and bool(
+        torch.as_tensor(positional[0] == 0).any()
+    ):
+        return
     compare_second(
         [p[0] for p in pairs], [p[1] for p in pairs], [*grads, *variables.values()], formula
     )

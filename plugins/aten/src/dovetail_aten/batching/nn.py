@@ -11,6 +11,7 @@ from dovetail_dispatcher import Operator
 from .._generated import functions as F
 from ..array_kernels.losses import MEAN, NONE, SUM
 from ..array_kernels.normalization import check_layer_norm
+from ..tensor.normalized_input import normalized_input
 from .table import Rule, batched, call_one, front, logical_ndim, logical_shape, lower, padded
 
 
@@ -229,16 +230,6 @@ def native_layer_norm(
     return (F.to(made, input.dtype), mean, rstd), (0, own, own)
 
 
-def _statistics(x: Any, mean: Any, rstd: Any, inner: tuple[int, ...]) -> tuple[Any, Any]:
-    """Return the mean and 1 / deviation of `x` again, now as what they are for a derivative:
-    functions of `x`.
-    """
-    mean, rstd = F.detach(mean), F.detach(rstd)
-    variance = F.var_correction(x, inner, correction=0, keepdim=True)
-    epsilon = F.sub(F.pow(rstd, -2), F.detach(variance))
-    return F.mean_dim(x, inner, True), F.rsqrt(F.add(variance, epsilon))
-
-
 def native_layer_norm_backward(
     info: Any,
     in_dims: Any,
@@ -257,9 +248,7 @@ def native_layer_norm_backward(
     inner = tuple(range(ndim + 1 - len(normalized_shape), ndim + 1))
     outer = tuple(range(1, ndim + 1 - len(normalized_shape)))
     needs_input, needs_weight, needs_bias = output_mask
-    if x.requires_grad:
-        mean, rstd = _statistics(x, mean, rstd, inner)
-    normalized = F.mul(F.sub(x, mean), rstd)
+    normalized, rstd = normalized_input(F, x, mean, rstd, inner)
     results: list[Any] = [None, None, None]
     if needs_input:
         scaled = grad if weight is None else F.mul(grad, padded(weight, in_dims[5], ndim))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..tensor.normalized_input import normalized_input
+
 
 def normalization_double_backward(
     k: Any,
@@ -73,14 +75,16 @@ def layer_norm_double_backward(
     `weight`.
     """
     lead = input.ndim - len(normalized_shape)
+    dims = tuple(range(lead, input.ndim))
+    normalized, rstd = normalized_input(k, input, mean, rstd, dims)
     to_out, to_input, to_weight = normalization_double_backward(
         k,
         (grad_input, grad_weight, grad_bias),
         grad_out,
-        k.mul(k.sub(input, mean), rstd),
+        normalized,
         rstd,
         weight,
-        tuple(range(lead, input.ndim)),
+        dims,
         tuple(range(lead)),
         grad_input_mask[2],
     )
@@ -114,17 +118,16 @@ def batch_norm_double_backward(
     def column(x: Any) -> Any:
         return None if x is None else k.reshape(x, shape)
 
-    if train:
-        mean, rstd = column(save_mean), column(save_invstd)
-    else:
-        mean, rstd = column(running_mean), k.rsqrt(k.add(column(running_var), eps))
-    normalized = k.mul(k.sub(input, mean), rstd)
     grads = (grad_input, column(grad_weight), column(grad_bias))
     if train:
+        mean, rstd = column(save_mean), column(save_invstd)
+        normalized, rstd = normalized_input(k, input, mean, rstd, dims)
         made = normalization_double_backward(
             k, grads, grad_out, normalized, rstd, column(weight), dims, dims, grad_input_mask[2]
         )
     else:
+        rstd = k.rsqrt(k.add(column(running_var), eps))
+        normalized = k.mul(k.sub(input, column(running_mean)), rstd)
         made = _of_constants(k, grads, grad_out, normalized, rstd, column(weight), dims)
     to_out, to_input, to_weight = made
     return to_out, to_input, None if to_weight is None else k.reshape(to_weight, weight.shape)
@@ -185,14 +188,14 @@ def group_norm_double_backward(
     def of_channels(x: Any) -> Any:
         return None if x is None else k.reshape(x, (1, group, C // group, 1))
 
-    inverse = k.reshape(rstd, (N, group, 1, 1))
-    centered = k.sub(whole(input), k.reshape(mean, (N, group, 1, 1)))
+    mean, rstd = [k.reshape(each, (N, group, 1, 1)) for each in (mean, rstd)]
+    normalized, rstd = normalized_input(k, whole(input), mean, rstd, (2, 3))
     to_out, to_input, to_weight = normalization_double_backward(
         k,
         (whole(grad_input), of_channels(grad_weight), of_channels(grad_bias)),
         whole(grad_out),
-        k.mul(centered, inverse),
-        inverse,
+        normalized,
+        rstd,
         of_channels(weight),
         (2, 3),
         (0, 3),

@@ -19,9 +19,13 @@ def pow_backward(k: Any, grad: Any, self: Any, exponent: Any) -> Any:
 def pow_backward_self(k: Any, grad: Any, self: Any, exponent: Any) -> Any:
     """Return the gradient of ``self ** exponent`` with respect to `self`, for a tensor `exponent`;
     zero where it is zero.
+
+    The base is exchanged where the power is infinite or NaN then: what is left out afterwards would
+    be NaN in the next derivative.
     """
-    slope = k.mul(exponent, k.pow(self, k.sub(exponent, 1)))
-    return k.where(k.eq(exponent, 0), 0, k.mul(grad, k.conj(slope)))
+    unknown = k.logical_and(k.eq(exponent, 0), k.logical_not(k.gt(k.abs(self), 0)))
+    base = k.where(unknown, 1, self)
+    return k.mul(grad, k.conj(k.mul(exponent, k.pow(base, k.sub(exponent, 1)))))
 
 
 def pow_backward_exponent(k: Any, grad: Any, self: Any, exponent: Any, result: Any) -> Any:
@@ -30,8 +34,9 @@ def pow_backward_exponent(k: Any, grad: Any, self: Any, exponent: Any, result: A
     """
     if isinstance(self, (bool, int, float, complex)):
         if self == 0:
-            changing = k.conj(k.mul(result, -math.inf))
-            return k.mul(grad, k.where(k.ge(k.real(exponent), 0), 0, changing))
+            constant = k.ge(k.real(exponent), 0)
+            changing = k.where(constant, 0, result)
+            return k.mul(grad, k.conj(k.mul(changing, k.where(constant, 0.0, -math.inf))))
         logarithm = (
             math.log(self)
             if not isinstance(self, complex) and self > 0
@@ -41,7 +46,7 @@ def pow_backward_exponent(k: Any, grad: Any, self: Any, exponent: Any, result: A
     constant = k.logical_and(k.eq(self, 0), k.ge(k.real(exponent), 0))
     if "complex" in str(exponent.dtype) and "complex" not in str(self.dtype):
         self = k.add(self, 0j)
-    return k.mul(grad, k.conj(k.where(constant, 0, k.mul(result, k.log(self)))))
+    return k.mul(grad, k.conj(k.mul(result, k.log(k.where(constant, 1, self)))))
 
 
 def _complex_log(number: Any, exponent: Any) -> complex:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 
 def mvlgamma_backward(k: Any, grad: Any, self: Any, p: int) -> Any:
@@ -23,13 +24,38 @@ def logit_double_backward(k: Any, product: Any, self: Any, eps: float | None) ->
     return k.logit_backward(k.mul(product, slope), self, eps)
 
 
+def _near_zero(k: Any, x: Any, bound: float, terms: Sequence[float]) -> tuple[Any, Any, Any]:
+    """Return the mask of the elements below `bound`, there the polynomial with the coefficients
+    `terms` in their squares, and the other elements, 1 in the place of these.
+
+    A quotient of what vanishes at 0 has no derivatives there, and loses digits nearby. A polynomial
+    has those of all orders that count.
+    """
+    near = k.lt(k.abs(x), bound)
+    square = k.pow(k.masked_fill(x, k.logical_not(near), 0), 2)
+    total = k.add(k.mul(square, terms[-1]), terms[-2])
+    for term in reversed(terms[:-2]):
+        total = k.add(k.mul(total, square), term)
+    return near, total, k.masked_fill(x, near, 1)
+
+
+_SINC_TERMS: Final = [
+    (-1) ** n * 2 * n * math.pi ** (2 * n) / math.factorial(2 * n + 1) for n in range(1, 10)
+]
+"""Coefficients of the derivative of sinc divided by x."""
+
+_I1_TERMS: Final = [
+    (2 * n + 1) / (2 * 4**n * math.factorial(n) * math.factorial(n + 1)) for n in range(9)
+]
+"""Coefficients of the derivative of i1."""
+
+
 def sinc_backward(k: Any, grad: Any, self: Any) -> Any:
     """Return the gradient of sinc: ``(cos(pi x) - sinc(x)) / x``, which is 0 at 0."""
-    zero = k.eq(self, 0)
-    whole = k.masked_fill(self, zero, 1)
-    angle = k.mul(whole, math.pi)
-    slope = k.div(k.sub(k.cos(angle), k.div(k.sin(angle), angle)), whole)
-    return k.mul(grad, k.conj(k.masked_fill(slope, zero, 0)))
+    near, total, far = _near_zero(k, self, 0.15, _SINC_TERMS)
+    angle = k.mul(far, math.pi)
+    slope = k.div(k.sub(k.cos(angle), k.div(k.sin(angle), angle)), far)
+    return k.mul(grad, k.conj(k.where(near, k.mul(total, self), slope)))
 
 
 def xlog1py_self_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
@@ -42,17 +68,16 @@ def xlog1py_self_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
 
 def i1_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
     """Return the gradient of i1: ``i0(x) - i1(x) / x``, which is 1/2 at 0."""
-    zero = k.eq(self, 0)
-    slope = k.sub(k.i0(self), k.div(result, k.masked_fill(self, zero, 1)))
-    return k.mul(grad, k.masked_fill(slope, zero, 0.5))
+    near, total, far = _near_zero(k, self, 0.5, _I1_TERMS)
+    return k.mul(grad, k.where(near, total, k.sub(k.i0(self), k.div(result, far))))
 
 
 def i1e_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
     """Return the gradient of i1e: ``i0e(x) - i1e(x) * (sign(x) + 1 / x)``, which is 1/2 at 0."""
-    zero = k.eq(self, 0)
-    factor = k.add(k.sgn(self), k.reciprocal(k.masked_fill(self, zero, 1)))
-    slope = k.sub(k.special_i0e(self), k.mul(result, factor))
-    return k.mul(grad, k.masked_fill(slope, zero, 0.5))
+    near, total, far = _near_zero(k, self, 0.5, _I1_TERMS)
+    slope = k.sub(k.special_i0e(self), k.div(result, far))
+    slope = k.where(near, k.mul(total, k.exp(k.neg(k.abs(self)))), slope)
+    return k.mul(grad, k.sub(slope, k.mul(result, k.sgn(self))))
 
 
 def zeta_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:

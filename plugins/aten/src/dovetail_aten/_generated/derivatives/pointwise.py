@@ -1245,9 +1245,6 @@ def pow_Tensor_Tensor_arrays(node, k, edges, grad):
         grad_exponent = pow_backward_exponent(k, grad, self, exponent, result)
     return grad_self, grad_exponent
 
-def pow_Tensor_Tensor_forward(self_t, self_p, exponent_p, exponent_t, result):
-    return k.conj(k.add(pow_backward_self(k, k.conj(self_t), self_p, exponent_p), pow_backward_exponent(k, k.conj(exponent_t), self_p, exponent_p, result)))
-
 
 def pow_Scalar_tensors(node, grad):
     exponent = node.unpack_exponent()
@@ -2012,7 +2009,7 @@ FORMULAS = (
     Formula('aten::ne_.Tensor', 'NeBackward1', ('self', 'other'), tensors=ne__Tensor_tensors, arrays=ne__Tensor_arrays, forward=(Forward(0, 'expression', ne__Tensor_forward, ('self_p',)),), where='pointwise/derivatives.yaml:352'),
     Formula('aten::neg', 'NegBackward0', ('self',), tensors=neg_tensors, arrays=neg_arrays, forward=(Forward(0, 'elementwise', neg_forward, ()),), where='pointwise/derivatives.yaml:357'),
     Formula('aten::pow.Tensor_Scalar', 'PowBackward0', ('self',), saved=(Saved('self', 'input'), Saved('exponent', 'value')), tensors=pow_Tensor_Scalar_tensors, arrays=pow_Tensor_Scalar_arrays, forward=(Forward(0, 'elementwise', pow_Tensor_Scalar_forward, ('self', 'exponent')),), where='pointwise/derivatives.yaml:361'),
-    Formula('aten::pow.Tensor_Tensor', 'PowBackward1', ('self', 'exponent'), saved=(Saved('self', 'input', needed_by=('self', 'exponent')), Saved('exponent', 'input', needed_by=('self', 'exponent')), Saved('result', 'result', needed_by=('exponent',))), tensors=pow_Tensor_Tensor_tensors, arrays=pow_Tensor_Tensor_arrays, forward=(Forward(0, 'expression', pow_Tensor_Tensor_forward, ('self_t', 'self_p', 'exponent_p', 'exponent_t', 'result')),), where='pointwise/derivatives.yaml:365'),
+    Formula('aten::pow.Tensor_Tensor', 'PowBackward1', ('self', 'exponent'), saved=(Saved('self', 'input', needed_by=('self', 'exponent')), Saved('exponent', 'input', needed_by=('self', 'exponent')), Saved('result', 'result', needed_by=('exponent',))), tensors=pow_Tensor_Tensor_tensors, arrays=pow_Tensor_Tensor_arrays, where='pointwise/derivatives.yaml:365'),
     Formula('aten::pow.Scalar', 'PowBackward2', ('exponent',), saved=(Saved('self', 'value'), Saved('exponent', 'input'), Saved('result', 'result')), tensors=pow_Scalar_tensors, arrays=pow_Scalar_arrays, forward=(Forward(0, 'elementwise', pow_Scalar_forward, ('self', 'exponent', 'result')),), where='pointwise/derivatives.yaml:370'),
     Formula('aten::reciprocal', 'ReciprocalBackward0', ('self',), saved=(Saved('result', 'result'),), tensors=reciprocal_tensors, arrays=reciprocal_arrays, real_arrays=reciprocal_real, forward=(Forward(0, 'elementwise', reciprocal_forward, ('result',)),), where='pointwise/derivatives.yaml:374'),
     Formula('aten::remainder.Scalar', 'RemainderBackward0', ('self',), tensors=remainder_Scalar_tensors, arrays=remainder_Scalar_arrays, forward=(Forward(0, 'elementwise', remainder_Scalar_forward, ()),), where='pointwise/derivatives.yaml:378'),

@@ -343,7 +343,7 @@ NORMALIZED = [
                     check,
                     MOMENTS,
                 )
-                for check in ("gradients", "forward_ad", "vmap_gradients")
+                for check in ("gradients", "forward_ad", "vmap_gradients", "gradgrad")
             ]
         ),
     ),

@@ -202,7 +202,7 @@ UPDATES = tuple(
 )
 FIRST = Skip("vmap", "the check takes the first argument for the one that is written")
 ALWAYS = tuple([Skip(skip.check, ONE_FOR_ALL) for skip in UPDATES])
-GRADIENTS = tuple([Skip(check, MOMENTS) for check in ("gradients", "forward_ad")])
+GRADIENTS = tuple([Skip(check, MOMENTS) for check in ("gradients", "forward_ad", "gradgrad")])
 STEP = (0.1, 1e-5)
 
 OP_INFOS = [

@@ -12,7 +12,7 @@ from dovetail_dispatcher.testing import SampleInput, TensorMaker
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import float32, float64, int64
 
-from ..samples import FLOATING, INTEGRAL, NO_SHAPE, Samples, op_info, refusals
+from ..samples import FLOATING, INTEGRAL, Samples, op_info, refusals
 
 info = partial(op_info, family="statistics", supports_autograd=False)
 
@@ -221,6 +221,5 @@ OP_INFOS = [
                 "minlength should be >= 0",
             ),
         ),
-        skips=(NO_SHAPE,),
     ),
 ]
