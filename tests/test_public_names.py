@@ -445,7 +445,8 @@ zeros zeros_like
     "dovetail_autograd": """
 AccumulateGrad AutogradMeta Edge Engine ExecInfo Function FunctionNode GradcheckError GradientEdge
 GraphRoot GraphTask InputBuffer Node NodeTask Plan PlannedNode ReadyQueue RemovableHandle SavedValue
-_get_autograd_fallback_mode _set_autograd_fallback_mode allow_mutation_on_saved_tensors backward
+_get_autograd_fallback_mode _set_autograd_fallback_mode active_levels
+allow_mutation_on_saved_tensors backward
 build_node_class current_autograd_node current_graph_task current_graph_task_execution_order
 current_graph_task_id default_engine detect_anomaly disable_saved_tensors_hooks dovetail_load
 enable_grad get_gradient_edge grad gradcheck gradgradcheck gradient_edge increment_version

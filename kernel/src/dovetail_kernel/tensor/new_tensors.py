@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from ..devices.backends import Backend
@@ -16,8 +17,11 @@ from .version import bump_version, inside_counter
 _frozen = False
 
 
+@lru_cache(maxsize=1)
 def tensor_class() -> type[TensorBase]:
-    """Return the class of new tensors: the base library's Tensor, or TensorBase without it."""
+    """Return the class of new tensors: the base library's Tensor, or TensorBase without it. Once
+    asked for, it stays.
+    """
     global _frozen
     _frozen = True
     return TENSOR_CLASS.plug or TensorBase

@@ -26,7 +26,7 @@ def elementwise(op: Operator) -> Rule:
         if len(args) == 1:
             return call(args[0], **kwargs), 0
         ranks = [
-            logical_ndim(value, dim) if isinstance(value, Tensor) else 0
+            value.array.ndim - (dim is not None) if isinstance(value, Tensor) else 0
             for value, dim in zip(args, in_dims, strict=True)
         ]
         ndim = max(ranks)
@@ -40,8 +40,8 @@ def elementwise(op: Operator) -> Rule:
                 f"{op.base_name.rstrip('_')} instead."
             )
         values = [
-            value if dim is None else padded(value, dim, ndim)
-            for value, dim in zip(args, in_dims, strict=True)
+            value if dim is None or rank == ndim else padded(value, dim, ndim)
+            for value, dim, rank in zip(args, in_dims, ranks, strict=True)
         ]
         return call(*values, **kwargs), 0
 

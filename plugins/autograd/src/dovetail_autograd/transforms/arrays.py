@@ -36,6 +36,8 @@ class WrappedArray:
 
     __slots__ = ("level", "physical")
     kind = "wrapped"
+    hidden_dims: ClassVar[int] = 0
+    """How many of the dimensions of the physical tensor, its first, users do not see."""
 
     def __init__(self, physical: TensorBase, level: Level) -> None:
         self.physical = physical
@@ -127,6 +129,7 @@ class BatchedArray(WrappedArray):
     __slots__ = ()
     kind = "BatchedTensor"
     dim: ClassVar[int | None] = 0
+    hidden_dims = 1
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -262,7 +265,7 @@ def is_wrapped(value: object) -> bool:
 def wrapped(array: WrappedArray) -> TensorBase:
     """Return a new leaf around `array`."""
     signature = WRAPPED_BIT | array.physical._signature & DTYPE_MASK
-    if not array.shape:
+    if array.physical.array.ndim == array.hidden_dims:
         signature |= ZERO_DIM
     now = dispatch_state()
     if not now.inference:

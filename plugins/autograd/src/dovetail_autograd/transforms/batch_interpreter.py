@@ -203,7 +203,8 @@ class VmapLevel(Level):
         physical, in_dims = self.physical(args, shape.lists)
         if shape.keywords:
             in_dims += self.dims_of_keywords(shape.keywords, kwargs)
-        if not _any_batched(in_dims) and (rule is None or not rule.takes_unbatched):
+        is_batched = 0 in in_dims or _any_batched(in_dims)
+        if not is_batched and (rule is None or not rule.takes_unbatched):
             _, kwargs = map_tensors(lambda each: self.unwrap(each)[0], (), kwargs)
             return present(op, args, kwargs, self.batched(op(*physical, **kwargs), None))
         for position in shape.written:
@@ -211,7 +212,10 @@ class VmapLevel(Level):
                 raise unbatched_write_error(op)
         if rule is None:
             return present(op, args, kwargs, self.batched(self.loop(op, args, kwargs), 0))
-        outputs, out_dims = self.apply(rule, op, physical, in_dims, kwargs)
+        if rule.takes_all and not kwargs:
+            outputs, out_dims = rule.function(self.info, in_dims, *physical)
+        else:
+            outputs, out_dims = self.apply(rule, op, physical, in_dims, kwargs)
         if shape.is_plain and isinstance(outputs, TensorBase):
             return self.wrap(outputs, out_dims)
         if shape.view_of is not None and out_dims == 0:

@@ -81,26 +81,22 @@ class Level(Guard):
         self.leaves = []  # which may be wrapped at this level, and so hold it
         super().restore(saved)
 
-    def physical_state(self) -> int:
-        """Return the dispatch state for physical calls: keys included and excluded as when the
-        level was entered.
+    def run_outside(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Return ``function(*args)``, run where this level was entered: at those levels, with keys
+        included and excluded as they were.
 
         So what an Autograd kernel above the call on wrapped tensors left out is in force again.
         Grad mode stays as it is, but off where it was before the first gradient inside of this
         level, which turned it on for itself.
         """
-        for level in active_levels()[self.depth :]:
-            if level.outer_state is not None:
-                return self._outside(state()) | level.outer_state & NO_GRAD
-        return self._outside(state())
-
-    def run_outside(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Return ``function(*args)``, run where this level was entered: in that dispatch state, at
-        those levels.
-        """
         state_before, levels_before = state(), active_levels()
+        physical_state = self._outside(state_before)
+        for level in levels_before[self.depth :]:
+            if level.outer_state is not None:
+                physical_state |= level.outer_state & NO_GRAD
+                break
         try:
-            set_state(self.physical_state())
+            set_state(physical_state)
             set_active_levels(self._before)
             return function(*args)
         finally:

@@ -207,8 +207,15 @@ def _flatten(tree: Any, leaves: list[Any], is_leaf: IsLeaf) -> Structure:
         leaves.append(tree)
         return LEAF
     items, context = found
-    children = tuple([_flatten(item, leaves, is_leaf) for item in items])
-    return Structure(type(tree), context, children)
+    children = []
+    for item in items:
+        # Most items are leaves, and known as such without a call.
+        if is_leaf is None and type(item) not in _containers and not isinstance(item, tuple):
+            leaves.append(item)
+            children.append(LEAF)
+        else:
+            children.append(_flatten(item, leaves, is_leaf))
+    return Structure(type(tree), context, tuple(children))
 
 
 def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
@@ -220,7 +227,10 @@ def _unflatten(structure: Structure, leaves: Any) -> Any:
     kind = structure.kind
     if kind is None:
         return next(leaves)
-    items = [_unflatten(child, leaves) for child in structure.children]
+    items = [
+        next(leaves) if child.kind is None else _unflatten(child, leaves)
+        for child in structure.children
+    ]
     container = container_of(kind)
     assert container is not None, f"{kind} was a container when a value of it was taken apart"
     return container.unflatten_fn(items, structure.context)

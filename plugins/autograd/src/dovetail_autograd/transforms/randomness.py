@@ -39,14 +39,16 @@ _installed = False
 def install() -> None:
     """Register the kernels, once."""
     global _installed
+    if _installed:
+        return
     with _lock, transaction():
         if _installed:
             return
-        _installed = True
         for op in list(registry.all_operators()):
             if op.namespace == "aten" and op.kind == "random" and op.variant_of is None:
                 kernel = Kernel(_Call(op), DispatchKey.FuncTorchVmapMode, TENSOR, f"{__file__}:1")
                 add_kernel(op.name, op.overload, kernel, [])
+        _installed = True
 
 
 class _Call:
