@@ -146,6 +146,10 @@ register_backend use_cpu_fallback
     "dovetail.backends.cudnn": """
 flags is_acceptable is_available set_flags version
 """.split(),
+    "dovetail.backends.families": """
+FAMILIES Capabilities Family KernelTable Numbers Precision family_class helper operator
+wrap_dim wrap_dims fitted rounds_once widened
+""".split(),
     "dovetail.compiler": """
 allow_in_graph assume_constant_result compile cudagraph_mark_step_begin disable is_compiling
 is_dynamo_compiling is_exporting list_backends reset set_stance
@@ -499,7 +503,7 @@ scalar_category scalar_dtype set_default_device set_default_dtype
 set_grad_enabled set_state set_tensor_class share_storage share_version show_view
 signature_of sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr state strided tensor_class
 uint16 uint32 uint64 uint8 warn_user wrap wrapped_backend
-defining_module publish publish_loaded publish_name
+defining_module publish publish_loaded publish_name forward_old_places
 """.split(),
 }
 
@@ -566,7 +570,7 @@ def is_ours(module: object) -> bool:
     return isinstance(module, str) and module.partition(".")[0].startswith("dovetail")
 
 
-PLACES = {*PUBLIC_NAMES, "dovetail.serialization", "dovetail.return_types"}
+PLACES = {*PUBLIC_NAMES, "dovetail.distributed", "dovetail.serialization", "dovetail.return_types"}
 
 
 def test_a_class_of_users_keeps_its_module() -> None:

@@ -56,6 +56,7 @@ from .keys.state import (
     set_state,
     state,
 )
+from .old_places import forward_old_places
 from .plugins.hookspecs import BackendSpec, hookimpl, hookspec
 from .plugins.manager import PluginManager, plugin_manager
 from .plugins.plugin_records import PluginRecord
@@ -199,6 +200,7 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "forward_old_places",
     "full_after",
     "full_keyset",
     "get_default_device",

@@ -6,8 +6,10 @@ import sys
 import warnings
 from types import FrameType
 
-_BETWEEN = ("contextlib", "functools")
-"""Modules whose frames lie between a function of the library and its caller."""
+_BETWEEN = ("contextlib", "functools", "importlib")
+"""Modules whose frames lie between a function of the library, or a module that is imported, and its
+caller.
+"""
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:

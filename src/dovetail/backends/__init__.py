@@ -29,6 +29,7 @@ if _typing.TYPE_CHECKING:
     from . import cpu as cpu
     from . import cuda as cuda
     from . import cudnn as cudnn
+    from . import families as families
     from . import mha as mha
     from . import mkl as mkl
     from . import mkldnn as mkldnn
@@ -38,6 +39,7 @@ if _typing.TYPE_CHECKING:
     from . import opt_einsum as opt_einsum
 
 _SWITCHES = [
+    "families",
     "cpu",
     "cuda",
     "cudnn",

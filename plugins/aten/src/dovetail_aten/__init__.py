@@ -3,7 +3,13 @@ make tensors.
 """
 
 from dovetail_dispatcher.sockets import TENSOR_FUNCTION
-from dovetail_kernel import hookimpl, plugin_manager, publish, set_tensor_class
+from dovetail_kernel import (
+    forward_old_places,
+    hookimpl,
+    plugin_manager,
+    publish,
+    set_tensor_class,
+)
 
 from . import library as _library  # first: it defines the operators that the functions look up
 from ._generated import functions as functions
@@ -221,6 +227,7 @@ __all__ = [
 __all__ += functions.__all__
 publish(__name__, "rebuild_generator rebuild_storage rebuild_tensor rebuild_typed_storage")
 
+forward_old_places(__name__, f"{__name__}.old_places")
 set_tensor_class(Tensor)
 TENSOR_FUNCTION.fill(tensor)
 

@@ -14,9 +14,15 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from dovetail_aten import array_kernels
+from dovetail_aten import array_kernels, old_places
 from dovetail_aten._generated.array_kernels import FUNCTIONS, HELPERS, OPERATORS
-from dovetail_aten.array_kernels import FAMILIES, Family, KernelTable, family_class
+from dovetail_aten.array_kernels import (
+    FAMILIES,
+    Family,
+    KernelTable,
+    array_kernel_table,
+    family_class,
+)
 from dovetail_aten.array_kernels.arithmetic import Arithmetic
 from dovetail_aten.array_kernels.choices import Choices
 from dovetail_aten.array_kernels.comparison import Comparison
@@ -366,3 +372,11 @@ def test_without_scipy_the_operator_and_the_remedy_are_named() -> None:
         "that has it as `scipy_package` of the backend's arrays, or register a kernel of your own "
         "for the operator."
     )
+
+
+def test_a_family_is_found_by_the_name_of_an_earlier_version(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(old_places.FAMILIES, "sums.Scans", FAMILIES[0])
+    with pytest.warns(DeprecationWarning, match=rf"sums\.Scans is {FAMILIES[0]} now"):
+        array_kernel_table(np, ARRAYS, families={"sums.Scans": "elsewhere.Scans"})

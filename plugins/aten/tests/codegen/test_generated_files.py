@@ -39,7 +39,7 @@ def library(tmp_path: Path) -> codegen.Library:
     )
     (folder / "native_functions.yaml").write_text(DECLARATIONS, encoding="utf-8")
     (folder / "derivatives.yaml").write_text(DERIVATIVES, encoding="utf-8")
-    return codegen.Library("vision", folder, composites=folder / "composites")
+    return codegen.Library("vision", folder)
 
 
 def test_declarations_by_family_give_the_same_by_family(library: codegen.Library) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from dovetail_dispatcher import Library
 from dovetail_dispatcher.registration.supplied_kernels import supply_array_kernels
 from dovetail_dispatcher.table import registry
-from dovetail_kernel import parse_dispatch_key
+from dovetail_kernel import parse_dispatch_key, warn_user
 
 from .._generated.array_kernels import FUNCTIONS, HELPERS, OPERATORS
 from .capabilities import Capabilities
@@ -34,7 +34,7 @@ __all__ = [
 Define = Callable[[Any, KernelTable, Capabilities], None]
 """What defines kernels in a table: ``define(xp, kernel, capabilities)``, as `Family.define`."""
 
-FAMILIES: Final = (
+PLACES: Final = (
     "arithmetic.Arithmetic",
     "pointwise.Pointwise",
     "number_parts.NumberParts",
@@ -96,16 +96,18 @@ FAMILIES: Final = (
 )
 """Module and class of every family. What each defines is read in the sources: `make codegen`."""
 
+_ROOT: Final = __package__
+_PLACES: Final = {f"{each.partition('.')[0]}.{each.rpartition('.')[2]}": each for each in PLACES}
+
+FAMILIES: Final = tuple(_PLACES)
+"""The families by the names that backends give them, and their classes: ``reductions.Scans``."""
+
 
 def family_class(name: str) -> type[Family]:
-    """Return the class of a family in `FAMILIES`, or of another package: ``package.module.Class``.
-
-    A name of two parts is one of this package.
-    """
-    module, _, cls = name.rpartition(".")
-    found: type[Family] = getattr(
-        import_module(module if "." in module else f"{__package__}.{module}"), cls
-    )
+    """Return the class of a name in `FAMILIES`, or of another package: ``package.module.Class``."""
+    full = f"{_ROOT}.{_PLACES[name]}" if name in _PLACES else name
+    module, _, cls = full.rpartition(".")
+    found: type[Family] = getattr(import_module(module), cls)
     return found
 
 
@@ -136,11 +138,11 @@ def array_kernel_table(
     ValueError
         For the place of a family that there is not.
     """
-    places = families or {}
+    places = {_renamed(name): cls for name, cls in (families or {}).items()}
     if unknown := sorted(set(places).difference(FAMILIES)):
         raise ValueError(
             f"families: there is no family {', '.join(unknown)}. Take the names from "
-            "dovetail_aten.array_kernels.FAMILIES."
+            "dovetail.backends.families.FAMILIES."
         )
     table = KernelTable(capabilities.guard)
     define_namespace_functions(xp, table, capabilities)
@@ -156,6 +158,16 @@ def array_kernel_table(
     for define in more:
         define(xp, table, capabilities)
     return table
+
+
+def _renamed(name: str) -> str:
+    """Return the name of a family that an earlier version called `name`."""
+    from ..old_places import FAMILIES as OLD
+
+    if name not in OLD:
+        return name
+    warn_user(f"families: {name} is {OLD[name]} now. Write that.", DeprecationWarning)
+    return OLD[name]
 
 
 def expect_family(

@@ -15,8 +15,8 @@ import yaml
 
 from .errors import Location
 
-FAMILIES = "declarations"
-"""Folder of a package whose declarations are split by family, each in a folder of its own."""
+FAMILIES = ("declarations",)
+"""Folders of a package whose declarations are split by family, each in a folder of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def read_entries(paths: Path | Iterable[Path], error: type[Exception]) -> Iterat
 def _shown(path: Path) -> str:
     """Return the name of a declaration file in messages: with the family that it belongs to."""
     family = path.parent
-    return f"{family.name}/{path.name}" if family.parent.name == FAMILIES else path.name
+    return f"{family.name}/{path.name}" if family.parent.name in FAMILIES else path.name
 
 
 def read_named_entries(

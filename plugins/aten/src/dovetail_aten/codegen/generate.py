@@ -20,6 +20,7 @@ from .library import (
     DERIVATIVES,
     DOCUMENTATION,
     NATIVE_FUNCTIONS,
+    OF_FAMILIES,
     Library,
 )
 from .native_functions import NativeFunction, read_native_functions
@@ -93,9 +94,9 @@ def read_build(library: Library, selection: Selection | None = None) -> Build:
         library.folder,
         library.package,
         functions,
-        composites=composite_functions(library.composites, library.package),
+        composites=composite_functions(library.modules("composites")),
         derivatives=derivatives,
-        helpers=helper_functions(library.derivative_helpers, library.package)[0],
+        helpers=helper_functions(library.modules("derivative_helpers"))[0],
     )
     reasons = closure(selection, functions, needed)
     groups = groups_of(functions)
@@ -134,7 +135,7 @@ def generate(library: Library, *, selection: Selection | None = None) -> dict[st
             build.derivatives,
             Modules(
                 functions=f"{generated}.functions",
-                helpers=helper_functions(library.derivative_helpers, library.package)[0],
+                helpers=helper_functions(library.modules("derivative_helpers"))[0],
                 base=None if library.package == BASE else f"{BASE}._generated.functions",
             ),
             is_split=library.is_split,
@@ -233,7 +234,7 @@ def _derivatives(library: Library, functions: Sequence[NativeFunction]) -> list[
     paths = _existing(library, DERIVATIVES)
     if not paths:
         return []
-    helpers, tensors_only = helper_functions(library.derivative_helpers, library.package)
+    helpers, tensors_only = helper_functions(library.modules("derivative_helpers"))
     return read_derivatives(
         paths,
         functions,
@@ -251,7 +252,7 @@ def _base_operators() -> set[str]:
 
 def _composite_modules(library: Library, functions: Sequence[NativeFunction]) -> dict[str, str]:
     """Return the module of every composite function that the declarations name."""
-    found = composite_functions(library.composites, library.package)
+    found = composite_functions(library.modules("composites"))
     for function in functions:
         if function.copy_of is not None:
             found[function.identifier] = f"{library.package}._generated.view_copies"
@@ -263,7 +264,7 @@ def _composite_modules(library: Library, functions: Sequence[NativeFunction]) ->
             raise DeclarationError(
                 function.where,
                 f"composite function '{function.composite[1]}' of {function.name} is not defined.",
-                f"Define it in {library.composites or 'a folder of composites'}.",
+                f"Define it in {library.folder / 'composites'}, or in composites.py of a family.",
             )
     return found
 
@@ -278,15 +279,15 @@ def _rule_modules(
     DeclarationError
         If an entry names, or its shape implies, one that is not defined.
     """
-    folder = library.folder / kind
-    found = public_functions(folder, library.package)
+    found = public_functions(library.modules(kind))
     for function in functions:
         name: str = getattr(function.policies, kind)
         if name and name not in found:
             raise DeclarationError(
                 function.where,
                 f"{kind} function '{name}' of {function.name} is not defined.",
-                f"Define it in {folder}, or name another.",
+                f"Define it in {library.folder / kind}, or in {OF_FAMILIES[kind]}.py of a "
+                "family, or name another.",
             )
     return found
 

@@ -12,8 +12,10 @@ from typing import Final
 
 from .errors import DeclarationError, Location
 
+_LISTING: Final = "array_kernels/families.py"
+_LIST: Final = "PLACES"
 _FOLDER: Final = "array_kernels"
-_LISTING: Final = "families.py"
+"""Where the modules lie that the list names."""
 _OF_THE_NAMESPACE: Final = ("functions", "functions_with_out")
 _OF_SCIPY: Final = "scipy_functions"
 
@@ -25,7 +27,7 @@ class KernelFamily:
     Attributes
     ----------
     name
-        Module and class, ``arithmetic.Arithmetic``.
+        Family and class, ``reductions.Scans``.
     operators
         The operators that it has kernels of.
     functions
@@ -41,49 +43,50 @@ class KernelFamily:
 
 
 def kernel_families(package: Path) -> list[KernelFamily]:
-    """Return the families that a package lists in ``array_kernels/families.py``; none if it has no
-    such file.
+    """Return the families that a package lists, see `_LISTING`; none if it has no such file.
 
     Raises
     ------
     DeclarationError
         For a name in the list that is no class there, and functions that are no literals.
     """
-    folder = package / _FOLDER
-    if not (folder / _LISTING).exists():
+    if not (package / _LISTING).exists():
         return []
-    sources = _Classes(folder)
-    return [sources.family(name) for name in _listed(folder / _LISTING)]
+    sources = _Classes(package)
+    return [sources.family(name) for name in _listed(package / _LISTING)]
 
 
 def _listed(path: Path) -> list[str]:
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         match node:
-            case ast.AnnAssign(target=ast.Name(id="FAMILIES"), value=ast.expr() as value):
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if (
+                name == _LIST
+            ):
                 return list(ast.literal_eval(value))
     raise DeclarationError(
-        Location(f"{_FOLDER}/{_LISTING}", 1),
-        "there is no list FAMILIES.",
-        "Write FAMILIES: Final = ('module.Class', ...).",
+        Location(_LISTING, 1),
+        f"there is no list {_LIST}.",
+        f"Write {_LIST}: Final = ('module.Class', ...).",
     )
 
 
 class _Classes:
-    """The classes in the modules of a folder, read when they are asked for."""
+    """The classes in the modules of a package, read when they are asked for."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, package: Path) -> None:
+        self._package = package
         self._trees: dict[str, ast.Module] = {}
 
     def family(self, name: str) -> KernelFamily:
         """Return what a class and those that it is derived from define."""
-        found = KernelFamily(name)
+        module, _, cls = name.rpartition(".")
+        found = KernelFamily(f"{name.partition('.')[0]}.{cls}")
         functions: dict[str, dict[str, str]] = {}
-        for module, node in reversed(list(self._with_bases(*name.split(".")))):
+        for where, node in reversed(list(self._with_bases(f"{_FOLDER}.{module}", cls))):
             for statement in node.body:
                 if isinstance(statement, ast.FunctionDef):
                     self._add_marked(found, statement)
-                elif (mapping := self._functions(module, statement)) is not None:
+                elif (mapping := self._functions(where, statement)) is not None:
                     functions.update([mapping])
         for kind in _OF_THE_NAMESPACE:
             found.functions |= functions.get(kind, {})
@@ -93,7 +96,7 @@ class _Classes:
         return found
 
     def _with_bases(self, module: str, name: str) -> Iterator[tuple[str, ast.ClassDef]]:
-        """Yield a class and, of this folder, those that it is derived from."""
+        """Yield a class and, of this package, those that it is derived from."""
         for node in self._tree(module).body:
             if isinstance(node, ast.ClassDef) and node.name == name:
                 yield module, node
@@ -103,23 +106,24 @@ class _Classes:
                         yield from self._with_bases(imported.get(base.id, module), base.id)
                 return
         raise DeclarationError(
-            Location(f"{_FOLDER}/{_LISTING}", 1),
-            f"{_FOLDER}/{module}.py has no class {name}.",
-            "Correct the list FAMILIES.",
+            Location(_LISTING, 1),
+            f"{_path(module)} has no class {name}.",
+            f"Correct the list {_LIST}.",
         )
 
     def _tree(self, module: str) -> ast.Module:
         if module not in self._trees:
-            path = self._folder / f"{module}.py"
+            path = self._package / _path(module)
             text = path.read_text(encoding="utf-8") if path.exists() else ""
             self._trees[module] = ast.parse(text)
         return self._trees[module]
 
     def _imports(self, module: str) -> Iterator[tuple[str, str]]:
         for node in self._tree(module).body:
-            if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
+            if isinstance(node, ast.ImportFrom) and node.level and node.module:
+                package = module.split(".")[: -node.level]
                 for alias in node.names:
-                    yield alias.asname or alias.name, node.module
+                    yield alias.asname or alias.name, ".".join([*package, node.module])
 
     @staticmethod
     def _add_marked(found: KernelFamily, method: ast.FunctionDef) -> None:
@@ -142,8 +146,12 @@ class _Classes:
                     return name, dict(ast.literal_eval(value))
                 except ValueError:
                     raise DeclarationError(
-                        Location(f"{_FOLDER}/{module}.py", node.lineno),
+                        Location(_path(module), node.lineno),
                         f"{name} is no literal.",
                         "Write the operators out: the generator reads them.",
                     ) from None
         return None
+
+
+def _path(module: str) -> str:
+    return f"{module.replace('.', '/')}.py"

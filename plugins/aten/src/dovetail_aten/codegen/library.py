@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from .entries import FAMILIES
 from .errors import DeclarationError, Location
@@ -13,6 +14,16 @@ DERIVATIVES = "derivatives.yaml"
 DEPRECATED = "deprecated.yaml"
 DOCUMENTATION = "docs.yaml"
 """Files of a library, or of each of its families."""
+
+OF_FAMILIES: Final = {
+    "meta": "shapes",
+    "batching": "batching",
+    "composites": "composites",
+    "derivative_helpers": "formulas",
+}
+"""Folders of a package with functions that declarations name, and the module, or folder of modules,
+that a family has in their place.
+"""
 
 BASE = "dovetail_aten"
 """The base library, whose operators every formula may call."""
@@ -28,20 +39,13 @@ class Library:
         Import name of the library, ``dovetail_aten``.
     folder
         Folder of that package, with ``native_functions.yaml`` and, if anything is differentiable,
-        ``derivatives.yaml``; or with a folder ``declarations``, which has them by family.
-    derivative_helpers
-        Module file, or package folder, with the helper functions of formulas; None if there are
-        none.
-    composites
-        Package folder with the composite kernels; None if there are none.
+        ``derivatives.yaml``; or with a folder of `FAMILIES`, which has them by family.
     tensor_methods
         Whether to write the class of tensor methods.
     """
 
     package: str
     folder: Path
-    derivative_helpers: Path | None = None
-    composites: Path | None = None
     tensor_methods: bool = False
 
     @classmethod
@@ -55,13 +59,9 @@ class Library:
         """
         folder = folder.resolve()
         _declarations(folder)
-        places = [folder / "derivative_helpers.py", folder / "derivative_helpers"]
-        composites = folder / "composites"
         return cls(
             package=folder.name,
             folder=folder,
-            derivative_helpers=next((place for place in places if place.exists()), None),
-            composites=composites if composites.is_dir() else None,
             tensor_methods=folder.name == BASE,
         )
 
@@ -74,6 +74,21 @@ class Library:
     def is_split(self) -> bool:
         """Whether declarations, and generated modules, are split by family."""
         return self.declarations != (self.folder,)
+
+    def modules(self, room: str) -> dict[Path, str]:
+        """Return the modules of a room, by file: those in the folder `room` of the package, or the
+        module of that name, and those that the families have of it (`OF_FAMILIES`).
+        """
+        files = [self.folder / f"{room}.py", *sorted((self.folder / room).glob("*.py"))]
+        name = OF_FAMILIES[room]
+        for families in FAMILIES:
+            files += sorted((self.folder / families).glob(f"*/{name}.py"))
+            files += sorted((self.folder / families).glob(f"*/{name}/*.py"))
+        return {path: self._import_name(path) for path in files if path.exists()}
+
+    def _import_name(self, path: Path) -> str:
+        inner = path.relative_to(self.folder).with_suffix("")
+        return ".".join([self.package, *[part for part in inner.parts if part != "__init__"]])
 
     @property
     def has_rules(self) -> bool:
@@ -88,17 +103,21 @@ class Library:
 
 def _declarations(folder: Path) -> tuple[Path, ...]:
     whole = folder / NATIVE_FUNCTIONS
-    families = sorted([path.parent for path in (folder / FAMILIES).glob(f"*/{NATIVE_FUNCTIONS}")])
+    families = [
+        path.parent
+        for name in FAMILIES
+        for path in sorted((folder / name).glob(f"*/{NATIVE_FUNCTIONS}"))
+    ]
     if whole.exists() and families:
         raise DeclarationError(
             Location(str(whole), 1),
-            f"{FAMILIES}/{families[0].name} declares operators too.",
+            f"{families[0].parent.name}/{families[0].name} declares operators too.",
             "Move its entries to the families.",
         )
     if not whole.exists() and not families:
         raise DeclarationError(
             Location(str(whole), 1),
-            f"there is no such file, nor {FAMILIES}/<family>/{NATIVE_FUNCTIONS}.",
+            f"there is no such file, nor {FAMILIES[0]}/<family>/{NATIVE_FUNCTIONS}.",
             "Give the folder of a package that has it.",
         )
     return tuple(families) or (folder,)
