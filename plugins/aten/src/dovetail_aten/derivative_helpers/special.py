@@ -19,8 +19,8 @@ def logit_double_backward(k: Any, product: Any, self: Any, eps: float | None) ->
     """Return the gradient of logit_backward with respect to `self`: the derivative of ``1 / (x * (1
     - x))`` times `product`.
     """
-    # `logit_backward` gives 0 beyond the clamp; an infinite slope there would make it NaN when it is
-    # differentiated again.
+    # `logit_backward` gives 0 beyond the clamp; an infinite slope there would make it NaN when it
+    # is differentiated again.
     inside = self if eps is None else k.clamp(self, eps, 1 - eps)
     slope = k.div(k.sub(k.mul(inside, 2), 1), k.mul(inside, k.sub(1, inside)))
     return k.logit_backward(k.mul(product, slope), self, eps)
