@@ -43,7 +43,7 @@ def install() -> None:
         return
     with _lock, transaction():
         if _installed:
-            return
+            return  # type: ignore[unreachable]  # another thread was faster
         for op in list(registry.all_operators()):
             if op.namespace == "aten" and op.kind == "random" and op.variant_of is None:
                 kernel = Kernel(_Call(op), DispatchKey.FuncTorchVmapMode, TENSOR, f"{__file__}:1")
