@@ -11,7 +11,7 @@ from dovetail_dispatcher import Operator
 from .._generated import functions as F
 from ..array_kernels.losses import MEAN, NONE, SUM
 from ..array_kernels.normalization import check_layer_norm
-from ..tensor.normalized_input import normalized_input
+from ..array_kernels.normalized_input import normalized_input
 from .table import Rule, batched, call_one, front, logical_ndim, logical_shape, lower, padded
 
 

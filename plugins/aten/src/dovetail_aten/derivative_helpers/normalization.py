@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..tensor.normalized_input import normalized_input
+from ..array_kernels.normalized_input import normalized_input
 
 
 def normalization_double_backward(
