@@ -92,13 +92,10 @@ class CrossEntropy(Fusion):
         version = target._counter
         if version is not None and version.value != node._target_version:
             node.unpack_target()
+        output, ignore_index = node.log_probabilities, node._ignore_index
+        classes = k.classes_in_range(target.array, output.shape[1], ignore_index)
         logits = k.cross_entropy_backward(
-            grad,
-            node.log_probabilities,
-            target.array,
-            node._reduction,
-            node._ignore_index,
-            node.total_weight,
+            grad, output, classes, node._reduction, ignore_index, node.total_weight
         )
         return (logits,)
 

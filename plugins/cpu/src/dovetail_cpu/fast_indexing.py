@@ -16,7 +16,6 @@ from dovetail_aten.array_kernels.family import never_warns
 from dovetail_aten.array_kernels.indexing import Indexing
 from dovetail_aten.array_kernels.indexing_along import IndexingAlong
 from dovetail_aten.array_kernels.ordering import Ordering
-from dovetail_aten.array_kernels.shapes import Shapes
 from dovetail_kernel import contiguous_format
 
 from .accumulation import add_at, gathered, scatter_into
@@ -110,30 +109,15 @@ class FastIndexing(FlatPlaces, IndexingAlong):
         elif x.size < len(x) * _FEW_COLUMNS or index.size < _FEW_COLUMNS:
             return IndexingAlong.index_add(self, x, dim, index, source, alpha=alpha)
         else:
-            add_rows(result, index, source)
+            add_rows(result.reshape(len(x), -1), index, source.reshape(len(index), -1))
         return result
 
-    def embedding_dense_backward(
-        self,
-        grad_output: Any,
-        indices: Any,
-        num_weights: int,
-        padding_idx: int,
-        scale_grad_by_freq: bool,
-    ) -> Any:
-        """Return the gradient of `embedding`, without a pass for each row."""
-        width = grad_output.shape[-1]
-        if (
-            grad_output.dtype not in _FLOATS
-            or width < _FEW_COLUMNS
-            or scale_grad_by_freq
-            or padding_idx >= 0
-        ):
-            return IndexingAlong.embedding_dense_backward(
-                self, grad_output, indices, num_weights, padding_idx, scale_grad_by_freq
-            )
-        result = numpy.zeros((num_weights, width), grad_output.dtype)
-        add_rows(result, indices.reshape(-1), grad_output.reshape(-1, width))
+    def _sums_of_rows(self, shape: tuple[int, ...], index: Any, rows: Any) -> Any:
+        """Return a matrix of zeros with rows added at `index`, without a pass for each row."""
+        if rows.dtype not in _FLOATS or shape[1] < _FEW_COLUMNS:
+            return IndexingAlong._sums_of_rows(self, shape, index, rows)
+        result = numpy.zeros(shape, rows.dtype)
+        add_rows(result, index, rows)
         return result
 
 
@@ -242,23 +226,6 @@ def _large_triangle(name: str, x: Any, diagonal: int) -> Any:
     return made
 
 
-def _triangle(name: str, generic: Function) -> Function:
-    """Return the method that sets what is outside of a triangle to 0."""
-
-    def triangle(self: Any, x: Any, diagonal: int = 0) -> Any:
-        if x.ndim < 2:
-            return generic(self, x, diagonal)
-        if x.shape[-1] * x.shape[-2] > _MASKS_UP_TO:
-            return _large_triangle(name, x, diagonal)
-        result = x.copy()
-        outside = _outside(name, *x.shape[-2:], diagonal)
-        numpy.copyto(result, self.numbers.like(x, 0), where=outside)
-        return result
-
-    triangle.__doc__ = generic.__doc__
-    return never_warns(triangle)
-
-
 class FastShapes(FastJoining):
     """Triangles by remembered masks, or strips; large transposed arrays copied in strips; half
     precision by its bits.
@@ -275,5 +242,11 @@ class FastShapes(FastJoining):
         made = converted(x, dtype) if x.size >= MANY else None
         return x.astype(dtype) if made is None else made
 
-    tril = _triangle("tril", Shapes.tril)
-    triu = _triangle("triu", Shapes.triu)
+    def _with_zeros(self, name: str, compare: Function, x: Any, diagonal: int) -> Any:
+        """Return a triangle of matrices, by a mask that is kept or strip by strip."""
+        if x.shape[-1] * x.shape[-2] > _MASKS_UP_TO:
+            return _large_triangle(name, x, diagonal)
+        result = x.copy()
+        outside = _outside(name, *x.shape[-2:], diagonal)
+        numpy.copyto(result, self.numbers.like(x, 0), where=outside)
+        return result

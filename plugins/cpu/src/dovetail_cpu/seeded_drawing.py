@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail_aten.array_kernels.creation import check_size
+from dovetail_aten.array_kernels.dims import check_size
 from dovetail_aten.array_kernels.drawing import Drawing
 
 from . import drawn_numbers as drawn

@@ -280,7 +280,7 @@ HELPERS: dict[str, tuple[str, ...]] = {
         'value_selecting_reduction_backward',
     ),
     'likelihood.Likelihood': (
-        'cross_entropy', 'cross_entropy_backward',
+        'classes_in_range', 'cross_entropy', 'cross_entropy_backward',
     ),
     'matmul.MatrixProducts': (
         'linear', 'matmul',

@@ -18,6 +18,7 @@ from dovetail_kernel import (
 )
 from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
+from .dims import check_size
 from .family import Family, operator
 from .memory_layout import check_physical_layout, inverse, required_order
 from .operands import check_representable
@@ -33,7 +34,8 @@ class Creation(Family):
         self, size: Sequence[int], *, dtype: Any = None, memory_format: Any = None, **options: Any
     ) -> Any:
         """Return a new uninitialised array."""
-        shape, dtype = check_size(size), dtype or self.default_float()
+        dtype = dtype or self.default_float()
+        shape = check_size(size, dtype.itemsize)
         if memory_format is None or memory_format is contiguous_format:
             return self.capabilities.empty(shape, dtype)
         return self._in_format(self.capabilities.empty, shape, dtype, memory_format)
@@ -66,19 +68,22 @@ class Creation(Family):
     ) -> Any:
         """Return a new uninitialised array whose dimensions lie in memory in this order."""
         check_physical_layout(size, physical_layout)
-        shape = tuple([check_size(size)[dim] for dim in physical_layout])
-        made = self.capabilities.empty(shape, dtype or self.default_float())
-        return made.transpose(inverse(physical_layout)) if shape else made
+        dtype = dtype or self.default_float()
+        size = check_size(size, dtype.itemsize)
+        made = self.capabilities.empty(tuple([size[dim] for dim in physical_layout]), dtype)
+        return made.transpose(inverse(physical_layout)) if size else made
 
     @operator("zeros")
     def zeros(self, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
         """Return a new array full of 0."""
-        return self.xp.zeros(check_size(size), dtype=dtype or self.default_float())
+        dtype = dtype or self.default_float()
+        return self.xp.zeros(check_size(size, dtype.itemsize), dtype=dtype)
 
     @operator("ones")
     def ones(self, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
         """Return a new array full of 1."""
-        return self.xp.ones(check_size(size), dtype=dtype or self.default_float())
+        dtype = dtype or self.default_float()
+        return self.xp.ones(check_size(size, dtype.itemsize), dtype=dtype)
 
     def _filled(self, shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
         """Return a new array full of a number that its dtype must be able to hold."""
@@ -91,7 +96,7 @@ class Creation(Family):
         """Return a new array full of `fill_value`, by default in the dtype that the number has."""
         if dtype is None:
             dtype = self.native_dtypes[scalar_dtype(scalar_category(fill_value))]
-        return self._filled(check_size(size), fill_value, dtype)
+        return self._filled(check_size(size, dtype.itemsize), fill_value, dtype)
 
     @operator("scalar_tensor")
     def scalar_tensor(self, s: Any, *, dtype: Any = None, **options: Any) -> Any:
@@ -136,7 +141,8 @@ class Creation(Family):
         self, x: Any, size: Sequence[int], fill_value: Any, *, dtype: Any = None, **options: Any
     ) -> Any:
         """Return a new array of `size`, in the dtype of `x`, full of `fill_value`."""
-        return self._filled(check_size(size), fill_value, dtype or x.dtype)
+        dtype = dtype or x.dtype
+        return self._filled(check_size(size, dtype.itemsize), fill_value, dtype)
 
     @operator("empty_like")
     def empty_like(
@@ -178,17 +184,20 @@ class Creation(Family):
     @operator("new_zeros")
     def new_zeros(self, x: Any, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
         """Return a new array of `size`, in the dtype of `x`, full of 0."""
-        return self.xp.zeros(check_size(size), dtype=dtype or x.dtype)
+        dtype = dtype or x.dtype
+        return self.xp.zeros(check_size(size, dtype.itemsize), dtype=dtype)
 
     @operator("new_ones")
     def new_ones(self, x: Any, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
         """Return a new array of `size`, in the dtype of `x`, full of 1."""
-        return self.xp.ones(check_size(size), dtype=dtype or x.dtype)
+        dtype = dtype or x.dtype
+        return self.xp.ones(check_size(size, dtype.itemsize), dtype=dtype)
 
     @operator("new_empty")
     def new_empty(self, x: Any, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
         """Return a new uninitialised array of `size`, in the dtype of `x`."""
-        return self.capabilities.empty(check_size(size), dtype or x.dtype)
+        dtype = dtype or x.dtype
+        return self.capabilities.empty(check_size(size, dtype.itemsize), dtype)
 
     def _progression(self, start: Any, step: Any, length: int, dtype: Any) -> Any:
         """Return start + i * step, computed in double or int64 precision."""
@@ -257,6 +266,7 @@ class Creation(Family):
                 "\"linspace_cpu\" not implemented for 'Bool'. Ask for a number dtype."
             )
         check_bounds("linspace", start, end, self.dtypes[dtype])
+        check_size((steps,), max(dtype.itemsize, 8))  # computed in double precision
         wide = xp.complex128 if self.dtypes[dtype].category == COMPLEX else xp.float64
         if steps < 2:
             return xp.full((steps,), start, dtype=wide).astype(dtype)
@@ -298,23 +308,9 @@ class Creation(Family):
         """Return a new matrix of `n` rows with 1 on its diagonal, else 0."""
         if n < 0:
             raise RuntimeError(f"n must be greater or equal to 0, got {n}")
-        return self.xp.eye(n, dtype=dtype or self.default_float())
-
-
-def check_size(size: Sequence[int]) -> tuple[int, ...]:
-    """Return `size` as a tuple.
-
-    Raises
-    ------
-    RuntimeError
-        If a dimension is negative.
-    """
-    for length in size:
-        if length < 0:
-            raise RuntimeError(
-                f"Trying to create tensor with negative dimension {length}: {list(size)}"
-            )
-    return size if size.__class__ is tuple else tuple(size)
+        dtype = dtype or self.default_float()
+        check_size((n, n), dtype.itemsize)
+        return self.xp.eye(n, dtype=dtype)
 
 
 def _check_range(start: Any, end: Any, step: Any) -> None:

@@ -6,7 +6,48 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NoReturn
+from math import prod
+from typing import Final, NoReturn
+
+_BEYOND: Final = 1 << 63
+"""The first number of bytes that no array has: the sizes and strides of array libraries are signed
+integers of 64 bits, and some of them wrap around there.
+"""
+
+
+def check_size(size: Sequence[int], itemsize: int = 1) -> tuple[int, ...]:
+    """Return `size` as a tuple.
+
+    Parameters
+    ----------
+    size
+        The shape of an array to be made.
+    itemsize
+        Bytes of each of its elements.
+
+    Raises
+    ------
+    RuntimeError
+        If a dimension is negative, or the array would have 2**63 bytes or more.
+    """
+    for length in size:
+        if length < 0:
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {length}: {list(size)}"
+            )
+    if prod([length or 1 for length in size]) * itemsize >= _BEYOND:
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(size)}: a tensor of {itemsize} "
+            "bytes per element cannot have so many. Give smaller sizes."
+        )
+    return size if size.__class__ is tuple else tuple(size)
+
+
+def clamp_diagonal(offset: int, rows: int, columns: int) -> int:
+    """Return the offset of the same diagonal of a matrix that is nearest to 0: array libraries keep
+    offsets in integers of 32 bits, and diagonals beyond the corners are all empty.
+    """
+    return min(max(offset, -rows), columns)
 
 
 def wrap_dim(dim: int, ndim: int) -> int:

@@ -11,7 +11,7 @@ from dovetail_kernel import dtype as DType
 from dovetail_kernel import float32, float64, iinfo
 from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
-from .creation import check_size
+from .dims import check_size
 from .family import Family
 
 

@@ -4,6 +4,7 @@ of a QR factorization.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail_kernel import dtype, int32
@@ -11,6 +12,7 @@ from dovetail_kernel import dtype, int32
 from .matrix_checks import check_solvable, check_square, refuse_dtypes
 
 __all__ = [
+    "check_ldl_pivots",
     "check_lu_solve",
     "check_ormqr",
     "check_pivots",
@@ -67,6 +69,38 @@ def check_pivots(shape: Any, least: int, are_rows: bool) -> None:
             "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive, one for "
             f"each of {least} steps. Did you properly pass the result of lu_factor?"
         )
+
+
+def check_ldl_pivots(pivots: Sequence[int]) -> None:
+    """Refuse pivots that no LDL factorization returns: LAPACK would write outside its arrays.
+
+    Parameters
+    ----------
+    pivots
+        Of every step a row, counted from 1; for a block of two steps minus that row, twice.
+
+    Raises
+    ------
+    RuntimeError
+        With the pivot.
+    """
+    count, step = len(pivots), 0
+    while step < count:
+        pivot, size = pivots[step], 1
+        if pivot < 0:
+            size = 2
+            if pivots[step + 1 : step + 2] != [pivot]:
+                raise RuntimeError(
+                    f"Pivots given to ldl_solve must have each number below zero twice in a row, "
+                    f"but step {step} has {pivot} alone. Did you properly pass the result of "
+                    "ldl_factor?"
+                )
+        if not 1 <= abs(pivot) <= count:
+            raise RuntimeError(
+                "Pivots given to ldl_solve must all satisfy 1 <= |pivot| <= LD.size(-2), which is "
+                f"{count}, but one is {pivot}. Did you properly pass the result of ldl_factor?"
+            )
+        step += size
 
 
 def check_reflections(input: Any, tau: Any, own: dtype, other: dtype) -> tuple[int, int]:

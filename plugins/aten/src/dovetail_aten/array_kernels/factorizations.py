@@ -8,7 +8,7 @@ from typing import Any
 from dovetail_kernel import int32
 
 from .broadcasting import broadcast_shapes
-from .factor_checks import check_pivots
+from .factor_checks import check_ldl_pivots, check_pivots
 from .family import fitted, operator
 from .matrices import Matrices
 from .matrix_checks import (
@@ -163,7 +163,12 @@ class Factorizations(Matrices):
         )
         is_hermitian = hermitian and ld.dtype in self.precision.complex
         solve = self._lapack("hetrs" if is_hermitian else "sytrs", "linalg_ldl_solve", ld)
-        made = self._one_by_one(lambda *each: (solve(*each, lower=1)[0],), batch, *operands)[0]
+
+        def solution(factors: Any, steps: Any, right: Any) -> tuple[Any]:
+            check_ldl_pivots(steps.tolist())
+            return (solve(factors, steps, right, lower=1)[0],)
+
+        made = self._one_by_one(solution, batch, *operands)[0]
         return self.capabilities.contiguous(made)
 
     @operator("linalg_qr")

@@ -8,6 +8,7 @@ from typing import Any
 
 from dovetail_kernel import float32, float64, int8, int16, int32, int64, uint8
 
+from .dims import check_size
 from .family import Family, operator, widened
 
 _COUNTED = frozenset({uint8, int8, int16, int32, int64})
@@ -288,6 +289,8 @@ class Histograms(Family):
                 "weights should be 1-d and have the same length as input, but have the shape "
                 f"{list(weights.shape)}, not {list(x.shape)}."
             )
+        greatest = int(xp.amax(x)) if x.size and not self.lazy else -1
+        check_size((max(minlength, greatest + 1),), 8)
         if not x.size:
             return xp.zeros((minlength,), dtype=xp.int64)
         if weights is None:

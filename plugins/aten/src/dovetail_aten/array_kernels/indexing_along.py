@@ -7,7 +7,7 @@ from typing import Any
 
 from dovetail_kernel import int32, int64
 
-from .dims import wrap_dim
+from .dims import check_size, wrap_dim
 from .family import helper, never_warns, operator
 from .places_along import PlacesAlong
 
@@ -84,15 +84,16 @@ class IndexingAlong(PlacesAlong):
                 "Expected tensor for argument #2 'indices' to have one of the following scalar "
                 f"types: Long, Int; but got {self.dtypes[indices.dtype].scalar_name}. Convert it."
             )
-        width = grad_output.shape[-1]
+        width = grad_output.shape[-1] if grad_output.ndim else 1
         if grad_output.size != indices.size * width:
             raise RuntimeError(
                 f"shape '[{indices.size}, {width}]' is invalid for input of size "
                 f"{grad_output.size}: a gradient has one row for every index."
             )
+        shape = check_size((num_weights, width), grad_output.dtype.itemsize)
         flat, rows = xp.reshape(indices, (-1,)), xp.reshape(grad_output, (indices.size, width))
-        if self.lazy:  # the forward, which looks at them too, may never be computed
-            flat = self._in_range(flat, num_weights)
+        # The forward looked at them too, but they may have changed since, or it never ran.
+        flat = self._in_range(flat, num_weights)
         if padding_idx >= 0:
             kept = flat != padding_idx
             if self.lazy:
@@ -103,8 +104,12 @@ class IndexingAlong(PlacesAlong):
         if scale_grad_by_freq:
             frequency = xp.bincount(flat, minlength=num_weights)[flat].astype(rows.dtype)
             rows = rows / frequency[:, None]
-        zeros = xp.zeros((num_weights, width), dtype=grad_output.dtype)
-        return self.capabilities.index_add(zeros, 0, flat, rows)
+        return self._sums_of_rows(shape, flat, rows)
+
+    def _sums_of_rows(self, shape: tuple[int, ...], index: Any, rows: Any) -> Any:
+        """Return a matrix of zeros with rows added at `index`, which is in range."""
+        zeros = self.xp.zeros(shape, dtype=rows.dtype)
+        return self.capabilities.index_add(zeros, 0, index, rows)
 
     @operator("gather")
     @never_warns

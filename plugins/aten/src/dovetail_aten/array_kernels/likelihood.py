@@ -143,6 +143,17 @@ class Likelihood(Family):
         weights = xp.take(weight, classes, axis=0).astype(own)
         return counted, classes, xp.where(counted, weights, self.numbers.of_dtype(0, own))
 
+    @helper("classes_in_range")
+    def classes_in_range(self, target: Any, count: int, ignore_index: int) -> Any:
+        """Return `target`, after refusing what is neither a class nor ignored: what a backward asks
+        first, since the classes may have changed since the forward looked at them.
+        """
+        if self.lazy or not target.size or self.capabilities.are_below(target, count):
+            return target  # later, kernels look at lazy ones
+        in_range = self.xp.logical_and(target >= 0, target < count)
+        right = self.xp.logical_or(in_range, target == ignore_index)
+        return self.checked(target, right, partial(no_class, count))
+
     def _all_count(self, x: Any, target: Any, weight: Any, ignore_index: int) -> bool:
         """Return whether the samples are many, all count alike, and need no wider dtype; then fewer
         passes suffice.

@@ -10,6 +10,7 @@ from typing import Any
 from dovetail_kernel import dtype as DType
 from dovetail_kernel import int64
 
+from .dims import check_size
 from .runs import Divisors, Runs
 from .window_geometry import Window, per_dimension
 
@@ -182,6 +183,7 @@ def check_adaptive(
         raise RuntimeError(
             f"{name}(): Expected {ndim + 1}D or {ndim + 2}D tensor, but got {list(shape)}"
         )
+    check_size((*shape[:-ndim], *output_size), 8)
     counted = ndim if empty_channels else ndim + 1
     if 0 in shape[-counted:]:
         dim = len(shape) - counted + list(shape[-counted:]).index(0)

@@ -11,7 +11,7 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel import float32, float64
 from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
-from .creation import check_size
+from .dims import check_size
 from .drawing import Drawing
 from .family import never_warns, operator
 
@@ -100,7 +100,7 @@ class Random(Drawing):
     @operator("randperm", "randperm.generator")
     def randperm(self, n: int, *, dtype: Any = None, generator: Any = None, **options: Any) -> Any:
         """Return the integers below `n` in random order."""
-        check_size((n,))
+        check_size((n,), 8)
         kind = None if dtype is None else self.dtypes[dtype]
         if kind is not None and (kind.category == COMPLEX or kind is bool_):
             raise NotImplementedError(

@@ -9,6 +9,8 @@ from typing import Any
 
 from dovetail_kernel import dtype, int64, scalar_dtype
 
+from .dims import check_size
+
 
 def range_length(start: Any, end: Any, step: Any, wanted: dtype) -> int:
     """Return how many numbers of dtype `wanted` ``arange(start, end, step)`` gives.
@@ -20,6 +22,8 @@ def range_length(start: Any, end: Any, step: Any, wanted: dtype) -> int:
     ------
     ValueError
         If nothing is left of the step.
+    RuntimeError
+        If no memory holds so many.
     """
     if wanted is int64:
         start, end, step = int(start), int(end), int(step)
@@ -28,9 +32,11 @@ def range_length(start: Any, end: Any, step: Any, wanted: dtype) -> int:
                 "step must be nonzero, but nothing is left of it among int64. Give a whole number."
             )
     if isinstance(start, int) and isinstance(end, int) and isinstance(step, int):
-        return max(-((start - end) // step), 0)
-    length: int = max(ceil((end - start) / step), 0)
-    return length
+        length: int = max(-((start - end) // step), 0)
+    else:
+        length = max(ceil((end - start) / step), 0)
+    # Places are counted in int64 or double precision, whatever the dtype.
+    return check_size((length,), max(wanted.itemsize, 8))[0]
 
 
 def check_bounds(function: str, start: Any, end: Any, wanted: dtype) -> None:

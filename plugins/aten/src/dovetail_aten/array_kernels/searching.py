@@ -6,6 +6,7 @@ from typing import Any
 
 from dovetail_kernel import int32, int64, promote_types
 
+from .dims import check_size
 from .family import operator
 from .sorted import Sorted
 
@@ -180,8 +181,11 @@ class Searching(Sorted):
                 f"\"repeat_interleave_cpu\" not implemented for '{kind.scalar_name}'. Convert to "
                 "int64."
             )
-        if not self.lazy and repeats.size and bool(xp.amin(repeats) < 0):
-            raise RuntimeError("repeats can not be negative. Give 0 or more.")
+        if not self.lazy and repeats.size:
+            if bool(xp.amin(repeats) < 0):
+                raise RuntimeError("repeats can not be negative. Give 0 or more.")
+            # A sum of floating-point numbers does not wrap around.
+            check_size((int(xp.sum(repeats, axis=None, dtype=xp.float64)),), repeats.dtype.itemsize)
         places = xp.repeat(xp.arange(repeats.shape[0], dtype=repeats.dtype), repeats)
         if output_size is not None and places.shape[0] != output_size:
             raise RuntimeError(

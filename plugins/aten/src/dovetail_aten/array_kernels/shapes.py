@@ -9,7 +9,7 @@ from typing import Any
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import contiguous_format, preserve_format, result_dtype
 
-from .dims import wrap_dim, wrap_dims
+from .dims import check_size, clamp_diagonal, wrap_dim, wrap_dims
 from .family import Family, never_warns, operator
 from .memory_layout import inverse, required_order
 from .table import Function
@@ -232,6 +232,7 @@ class Shapes(Family):
                 f"Trying to create tensor with negative dimension {min(repeats)}: {list(repeats)}"
             )
         own = (1,) * (len(repeats) - x.ndim) + tuple(x.shape)
+        check_size([n * size for n, size in zip(repeats, own, strict=True)], x.dtype.itemsize)
         key: list[Any] = []
         for _ in repeats:
             key += (None, _ALL)
@@ -268,6 +269,7 @@ class Shapes(Family):
             shape[dim] = size + low + high
             take[dim] = slice(max(-low, 0), size - max(-high, 0))
             put[dim] = slice(max(low, 0), shape[dim] - max(high, 0))
+        check_size(shape, x.dtype.itemsize)
         if value:
             value = self.numbers.fitting(x, value)
         return self.capabilities.embed(x[tuple(take)], tuple(shape), tuple(put), value)
@@ -276,6 +278,11 @@ class Shapes(Family):
         """Return a copy with 0 where ``compare(column - row, diagonal)`` is not true."""
         if x.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        diagonal = clamp_diagonal(diagonal, *x.shape[-2:])
+        return self._with_zeros(name, compare, x, diagonal)
+
+    def _with_zeros(self, name: str, compare: Function, x: Any, diagonal: int) -> Any:
+        """Return a triangle of matrices."""
         xp = self.xp
         rows, columns = xp.arange(x.shape[-2])[:, None], xp.arange(x.shape[-1])
         return xp.where(compare(columns - rows, diagonal), x, self.numbers.like(x, 0))
@@ -304,7 +311,7 @@ class Shapes(Family):
         inserted = list(x.shape[:-1])
         for dim in sorted((first, second)):
             inserted.insert(dim, size)
-        sizes = tuple(inserted)
+        sizes = check_size(inserted, 8)
         places = xp.reshape(xp.arange(math.prod(sizes)), sizes)
         flat = self.capabilities.diagonal(places, offset, first, second)
         zeros = xp.zeros(math.prod(sizes), dtype=x.dtype)

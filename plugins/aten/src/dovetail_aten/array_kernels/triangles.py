@@ -7,6 +7,7 @@ from typing import Any
 from dovetail_kernel import dtype as DType
 from dovetail_kernel import int32, int64
 
+from .dims import check_size, clamp_diagonal
 from .family import Family, operator
 
 
@@ -29,10 +30,21 @@ def count_of_triangle(
         raise NotImplementedError(
             f"\"{name}\" not implemented for '{dtype.scalar_name}'. Ask for int64 or int32."
         )
-    if not lower:
-        rest = sum([min(max(place + offset, 0), col) for place in range(row)])
-        return row * col - rest
-    return sum([min(max(place + offset + 1, 0), col) for place in range(row)])
+    count = (
+        _lower_count(row, col, offset) if lower else row * col - _lower_count(row, col, offset - 1)
+    )
+    return check_size((2, count), 8)[1]
+
+
+def _lower_count(row: int, col: int, offset: int) -> int:
+    """Return how many elements a matrix has on a diagonal and below: rows that grow by one, and
+    below them whole ones.
+    """
+    offset = clamp_diagonal(offset, row, col)
+    first = max(0, -offset)
+    growing = min(max(col - offset - 1 - first, 0), row - first)
+    whole = row - first - growing
+    return growing * (first + offset + 1) + growing * (growing - 1) // 2 + whole * col
 
 
 class Triangles(Family):
@@ -45,13 +57,23 @@ class Triangles(Family):
         xp = self.xp
         kind = None if dtype is None else self.dtypes[dtype]
         count = count_of_triangle(name, row, col, offset, kind, lower=lower)
-        rows, columns = xp.arange(row, dtype=xp.int64), xp.arange(col, dtype=xp.int64)
+        offset = clamp_diagonal(offset, row, col)
+        # About half of the part of the matrix that has elements of the triangle are outside.
+        if lower:
+            top, left, height, width = max(0, -offset), 0, row, min(col, row + offset)
+        else:
+            top, left, height, width = 0, max(0, offset), min(row, col - offset), col
+        height, width = max(height - top, 0), max(width - left, 0)
+        if not count:
+            height = width = 0
+        rows, columns = xp.arange(height, dtype=xp.int64), xp.arange(width, dtype=xp.int64)
         distance = columns[None, :] - rows[:, None]
-        outside = distance > offset if lower else distance < offset
+        outside = distance > offset + top - left if lower else distance < offset + top - left
         # The elements of the triangle come first, in their order.
         order = xp.argsort(xp.reshape(outside, (-1,)), axis=0, stable=True)[:count]
-        size = max(col, 1)
-        return xp.stack([order // size, order % size], axis=0).astype(dtype or xp.int64)
+        width = max(width, 1)
+        places = [order // width + top, order % width + left]
+        return xp.stack(places, axis=0).astype(dtype or xp.int64)
 
     @operator("tril_indices")
     def tril_indices(

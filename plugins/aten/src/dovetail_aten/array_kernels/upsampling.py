@@ -11,6 +11,7 @@ from typing import Any
 
 from dovetail_kernel import float32, float64, uint8
 
+from .dims import check_size
 from .family import operator, widened
 from .resampling_taps import ResamplingTaps, Taps, TapsOf, cubic_around, tent
 
@@ -253,7 +254,8 @@ def check_upsampled(shape: Sequence[int], output_size: Sequence[int]) -> None:
     Raises
     ------
     RuntimeError
-        For another number of dimensions, nothing in them, or sizes that are not positive.
+        For another number of dimensions, nothing in them, or sizes that are not positive, or that
+        no memory holds.
     """
     ndim = len(output_size) + 2
     if len(shape) != ndim:
@@ -272,6 +274,7 @@ def check_upsampled(shape: Sequence[int], output_size: Sequence[int]) -> None:
             f"Non-empty {ndim}D data tensor expected but got a tensor with sizes {list(shape)}. "
             "Only the number of samples may be 0."
         )
+    check_size((*shape[:2], *output_size), 8)
 
 
 def check_upsampled_gradient(

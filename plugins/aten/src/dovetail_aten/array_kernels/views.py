@@ -16,8 +16,7 @@ from dovetail_dispatcher.calls.array_errors import (
     shape_of_output_error,
 )
 
-from .creation import check_size
-from .dims import infer_size, wrap_dim, wrap_dims
+from .dims import check_size, clamp_diagonal, infer_size, wrap_dim, wrap_dims
 from .family import Family, helper, operator
 
 _ALL = slice(None)
@@ -139,6 +138,7 @@ class Views(Family):
         first, second = wrap_dim(dim1, x.ndim), wrap_dim(dim2, x.ndim)
         if first == second:
             raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+        offset = clamp_diagonal(offset, x.shape[first], x.shape[second])
         return self.capabilities.diagonal(x, offset, first, second)
 
     def _embedding_of(self, sizes: Sequence[int], key: tuple[slice, ...], grad: Any) -> Any:
@@ -195,10 +195,11 @@ class Views(Family):
     ) -> Any:
         """Return the gradient of `diagonal`: zeros but for the diagonal."""
         xp = self.xp
-        sizes = tuple(input_sizes)
+        sizes = check_size(input_sizes, 8)
         first, second = wrap_dim(dim1, len(sizes)), wrap_dim(dim2, len(sizes))
         if first == second:
             raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+        offset = clamp_diagonal(offset, sizes[first], sizes[second])
         flat = self.capabilities.diagonal(
             xp.reshape(xp.arange(math.prod(sizes)), sizes), offset, first, second
         )

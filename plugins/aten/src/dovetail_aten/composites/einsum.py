@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from string import ascii_letters
+from typing import Any, Final, NamedTuple
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import int64
 
 from .views import reshape
+
+_SUBSCRIPTS: Final = frozenset(ascii_letters)
 
 
 def einsum(equation: str, tensors: Sequence[Any], *, path: Sequence[int] | None = None) -> Any:
@@ -55,6 +58,8 @@ def _parse(
     own, and every label with its size, for operands of these shapes.
     """
     left, arrow, right = equation.replace(" ", "").partition("->")
+    for term in (*left.split(","), right):
+        _check_subscripts(equation, term)
     terms = left.split(",")
     if len(terms) != len(shapes):
         raise RuntimeError(
@@ -113,6 +118,22 @@ def _parse(
                 )
             sizes[label] = max(size, known) if 0 not in (size, known) else 0
     return terms, result, tuple(sizes.items())
+
+
+def _check_subscripts(equation: str, term: str) -> None:
+    """Refuse a term with anything but letters of ASCII and one ellipsis."""
+    wrong = next(iter([each for each in term if each not in _SUBSCRIPTS and each != "."]), None)
+    if wrong is not None:
+        raise RuntimeError(
+            f"einsum(): invalid subscript given at index {equation.index(wrong)} in the equation "
+            f"string, subscripts must be in [a-zA-Z], but {equation!r} has {wrong!r}. Name "
+            "dimensions by letters."
+        )
+    if "." in term.replace("...", "", 1):
+        raise RuntimeError(
+            f"einsum(): found '.' in the term '{term}' that is not part of any ellipsis, or of a "
+            "second one. Write '...' once for the dimensions without a letter."
+        )
 
 
 def _diagonals(tensor: Any, labels: str) -> tuple[Any, str]:

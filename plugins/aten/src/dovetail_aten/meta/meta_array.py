@@ -9,6 +9,7 @@ from typing import Any
 from dovetail_kernel import dtype, promote_types
 
 from ..array_kernels.broadcasting import elementwise_layout
+from ..array_kernels.dims import check_size
 from ..array_kernels.memory_layout import contiguous_strides, dense_strides_like
 
 __all__ = ["MetaArray"]
@@ -43,9 +44,11 @@ class MetaArray:
     ) -> None:
         self.shape = tuple(shape)
         self.dtype = dtype
-        self.element_strides = (
-            contiguous_strides(self.shape) if element_strides is None else tuple(element_strides)
-        )
+        if element_strides is None:
+            check_size(self.shape, dtype.itemsize)
+            self.element_strides = contiguous_strides(self.shape)
+        else:
+            self.element_strides = tuple(element_strides)
         self.ndim = len(self.shape)
         self.offset = offset
         self.base = base

@@ -16,7 +16,17 @@ from ..transforms.dual_interpreter import JvpLevel, attached_dual
 from ..transforms.forward_ad import dual_level, make_dual, unpack_dual
 from ..transforms.levels import leaves_levels
 from ..transforms.mapping import vmap
-from .gradcheck_jacobian import GradcheckError, elements, indices, project, show, write, write_all
+from .gradcheck_jacobian import (
+    GradcheckError,
+    Seen,
+    changes,
+    elements,
+    indices,
+    project,
+    show,
+    write,
+    write_all,
+)
 
 
 def check_forward(
@@ -186,9 +196,9 @@ def _differences(
     value = arguments[input_nr]
     original = value.array.copy()
 
-    def values() -> list[list[complex]]:
+    def values() -> list[Seen]:
         outputs = as_tuple(func(*arguments))
-        return [elements(outputs[position]) for position in positions]
+        return [Seen(outputs[position]) for position in positions]
 
     try:
         write_all(value, original + eps * direction.array)
@@ -197,9 +207,10 @@ def _differences(
         below = values()
     finally:
         write_all(value, original)
+    where = f"along a direction by {eps}"
     return [
-        [(high - low) / (2 * eps) for high, low in zip(one, other, strict=True)]
-        for one, other in zip(above, below, strict=True)
+        [each / (2 * eps) for each in changes(*pair, where)]
+        for pair in zip(above, below, strict=True)
     ]
 
 

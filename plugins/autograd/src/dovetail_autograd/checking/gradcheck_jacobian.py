@@ -115,15 +115,14 @@ def numerical_jacobian(
         for step in _steps(value, eps):
             try:
                 write(value, index, original + step)
-                above = _values(outputs, arguments, output_nr, part)
+                above = _seen_of(outputs, arguments, output_nr)
                 write(value, index, original - step)
-                below = _values(outputs, arguments, output_nr, part)
+                below = _seen_of(outputs, arguments, output_nr)
             finally:
                 write(value, index, original)
             unit = step / eps
-            differences = [
-                unit * (high - low) / (2 * eps) for high, low in zip(above, below, strict=True)
-            ]
+            found = changes(above, below, f"on index {index} by {step}")
+            differences = [unit * _part(each, part) / (2 * eps) for each in found]
             row = (
                 differences
                 if row is None
@@ -135,13 +134,49 @@ def numerical_jacobian(
 
 
 @restoring()
-def _values(
-    outputs: Outputs, arguments: tuple[Any, ...], output_nr: int, part: complex
-) -> list[float]:
+def _seen_of(outputs: Outputs, arguments: tuple[Any, ...], output_nr: int) -> Seen:
     with enable_grad():
         output = outputs(*arguments)[output_nr]
-    values = elements(output)
-    return [complex(each).imag if part == 1j else complex(each).real for each in values]
+    return Seen(output)
+
+
+def _part(number: complex, part: complex) -> float:
+    return complex(number).imag if part == 1j else complex(number).real
+
+
+class Seen:
+    """The elements, shape and dtype that an output had: it may share memory with an input that is
+    changed next.
+    """
+
+    def __init__(self, output: TensorBase) -> None:
+        self.elements = elements(output)
+        self.shape, self.dtype = tuple(output.array.shape), output.dtype
+
+
+def changes(above: Seen, below: Seen, where: str) -> list[complex]:
+    """Return the differences between the elements of the outputs for two inputs.
+
+    Parameters
+    ----------
+    where
+        How the input was changed between them, for the error.
+
+    Raises
+    ------
+    AssertionError
+        If the outputs are not alike in shape and dtype.
+    """
+    for name in ("shape", "dtype"):
+        one, other = getattr(above, name), getattr(below, name)
+        if one != other:
+            raise AssertionError(
+                f"Expected `func` to return outputs with the same {name} when inputs are perturbed "
+                f"{where}, but got: {name}s {one} and {other}. Check a function whose outputs are "
+                "always alike."
+            )
+    pairs = zip(above.elements, below.elements, strict=True)
+    return [high - low for high, low in pairs]
 
 
 def analytical_column(
@@ -207,14 +242,15 @@ def directional(
     original = value.array.copy()
     try:
         write_all(value, original + eps * direction.array)
-        above = _values(outputs, arguments, output_nr, part)
+        above = _seen_of(outputs, arguments, output_nr)
         write_all(value, original - eps * direction.array)
-        below = _values(outputs, arguments, output_nr, part)
+        below = _seen_of(outputs, arguments, output_nr)
     finally:
         write_all(value, original)
-    numerical = sum(
-        [w * (high - low) for w, high, low in zip(weights, above, below, strict=True)]
-    ) / (2 * eps)
+    where = f"along a random direction by {eps}"
+    changes(Seen(output), above, where)  # nor may both differ from the output that is checked
+    pairs = zip(weights, changes(above, below, where), strict=True)
+    numerical = sum([weight * _part(each, part) for weight, each in pairs]) / (2 * eps)
     gradient = engine_ops.filled_like(output, 0)
     for index, weight in zip(indices(output), weights, strict=True):
         write(gradient, index, weight * part)

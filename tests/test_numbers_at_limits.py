@@ -1,0 +1,206 @@
+"""Indices, pivots, offsets and sizes that no array has: each is an error or an empty result, never
+memory outside an array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dovetail
+from dovetail.nn import functional as F
+
+HUGE = 2**63 - 1
+FACTORIES: dict[str, Callable[[int], Any]] = {
+    "zeros": dovetail.zeros,
+    "ones": dovetail.ones,
+    "empty": dovetail.empty,
+    "full": lambda n: dovetail.full((n,), 1.0),
+    "new_zeros": lambda n: dovetail.ones(1).new_zeros(n),
+    "new_full": lambda n: dovetail.ones(1).new_full((n,), 2.0),
+    "new_empty": lambda n: dovetail.ones(1).new_empty(n),
+    "empty_permuted": lambda n: dovetail.empty_permuted((n, 2), (1, 0)),
+    "arange": dovetail.arange,
+    "arange of floats": lambda n: dovetail.arange(float(n)),
+    "arange, step": lambda n: dovetail.arange(-n, n, 1),
+    "linspace": lambda n: dovetail.linspace(0, 1, n),
+    "logspace": lambda n: dovetail.logspace(0, 1, n),
+    "eye": dovetail.eye,
+    "randperm": dovetail.randperm,
+    "hann_window": dovetail.hann_window,
+    "bartlett_window": dovetail.bartlett_window,
+    "kaiser_window": dovetail.kaiser_window,
+    "tril_indices": lambda n: dovetail.tril_indices(n, n),
+    "triu_indices": lambda n: dovetail.triu_indices(n, n, -n),
+    "repeat": lambda n: dovetail.ones(2).repeat(n),
+    "pad": lambda n: F.pad(dovetail.ones(2), (n, n)),
+    "diag_embed": lambda n: dovetail.diag_embed(dovetail.ones(2), n),
+    "diagflat": lambda n: dovetail.diagflat(dovetail.ones(2), -n),
+    "interpolate, nearest": lambda n: F.interpolate(dovetail.ones(1, 1, 4), size=n),
+    "interpolate, linear": lambda n: F.interpolate(dovetail.ones(1, 1, 4), size=n, mode="linear"),
+    "adaptive_avg_pool1d": lambda n: F.adaptive_avg_pool1d(dovetail.ones(1, 4), n),
+    "adaptive_max_pool2d": lambda n: F.adaptive_max_pool2d(dovetail.ones(1, 4, 4), n),
+    "bincount": lambda n: dovetail.bincount(dovetail.tensor([n])),
+    "bincount, minlength": lambda n: dovetail.bincount(dovetail.tensor([1]), minlength=n),
+    "repeat_interleave": lambda n: dovetail.repeat_interleave(dovetail.tensor([n, n, n])),
+}
+
+
+@pytest.mark.parametrize("size", [HUGE, HUGE - 1, HUGE - 1000, 2**62, 2**61])
+@pytest.mark.parametrize("name", FACTORIES)
+def test_a_size_that_no_memory_holds_is_refused(name: str, size: int) -> None:
+    with pytest.raises(RuntimeError, match=r"overflow"):
+        FACTORIES[name](size)
+
+
+def test_the_meta_device_refuses_sizes_as_the_others_do() -> None:
+    for make in (
+        lambda: dovetail.zeros(2**62, device="meta"),
+        lambda: dovetail.arange(HUGE, device="meta"),
+        lambda: dovetail.diag_embed(dovetail.ones(2, device="meta"), 2**40),
+    ):
+        with pytest.raises(RuntimeError, match="overflow"):
+            make()
+
+
+@pytest.mark.parametrize("offset", [2**31, -(2**31), 2**31 - 1, -(2**63), HUGE, 4, -4])
+def test_a_diagonal_beyond_the_corners_is_empty(offset: int) -> None:
+    x = dovetail.ones(4, 4)
+    assert x.diagonal(offset).shape == (0,)
+    assert dovetail.diag(x, offset).shape == (0,)
+    assert dovetail.diagonal_copy(x, offset).shape == (0,)
+    assert dovetail.linalg.diagonal(x, offset=offset).shape == (0,)
+    assert x.diagonal_scatter(dovetail.ones(0), offset).equal(x)
+    y = x.clone().requires_grad_()
+    y.diagonal(offset).sum().backward()
+    assert y.grad is not None and not y.grad.any()
+    assert x.tril(offset).sum() == (16 if offset > 0 else 0)
+    assert x.triu(offset).sum() == (0 if offset > 0 else 16)
+
+
+def test_triangles_of_long_thin_matrices_cost_what_their_elements_cost() -> None:
+    assert dovetail.triu_indices(HUGE, 2).tolist() == [[0, 0, 1], [0, 1, 1]]
+    assert dovetail.tril_indices(2, HUGE).tolist() == [[0, 1, 1], [0, 0, 1]]
+    assert dovetail.tril_indices(2**40, 2, 1 - 2**40).tolist() == [[2**40 - 1], [0]]
+    assert dovetail.triu_indices(2, 2**40, 2**40 - 1).tolist() == [[0], [2**40 - 1]]
+
+
+@pytest.mark.parametrize("name", ["tril", "triu"])
+def test_places_of_triangles_are_numpys(name: str) -> None:
+    for rows in range(5):
+        for columns in range(5):
+            for offset in range(-6, 7):
+                found = getattr(dovetail, f"{name}_indices")(rows, columns, offset)
+                mask = getattr(np, name)(np.ones((rows, columns)), offset)
+                assert np.array_equal(found.cpu().numpy(), np.nonzero(mask))
+
+
+# -- what a backward trusts ------------------------------------------------------------------------
+
+WRONG = [10, -1, 2**40, -(2**40), HUGE, -(2**63)]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("by_frequency", [False, True])
+@pytest.mark.parametrize("padding_idx", [-1, 2])
+@pytest.mark.parametrize("shape", [(3, 2), (3, 20), (600, 64)])
+def test_the_gradient_of_embedding_refuses_rows_that_are_not_there(
+    wrong: int, by_frequency: bool, padding_idx: int, shape: tuple[int, int]
+) -> None:
+    indices = dovetail.arange(shape[0]) % 10
+    indices[1] = wrong
+    with pytest.raises(IndexError, match="out of range"):
+        dovetail.ops.aten.embedding_dense_backward(
+            dovetail.ones(*shape), indices, 10, padding_idx, by_frequency
+        )
+
+
+def embedded(weight: Any, indices: Any) -> Any:
+    return F.embedding(indices, weight)
+
+
+def bagged(weight: Any, indices: Any) -> Any:
+    return F.embedding_bag(indices, weight, dovetail.tensor([0, 1]))
+
+
+def entropy(weight: Any, indices: Any) -> Any:
+    return F.cross_entropy(weight, indices)
+
+
+def likelihood(weight: Any, indices: Any) -> Any:
+    return F.nll_loss(weight, indices)
+
+
+@pytest.mark.parametrize("wrong", [64, -1, 2**40, -(2**63)])
+@pytest.mark.parametrize("rows", [5, 700])
+@pytest.mark.parametrize("function", [embedded, bagged, entropy, likelihood])
+def test_indices_that_change_before_the_backward_are_looked_at_again(
+    function: Callable[..., Any], rows: int, wrong: int
+) -> None:
+    weight = dovetail.ones(rows, 64 if function in (entropy, likelihood) else 20)
+    weight.requires_grad_()
+    indices = dovetail.arange(rows) % 5
+    loss = function(weight, indices).sum()
+    indices.data[1] = wrong if function in (entropy, likelihood) or wrong != 64 else rows
+    with pytest.raises((IndexError, RuntimeError), match=r"out of (range|bounds)"):
+        loss.backward()
+    assert weight.grad is None
+
+
+@pytest.mark.parametrize(
+    "pivots",
+    [
+        [2**31 - 1, 1, 2, 3],
+        [-(2**31), -(2**31), 3, 4],
+        [0, 2, 3, 4],
+        [5, 2, 3, 4],
+        [1, 2, 3, -4],
+        [-2, -2, -3, 4],
+        [-1, 1, 2, 3],
+    ],
+)
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_pivots_that_no_factorization_returns_are_refused(
+    pivots: list[int], batch: tuple[int, ...]
+) -> None:
+    matrix = dovetail.eye(4, dtype=dovetail.float64).expand(*batch, 4, 4)
+    steps = dovetail.tensor([1, 2, 3, 4], dtype=dovetail.int32).repeat(*batch, 1)
+    steps[..., :] = dovetail.tensor(pivots, dtype=dovetail.int32)
+    with pytest.raises(RuntimeError, match="Pivots given to ldl_solve"):
+        dovetail.linalg.ldl_solve(matrix, steps, matrix)
+
+
+@pytest.mark.parametrize("complex_", [False, True])
+def test_pivots_of_factorizations_with_blocks_are_taken(complex_: bool) -> None:
+    r = np.random.default_rng(0)
+    for size in range(1, 9):
+        for _ in range(10):
+            a = r.integers(-1, 2, (size, size)).astype(np.complex128 if complex_ else np.float64)
+            if complex_:
+                a = a + 1j * r.integers(-1, 2, (size, size))
+            matrix = dovetail.tensor(a + a.conj().T + 0.25 * np.diag(r.random(size)))
+            factors, pivots = dovetail.linalg.ldl_factor(matrix, hermitian=complex_)
+            right = dovetail.ones(size, 1, dtype=matrix.dtype)
+            found = dovetail.linalg.ldl_solve(factors, pivots, right, hermitian=complex_)
+            scale = 1 + float(found.abs().max())
+            assert (matrix @ found - right).abs().max() < 1e-8 * scale
+
+
+@pytest.mark.parametrize("shape", [(4, 5), (1, 20), (3,), (16,), (2, 2, 2), (17, 9), (), (300,)])
+@pytest.mark.parametrize("count", [1, 3, 15, 16, 17, 64, 500, 1700])
+def test_rows_of_any_shape_are_added_on_both_sides_of_every_threshold(
+    shape: tuple[int, ...], count: int
+) -> None:
+    index = np.arange(count) * 7 % 10
+    source = np.arange(count * int(np.prod(shape)), dtype=np.float32).reshape(count, *shape) % 11
+    expected = np.zeros((10, *shape), np.float32)
+    np.add.at(expected, index, source)
+    places, rows = dovetail.tensor(index), dovetail.tensor(source)
+    found = dovetail.zeros(10, *shape).index_add(0, places, rows)
+    assert np.array_equal(found.cpu().numpy(), expected)
+    x = dovetail.zeros(10, *shape, requires_grad=True)
+    x.index_select(0, places).backward(rows)
+    assert x.grad is not None and np.array_equal(x.grad.cpu().numpy(), expected)
