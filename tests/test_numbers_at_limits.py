@@ -52,8 +52,28 @@ FACTORIES: dict[str, Callable[[int], Any]] = {
 @pytest.mark.parametrize("size", [HUGE, HUGE - 1, HUGE - 1000, 2**62, 2**61])
 @pytest.mark.parametrize("name", FACTORIES)
 def test_a_size_that_no_memory_holds_is_refused(name: str, size: int) -> None:
-    with pytest.raises(RuntimeError, match=r"overflow"):
+    with pytest.raises(RuntimeError, match=r"overflow|can't allocate"):
         FACTORIES[name](size)
+
+
+LOOPS: dict[str, Callable[[], Any]] = {
+    "adaptive_avg_pool1d": lambda: F.adaptive_avg_pool1d(dovetail.ones(1, 4), 2**48),
+    "adaptive_max_pool1d": lambda: F.adaptive_max_pool1d(dovetail.ones(1, 4), 2**48),
+    "combinations": lambda: dovetail.combinations(dovetail.ones(200), 100),
+    "combinations with replacement": lambda: dovetail.combinations(dovetail.ones(20), 2**40, True),
+    "tensor_split": lambda: dovetail.ones(3).tensor_split(2**48),
+    "pad": lambda: F.pad(dovetail.ones(1, 4), (2**48, 0), mode="replicate"),
+    "mvlgamma": lambda: dovetail.mvlgamma(dovetail.ones(()), 2**48),
+    "interpolate": lambda: F.interpolate(
+        dovetail.ones(1, 1, 4, 4), (2**45, 4), mode="bilinear", antialias=True
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_of_python_over_sizes_that_no_memory_holds_are_refused(name: str) -> None:
+    with pytest.raises((RuntimeError, MemoryError), match=r"overflow|allocate"):
+        LOOPS[name]()
 
 
 def test_the_meta_device_refuses_sizes_as_the_others_do() -> None:

@@ -70,8 +70,6 @@ class AveragePooling(Family):
 
     def _adaptive(self, name: str, ndim: int, x: Any, output_size: Sequence[int]) -> Any:
         check_adaptive(name, ndim, x.shape, output_size)
-        # The places of windows are Python's numbers: refuse first what no memory holds.
-        self.capabilities.empty((*x.shape[:-ndim], *output_size), x.dtype)
         runs = [adaptive_runs(*pair) for pair in zip(x.shape[-ndim:], output_size, strict=True)]
         return self._averages(x, runs, [each.lengths for each in runs])
 

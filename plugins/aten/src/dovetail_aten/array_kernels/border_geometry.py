@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Final
 
+from .dims import check_room
+
 __all__ = ["BORDERS", "bordered_shape", "bordered_sizes", "sources_of"]
 
 
@@ -62,6 +64,7 @@ def sources_of(
             continue
         kept = size + min(before, 0) + min(after, 0)
         _check_pair(sizes, dim, before, after, mode, kept)
+        check_room(size + before + after, 40)
         first = max(-before, 0)
         places = range(-before, size + after)
         found.append(tuple([source(place, size, first, kept) for place in places]))

@@ -7,12 +7,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
+from mmap import mmap
 from typing import Final, NoReturn
 
 _BEYOND: Final = 1 << 63
 """The first number of bytes that no array has: the sizes and strides of array libraries are signed
 integers of 64 bits, and some of them wrap around there.
 """
+_MANY: Final = 1 << 16
+"""Items that memory holds anyway."""
 
 
 def check_size(size: Sequence[int], itemsize: int = 1) -> tuple[int, ...]:
@@ -41,6 +44,32 @@ def check_size(size: Sequence[int], itemsize: int = 1) -> tuple[int, ...]:
             "bytes per element cannot have so many. Give smaller sizes."
         )
     return size if size.__class__ is tuple else tuple(size)
+
+
+def check_room(count: int, itemsize: int) -> None:
+    """Refuse as many items as no memory holds, before a loop of Python makes them one by one.
+
+    Parameters
+    ----------
+    count
+        How many Python objects, or arrays, will be alive at the same time.
+    itemsize
+        Bytes of each of them, about.
+
+    Raises
+    ------
+    RuntimeError
+        If the system does not even give out addresses for them.
+    """
+    if count < _MANY:
+        return
+    try:
+        mmap(-1, count * itemsize).close()
+    except (OSError, OverflowError, ValueError) as error:
+        raise RuntimeError(
+            f"can't allocate memory: {count} items of some {itemsize} bytes each were asked for. "
+            "Give smaller sizes."
+        ) from error
 
 
 def clamp_diagonal(offset: int, rows: int, columns: int) -> int:

@@ -36,13 +36,13 @@ class MaxPooling(Maxima, SlidingWindows):
     @widened
     def adaptive_max_pool2d(self, x: Any, output_size: Sequence[int]) -> tuple[Any, Any]:
         """Return the maxima of nearly equal windows, ``output_size`` of them, and their places."""
-        return self._adaptive_maxima("adaptive_max_pool2d", 2, x, output_size)
+        return self._adaptive("adaptive_max_pool2d", 2, x, output_size)
 
     @operator("adaptive_max_pool3d")
     @widened
     def adaptive_max_pool3d(self, x: Any, output_size: Sequence[int]) -> tuple[Any, Any]:
         """Return the maxima of nearly equal windows, ``output_size`` of them, and their places."""
-        return self._adaptive_maxima("adaptive_max_pool3d", 3, x, output_size)
+        return self._adaptive("adaptive_max_pool3d", 3, x, output_size)
 
     def _max_pool(
         self,
@@ -62,17 +62,10 @@ class MaxPooling(Maxima, SlidingWindows):
         elements = [[each.at(offset) for offset in range(each.kernel)] for each in windows]
         return self._maxima(values, self._places_under(windows), elements)
 
-    def _adaptive_maxima(
-        self, name: str, ndim: int, x: Any, output_size: Sequence[int]
-    ) -> tuple[Any, Any]:
-        check_adaptive(name, ndim, x.shape, output_size, empty_channels=False)
-        # The places of windows are Python's numbers: refuse first what no memory holds.
-        self.capabilities.empty((*x.shape[:-ndim], *output_size), x.dtype)
-        return self._adaptive(name, ndim, x, output_size)
-
     def _adaptive(
         self, name: str, ndim: int, x: Any, output_size: Sequence[int]
     ) -> tuple[Any, Any]:
+        check_adaptive(name, ndim, x.shape, output_size, empty_channels=False)
         sizes = x.shape[-ndim:]
         runs = [adaptive_runs(*pair) for pair in zip(sizes, output_size, strict=True)]
         places = self.xp.reshape(self.xp.arange(math.prod(sizes), dtype=self.xp.int64), sizes)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from dovetail_kernel import float32, int64
 
+from .dims import check_room
 from .family import Family
 
 _CUBIC = -0.75
@@ -107,8 +108,10 @@ class ResamplingTaps(Family):
             first = xp.maximum(first, zero)
             stop = xp.trunc(xp.add(centers, self.number(support + 0.5, dtype)))
             stop = xp.minimum(stop, last)
+            count = 2 * math.ceil(support) + 1
+            check_room(count * length, 2 * dtype.itemsize)
             indices, weights = [], []
-            for number in range(2 * math.ceil(support) + 1):
+            for number in range(count):
                 taken = xp.add(first, self.number(float(number), dtype))
                 distance = xp.add(xp.subtract(taken, centers), half)
                 weight = bell(xp.multiply(distance, self.number(1.0 / width, dtype)), xp)

@@ -8,6 +8,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from .dims import check_room
+
 __all__ = ["Divisors", "Runs", "adaptive_runs"]
 
 Divisors = int | Sequence[Sequence[int]]
@@ -50,6 +52,7 @@ class Runs(NamedTuple):
 @lru_cache(maxsize=1024)
 def adaptive_runs(size: int, number: int) -> Runs:
     """Return `number` runs of nearly equal lengths that cover a line."""
+    check_room(number, 80)
     starts = tuple([place * size // number for place in range(number)])
     stops = tuple([-(-(place + 1) * size // number) for place in range(number)])
     return Runs(size, starts, stops)

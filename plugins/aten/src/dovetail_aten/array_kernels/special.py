@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from dovetail_kernel import float64
 
+from .dims import check_room
 from .family import Family, operator, widened
 
 _LOG_PI = math.log(math.pi)
@@ -89,6 +90,7 @@ class Special(Family):
         """
         if p < 1:
             raise RuntimeError("p has to be greater than or equal to 1. It is a dimension.")
+        check_room(p * (x.size + 4), x.dtype.itemsize)  # PyTorch makes all terms at once
         xp, like = self.xp, self.numbers.like
         result = xp.add(self.lgamma(x), like(x, p * (p - 1) / 4 * _LOG_PI))
         for i in range(1, p):

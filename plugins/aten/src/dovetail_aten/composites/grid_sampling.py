@@ -50,7 +50,7 @@ def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
         if length == 1:
             line = F.zeros_like(line)
         if not align_corners:
-            line = F.mul(line, (length - 1) / length)
+            line = F.mul(line, (length - 1) / max(length, 1))
         shape = [1] * len(spatial)
         shape[dim] = length
         lines.append(F.expand(F.reshape(line, shape), spatial))

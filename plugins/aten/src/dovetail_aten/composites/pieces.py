@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_aten.array_kernels.dims import wrap_dim
+from dovetail_aten.array_kernels.dims import check_room, wrap_dim
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import contiguous_format, int64
 
@@ -20,6 +20,7 @@ def tensor_split_into(self: Any, sections: int, dim: int = 0) -> Any:
         raise RuntimeError(
             f"number of sections must be larger than 0, got {sections}. Ask for one or more."
         )
+    check_room(sections, 256)
     least, longer = divmod(size, sections)
     ends = [least * number + min(number, longer) for number in range(1, sections + 1)]
     return [

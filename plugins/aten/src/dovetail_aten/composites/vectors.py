@@ -11,6 +11,7 @@ from typing import Any
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import int64
 
+from ..array_kernels.dims import check_room
 from ..tensor.from_data import tensor
 
 
@@ -42,6 +43,8 @@ def combinations(self: Any, r: int = 2, with_replacement: bool = False) -> Any:
     if r == 0:
         return F.new_zeros(self, (0,))
     choose = _repeated if with_replacement else _combinations
+    count = self.shape[0]
+    check_room(math.comb(count + r - 1 if with_replacement and count else count, r) * r, 40)
     places = [place for row in choose(range(self.shape[0]), r) for place in row]
     index = tensor(places, dtype=int64, device=self.device)
     return F.reshape(F.index_select(self, 0, index), (-1, r) if places else (0, r))
