@@ -71,27 +71,27 @@ def _note(report: Report, seed: int, answer: dict[str, Any]) -> None:
 def _child(seeds: list[int]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield what trials came to, until the child has run all or died."""
     support = Path(__file__).parent
-    process = subprocess.Popen(
+    text, count = "", 0
+    with subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", "import index_children; index_children.main()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(support), *sys.path])},
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(json.dumps(seeds))
-    process.stdin.close()
-    text, count = "", 0
-    for line in process.stdout:
-        answer = json.loads(line)
-        if "begins" in answer:
-            text = answer["begins"]
-            continue
-        yield seeds[count], answer
-        count += 1
-    code = process.wait()
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(seeds))
+        process.stdin.close()
+        for line in process.stdout:
+            answer = json.loads(line)
+            if "begins" in answer:
+                text = answer["begins"]
+                continue
+            yield seeds[count], answer
+            count += 1
+        code = process.wait()
     if count < len(seeds):
         died = f"signal {-code}" if code < 0 else f"exit {code}"
         yield seeds[count], {"died": died, "text": text, "alone": len(seeds) == 1}

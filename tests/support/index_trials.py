@@ -23,6 +23,8 @@ from dovetail.testing import OpInfo, SampleInput, op_infos
 __all__ = ["MODES", "Outcome", "run", "subjects"]
 
 INTEGERS = ("int", "SymInt")
+INDICES = ("index", "indices", "pivots", "LU_pivots", "offsets", "lengths", "sorter", "repeats")
+"""Arguments that are tensors of integers which say where elements are."""
 LIMITS = (
     *(-1, 0, 1, 2, 5, 7, 100, -100),
     *(2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 2**32, 2**32 + 1),
@@ -68,18 +70,18 @@ def subjects() -> tuple[OpInfo, ...]:
         [
             info
             for info in op_infos("aten")
-            if any([_has_integers(a.real_type.schema_str) for a in info.operator.schema.arguments])
-            or _has_index(info)
+            if any(
+                [
+                    a.name in INDICES or _has_integers(a.real_type.schema_str)
+                    for a in info.operator.schema.arguments
+                ]
+            )
         ]
     )
 
 
 def _has_integers(kind: str) -> bool:
     return kind.rstrip("?").partition("[")[0] in INTEGERS
-
-
-def _has_index(info: OpInfo) -> bool:
-    return any([_is_index(each) for sample in _samples(info) for each in sample.tensors()])
 
 
 def _is_index(value: Any) -> bool:
