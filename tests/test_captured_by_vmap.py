@@ -1,5 +1,6 @@
-"""Tensors that a mapped function captures have the gradients that a loop over the samples gives,
-also where the operator has no batching rule and is mapped as the operators that it calls.
+"""Tensors that a mapped function captures, or writes, have the gradients that a loop over the
+samples gives, also where the operator has no batching rule and is mapped as the operators that it
+calls.
 """
 
 from __future__ import annotations
@@ -104,3 +105,40 @@ def test_captured_tensors_have_the_gradients_of_a_loop(info: OpInfo) -> None:
     for sample in info.sample_inputs(dovetail.device("cpu"), dovetail.float64, False):
         for call, (x, *captured) in functions(info, sample):
             check(call, x, captured)
+
+
+def in_place(info: OpInfo) -> Any:
+    """Return the in-place variant of an operator, None if it has none."""
+    base = f"{info.operator.base_name}_"
+    return next(iter([v.handle for v in info.operator.variants if v.base_name == base]), None)
+
+
+WRITING = [
+    info
+    for info in op_infos("aten")
+    if dovetail.float64 in info.dtypes
+    and info.operator.derivative is not None
+    and info.operator.kind != "pointwise"
+    and in_place(info) is not None
+]
+
+
+@pytest.mark.operators("info", WRITING)
+def test_a_mapped_write_has_the_gradients_of_a_loop(info: OpInfo) -> None:
+    for sample in info.sample_inputs(dovetail.device("cpu"), dovetail.float64, False):
+        x, *others = sample.arguments
+        if not isinstance(x, Tensor) or x.dtype is not dovetail.float64 or x.numel() == 0:
+            continue
+
+        def written(x: Tensor, others: Any = others, sample: SampleInput = sample) -> Tensor:
+            return weighted(in_place(info)(x * 1, *others, **sample.kwargs))
+
+        batch = dovetail.stack([x, x * 0.75])
+        try:
+            (wanted,) = gradients(
+                lambda batch, f=written: dovetail.stack([f(x) for x in batch.unbind(0)]), [batch]
+            )
+        except RuntimeError:  # of shapes that do not fit
+            continue
+        (found,) = gradients(lambda batch, f=written: vmap(f)(batch), [batch])
+        np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-7, atol=1e-9)

@@ -503,3 +503,14 @@ def test_a_backward_in_another_array_library_raises_and_gives_no_zeros(library: 
         NotImplementedError, match="is not differentiable in the gradient that it gets"
     ):
         op(dual())
+
+
+def test_a_sample_may_write_to_a_view_of_a_tensor_whose_tangent_all_samples_share() -> None:
+    def written(x: Any) -> Any:
+        whole = x.clone().unsqueeze(0)
+        whole.squeeze(0).exp_()
+        return whole
+
+    rows, direction = dt.rand(2, 3), dt.tensor([1.0, 2.0, 3.0])
+    found = dt.func.vmap(lambda x: dt.func.jvp(written, (x,), (direction,))[1])(rows)
+    assert found.squeeze(1).allclose(rows.exp() * direction)

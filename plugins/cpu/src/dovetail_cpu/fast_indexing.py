@@ -83,7 +83,7 @@ class FastIndexing(FlatPlaces, IndexingAlong):
         values = None if axis is None else self._source_at(x, index, source)
         if axis is None or values is None:
             return IndexingAlong._scattered(self, name, x, dim, index, source, accumulate)
-        made = x.copy()
+        made = numpy.array(x)
         scatter_into(made, axis, index, values, add_at if accumulate else None)
         return made
 

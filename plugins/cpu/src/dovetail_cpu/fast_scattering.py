@@ -51,7 +51,7 @@ class FastIndexedWrites(IndexedWrites):
         if not x.flags.c_contiguous:
             return IndexedWrites.put(self, x, index, source, accumulate)
         check_put(x, index, source, self.dtypes)
-        made = x.copy()
+        made = numpy.array(x)
         if index.size:
             places = self.checked_places(index, -x.size, x.size, partial(no_place, x.size))
             combine = add_at if accumulate else None
@@ -66,6 +66,6 @@ class FastIndexedWrites(IndexedWrites):
         count = numpy.count_nonzero(mask)
         if count > source.size:
             raise too_few(source.size, count)
-        made = x.copy()
+        made = numpy.array(x)
         made[mask] = source.reshape(-1)[:count]
         return made

@@ -100,7 +100,7 @@ class FastWindows(Windows):
             first = begin - own
             reach = extent(size, stride)
             if reach and 0 <= first <= x.size - reach and not repeats_places(size, stride):
-                made = x.copy()
+                made = numpy.array(x)
                 steps = [step * x.itemsize for step in stride]
                 _make(size, x.dtype, made, first * x.itemsize, steps)[...] = src
                 return made

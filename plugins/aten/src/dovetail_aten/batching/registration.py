@@ -15,7 +15,10 @@ from dovetail_dispatcher import Operator
 from dovetail_dispatcher.sockets import RANDOM_STATES
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.batching_rule import BatchingRule
+from dovetail_dispatcher.table.derivative_formula import Formula
 from dovetail_dispatcher.table.rule_registration import set_batching_rule
+from dovetail_kernel import TensorBase
+from dovetail_kernel.keys.state import is_grad_enabled
 
 from .._generated import functions as F
 from .._generated.policies import BATCHING
@@ -53,14 +56,27 @@ def _of_variant(variant: Operator, function: Callable[..., Any], functional: Rul
     """
     if variant.kind == "pointwise" and makes_rules(function):
         return made_for(variant, function)
-    return _in_place(functional)
+    return _in_place(functional, _saves_what_it_writes(variant))
 
 
-def _in_place(functional: Rule) -> Rule:
-    """Return the rule that writes what the functional operator gives into its first argument."""
+def _saves_what_it_writes(variant: Operator) -> bool:
+    formula, written = variant.derivative, variant.schema.arguments[0].name
+    return isinstance(formula, Formula) and any(
+        [each.kind == "input" and each.name == written for each in formula.saved]
+    )
+
+
+def _in_place(functional: Rule, saves_written: bool) -> Rule:
+    """Return the rule that writes what the functional operator gives into its first argument.
+
+    Where that is saved for a backward, a copy is: it is about to be written.
+    """
 
     def apply(info: Any, in_dims: Any, self: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        made, out_dim = functional(info, in_dims, self, *args, **kwargs)
+        read = self
+        if saves_written and is_grad_enabled() and _requires_grad(self, *args):
+            read = F.clone(self)
+        made, out_dim = functional(info, in_dims, read, *args, **kwargs)
         wanted, given = logical_shape(self, 0), logical_shape(made, out_dim)
         if wanted != given:
             raise RuntimeError(
@@ -69,3 +85,7 @@ def _in_place(functional: Rule) -> Rule:
         return F.copy_(self, made), 0
 
     return apply
+
+
+def _requires_grad(*values: Any) -> bool:
+    return any([isinstance(each, TensorBase) and each.requires_grad for each in values])

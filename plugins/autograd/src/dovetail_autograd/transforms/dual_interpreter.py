@@ -21,10 +21,10 @@ from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
 from ..engine.active_levels import LEVELS
 from ..graph.autograd_meta import gradient_edge
-from ..graph.engine_ops import cast, operator
+from ..graph.engine_ops import cast, filled_like, operator
 from .arrays import is_wrapped, wrapped
 from .captured_writes import as_input
-from .duals import DualArray, cut, is_of_memory, leads_elsewhere, same_layout
+from .duals import DualArray, batches, cut, is_of_memory, leads_elsewhere, same_layout
 from .forward_plans import plan_of
 from .inplace_duals import write_dual
 from .levels import Level
@@ -179,6 +179,9 @@ def dual(level: JvpLevel, primal: TensorBase, tangent: TensorBase) -> TensorBase
         )
     if tangent.dtype is not primal.dtype:
         tangent = cast(tangent, primal.dtype)
+    if batches(primal) - batches(tangent):
+        # A sample may write to a view of the dual tensor, and so to a part of the tangent.
+        tangent = operator("add", "Tensor")(filled_like(primal, 0), tangent)
     alias = operator("alias", "default")(primal)
     if level.number:
         as_input(alias, level.number)

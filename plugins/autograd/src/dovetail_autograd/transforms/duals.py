@@ -14,7 +14,7 @@ from dovetail_kernel.types.signature import GRAD, WRAPPED_BIT
 from ..engine.active_levels import framed
 from ..graph.autograd_meta import gradient_edge
 from ..graph.engine_ops import filled_like, operator, with_strides
-from .arrays import WrappedArray
+from .arrays import BatchedArray, WrappedArray
 
 if TYPE_CHECKING:
     from dovetail_dispatcher.table.operator import Operator
@@ -69,6 +69,17 @@ def cut(tensor: TensorBase) -> TensorBase:
     twin._storage = share_storage(tensor)
     twin._counter = share_version(tensor)
     return twin
+
+
+def batches(tensor: TensorBase) -> set[Level]:
+    """Return the levels of the maps over whose samples `tensor` varies."""
+    found: set[Level] = set()
+    while tensor._signature & WRAPPED_BIT:
+        array = tensor.array
+        if isinstance(array, BatchedArray):
+            found.add(array.level)
+        tensor = array.physical
+    return found
 
 
 def with_primal(function: Callable[..., Any], tensor: TensorBase, *rest: Any) -> Any:
