@@ -19,7 +19,8 @@ from dovetail_dispatcher.calls.steps.results import WrapArray
 from dovetail_dispatcher.table.changes import Change, open_transaction, take_back
 from dovetail_dispatcher.table.definitions import define_many
 from dovetail_dispatcher.table.registry import forget_all_routes
-from dovetail_kernel import BySize, TensorBase, backend, dispatch_state
+from dovetail_kernel import BySize, TensorBase, backend, dispatch_state, float32
+from dovetail_kernel.devices.lowering import CallSpec
 
 Libraries = Callable[..., Library]
 Tensors = Callable[..., TensorBase]
@@ -368,6 +369,26 @@ def test_a_backend_may_call_another_function_for_large_arrays(
     finally:
         monkeypatch.undo()
         forget_all_routes()
+
+
+def test_a_plan_asks_the_backend_how_each_function_is_called(
+    pointwise: Any, tensor: Tensors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[Any, bool, bool]] = []
+
+    def lower(function: Any, dtype: Any, *, writes: bool, counts: bool, **_: Any) -> CallSpec:
+        asked.append((dtype, writes, counts))
+        return CallSpec(lambda *args, **kwargs: function(*args, **kwargs) + 10)
+
+    x = tensor([1.0])
+    with monkeypatch.context() as patch:
+        patch.setattr(backend("cpu").arrays, "lower", lower, raising=False)
+        forget_all_routes()
+        assert pointwise.add(x, x).array.tolist() == [12.0]
+        assert pointwise.add(x, x, alpha=2).array.tolist() == [13.0]
+    assert asked == [(float32, False, True)] * 2  # all of the kernel, and its fast path
+    forget_all_routes()
+    assert pointwise.add(x, x).array.tolist() == [2.0]
 
 
 def test_a_replaced_kernel_takes_effect_in_the_variants_too(

@@ -282,6 +282,20 @@ def test_the_empty_set_is_undefined_and_false() -> None:
     assert DispatchKeySet().highestPriorityTypeId() is DispatchKey.Undefined
 
 
+def test_keys_from_the_highest_are_those_left_as_each_is_taken_away() -> None:
+    backend("dsp", create=True)
+    names = ("CPU", "AutogradCUDA", "ADInplaceOrView", "DSP", "AutogradOther", "Python")
+    sets = [DispatchKeySet.of(*[DispatchKey[each] for each in names[:n]]) for n in range(7)]
+    sets += [full_keyset, full_keyset & after_autograd_keyset, sets[-1] - sets[1]]
+    for keys in sets:
+        left, rest = [], keys
+        while (key := rest.highestPriorityTypeId()) is not DispatchKey.Undefined:
+            left.append(key)
+            rest = rest.remove(key)
+        assert list(keys.from_highest()) == left
+    assert sets[4].from_highest()[-1] is DispatchKey["DSP"]
+
+
 def test_equal_sets_have_equal_hashes() -> None:
     one = DispatchKeySet.of(DispatchKey.CPU, DispatchKey.Python)
     other = DispatchKeySet.of(DispatchKey.Python, DispatchKey.CPU)

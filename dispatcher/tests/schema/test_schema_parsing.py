@@ -7,6 +7,7 @@ import pickle
 
 import pytest
 
+from dovetail_dispatcher.calls.schema_facts import facts_of
 from dovetail_dispatcher.schema import (
     IntType,
     ListType,
@@ -89,6 +90,15 @@ def test_types_survive_pickling_and_copying_as_the_same_object() -> None:
 def test_a_schema_survives_pickling() -> None:
     schema = parse_schema("ns::f(Tensor(a!) x, int y=1) -> Tensor(a!)")
     assert pickle.loads(pickle.dumps(schema)) == schema
+
+
+def test_a_pickled_schema_is_its_fields_whatever_was_asked_of_it() -> None:
+    schema = parse_schema("ns::f(Tensor x, int y=1) -> Tensor")
+    before = pickle.dumps(schema)
+    assert facts_of(schema).positional == ("x", "y")
+    assert facts_of(schema) is facts_of(schema)
+    assert not schema.is_mutable
+    assert pickle.dumps(schema) == before
 
 
 def test_schemas_that_differ_in_a_default_are_not_equal() -> None:

@@ -205,8 +205,8 @@ def _by_size(key: DispatchKey, kernel: Kernel, composition: Composition) -> str:
     function = kernel.fast_path or kernel.fn
     if not backends or function is None:
         return ""
-    found = backends[0].arrays.by_size(function, static_dtype(composition.key))
-    return f"; {found.note}" if found is not None and found.note else ""
+    note = backends[0].arrays.lower(function, static_dtype(composition.key)).note
+    return f"; {note}" if note else ""
 
 
 def _compiled(kernel: Kernel) -> str:

@@ -240,6 +240,9 @@ class FunctionSchema(_Frozen):
             is_varret=is_varret,
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FunctionSchema, self._identity()  # without what is kept beside the fields
+
     def with_arguments(self, arguments: tuple[Argument, ...]) -> FunctionSchema:
         """Return this schema with other arguments."""
         return FunctionSchema(

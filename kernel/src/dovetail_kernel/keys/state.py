@@ -95,6 +95,10 @@ def dispatch_state(value: int | None = None) -> DispatchState:
     return _by_bit[(_state.get() if value is None else value) & ~NO_GRAD]
 
 
+known_state: Final = _by_bit.__getitem__
+"""Return what an int of the state stands for, whose bit of grad mode is not set."""
+
+
 def is_grad_enabled() -> bool:
     """Return whether grad mode is on in this task."""
     return not _state.get() & NO_GRAD

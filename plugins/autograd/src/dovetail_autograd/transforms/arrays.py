@@ -8,12 +8,12 @@ from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from dovetail_kernel import ArrayBackend, dtype
-from dovetail_kernel.keys.state import dispatch_state
+from dovetail_kernel.keys.state import known_state, state
 from dovetail_kernel.tensor.new_tensors import new_tensor, tensor_class
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import inside_counter
-from dovetail_kernel.types.dtype import DTYPES
-from dovetail_kernel.types.signature import DTYPE_MASK, NORMAL, WRAPPED_BIT, ZERO_DIM
+from dovetail_kernel.types.dtype import BY_BIT, DTYPES
+from dovetail_kernel.types.signature import DTYPE_MASK, NO_GRAD, NORMAL, WRAPPED_BIT, ZERO_DIM
 
 from ..engine.active_levels import framed
 from ..graph.engine_ops import operator
@@ -58,7 +58,7 @@ class WrappedArray:
     @property
     def dtype(self) -> dtype:
         """The dtype: the native dtypes of wrapped arrays are the dtypes themselves."""
-        return self.physical.dtype
+        return BY_BIT[self.physical._signature & DTYPE_MASK]
 
     @property
     def ndim(self) -> int:
@@ -267,7 +267,7 @@ def wrapped(array: WrappedArray) -> TensorBase:
     signature = WRAPPED_BIT | array.physical._signature & DTYPE_MASK
     if array.physical.array.ndim == array.hidden_dims:
         signature |= ZERO_DIM
-    now = dispatch_state()
+    now = known_state(state() & ~NO_GRAD)
     if not now.inference:
         signature |= NORMAL
     tensor = new_tensor(array, signature, tensor_class())

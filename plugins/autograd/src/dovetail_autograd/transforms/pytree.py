@@ -202,11 +202,12 @@ def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], Structure]:
 
 
 def _flatten(tree: Any, leaves: list[Any], is_leaf: IsLeaf) -> Structure:
-    found = None if is_leaf is not None and is_leaf(tree) else children_of(tree)
-    if found is None:
+    kind = type(tree)
+    container = _containers.get(kind) or container_of(kind)
+    if (is_leaf is not None and is_leaf(tree)) or container is None:
         leaves.append(tree)
         return LEAF
-    items, context = found
+    items, context = container.flatten_fn(tree)
     children = []
     for item in items:
         # Most items are leaves, and known as such without a call.
@@ -215,7 +216,7 @@ def _flatten(tree: Any, leaves: list[Any], is_leaf: IsLeaf) -> Structure:
             children.append(LEAF)
         else:
             children.append(_flatten(item, leaves, is_leaf))
-    return Structure(type(tree), context, tuple(children))
+    return Structure(kind, context, tuple(children))
 
 
 def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
@@ -231,7 +232,7 @@ def _unflatten(structure: Structure, leaves: Any) -> Any:
         next(leaves) if child.kind is None else _unflatten(child, leaves)
         for child in structure.children
     ]
-    container = container_of(kind)
+    container = _containers.get(kind) or container_of(kind)
     assert container is not None, f"{kind} was a container when a value of it was taken apart"
     return container.unflatten_fn(items, structure.context)
 

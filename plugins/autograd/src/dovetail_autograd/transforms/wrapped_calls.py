@@ -140,7 +140,11 @@ def map_tensors(
             return [function(each) if isinstance(each, TensorBase) else each for each in value]
         return value
 
-    return tuple([of(value) for value in args]), {name: of(value) for name, value in kwargs.items()}
+    mapped = (TensorBase, list, tuple)
+    return (
+        tuple([of(value) if isinstance(value, mapped) else value for value in args]),
+        {name: of(value) for name, value in kwargs.items()},
+    )
 
 
 def present(op: Any, args: Sequence[Any], kwargs: dict[str, Any], outputs: Any) -> Any:
