@@ -21,7 +21,7 @@ KERNELS: Final = {
     "linalg": "factor_checks factorizations linear_systems matrices matrix_checks spectra",
     "losses": "likelihood losses",
     "matmul": "matmul",
-    "normalization": "channel_normalization normalization",
+    "normalization": "channel_normalization normalization normalized_input",
     "padding": "borders",
     "pointwise": "arithmetic choices comparison number_parts pointwise",
     "pooling": "average_pooling fractional_pooling max_pooling maxima pooled_places "
@@ -174,22 +174,23 @@ SPLIT: Final = {
         "families.softmax.shapes": "softmax softmax_backward",
     },
     "batching.nn": {
-        "families.losses.batching": "_reduced _lined_up mse_loss pointwise_loss "
-        "mse_loss_backward _class_weights _rows nll_loss_forward _check_nll nll_loss_backward",
-        "families.normalization.batching": "native_layer_norm _statistics "
-        "native_layer_norm_backward",
+        "families.losses.batching": "mse_loss pointwise_loss mse_loss_backward "
+        "nll_loss_forward nll_loss_backward",
+        "families.normalization.batching": "native_layer_norm native_layer_norm_backward",
         "families.softmax.batching": "softmax_backward",
     },
     "composites.nn": {
         "families.activations.composites": "log_sigmoid prelu",
         "families.embeddings.composites": "embedding",
-        "families.matmul.composites.bilinear": "bilinear _check_bilinear",
+        "families.matmul.composites.bilinear": "bilinear",
         "families.normalization.composites": "layer_norm",
         "families.softmax.composites": "softmax log_softmax",
         "families.views.composites.views": "select_backward slice_backward diagonal_backward",
     },
 }
-"""Modules that are divided, and the functions that go to each new place."""
+"""Modules that are divided, and the functions that go to each new place, with what they use of
+their module.
+"""
 
 DECLARATIONS: Final = {
     "activations": "activations",
@@ -409,8 +410,16 @@ They are methods of classes that hold the namespace: see `Family`. They never'''
     ],
     "plugins/aten/src/dovetail_aten/derivative_helpers/__init__.py": [
         (
-            "theirs in `TENSORS_ONLY`.",
-            "theirs in `TENSORS_ONLY`. Those of one family lie in its folder.",
+            "Generated code imports each from its module.\n",
+            "Generated code imports each from its module.\nThose of one family lie in its folder.\n",
+        ),
+    ],
+    "plugins/aten/tests/array_kernels/test_families.py": [
+        (
+            'for path in Path(array_kernels.__file__).parent.glob("*.py"):\n',
+            "package = Path(array_kernels.__file__).parents[1]\n"
+            '    paths = [*package.glob("kernel_support/*.py"), *package.glob("families/*/kernels.py")]\n'
+            '    for path in [*paths, *package.glob("families/*/kernels/*.py")]:\n',
         ),
     ],
     "tests/packaging/test_packaging.py": [

@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from shutil import rmtree
 from typing import Final
@@ -347,7 +347,7 @@ def _divide_modules() -> None:
             target = _file(new)
             into = f"{PACKAGE}.{new}".rpartition(".")[0]
             statements = [_import_from(node, package, into) for node in imports]
-            defined = [others.pop(name) for name in listed.split()]
+            defined = [others.pop(name) for name in _with_private(listed.split(), tree, others)]
             if target.exists():
                 _merge(target, statements, defined)
             else:
@@ -379,6 +379,18 @@ def _names(node: ast.stmt) -> Iterator[str]:
             for each in names:
                 if isinstance(each, ast.Name):
                     yield each.id
+
+
+def _with_private(names: list[str], tree: ast.Module, others: Mapping[str, str]) -> Iterator[str]:
+    """Yield names, in the order of their module, with the private ones that they use."""
+    found = {name: node for node in tree.body for name in _names(node) if name in others}
+    wanted, waiting = set(names), list(names)
+    while waiting:
+        for node in ast.walk(found[waiting.pop()]):
+            if isinstance(node, ast.Name) and node.id in found and node.id not in wanted:
+                wanted.add(node.id)
+                waiting.append(node.id)
+    yield from [name for name in found if name in wanted]
 
 
 def _import_from(node: ast.Import | ast.ImportFrom, package: str, into: str) -> str:

@@ -13,7 +13,7 @@ otherwise. A family is a class, which holds an array namespace; its methods are 
 
 from typing import Any
 
-from dovetail_aten.array_kernels import (
+from dovetail_aten.backends import (
     FAMILIES,
     Capabilities,
     Family,
@@ -21,15 +21,13 @@ from dovetail_aten.array_kernels import (
     Numbers,
     Precision,
     family_class,
-    wrap_dim,
-    wrap_dims,
-)
-from dovetail_aten.array_kernels.family import (
     fitted,
     helper,
     operator,
     rounds_once,
     widened,
+    wrap_dim,
+    wrap_dims,
 )
 
 from ..absent_names import names_of

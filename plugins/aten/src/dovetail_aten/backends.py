@@ -2,8 +2,18 @@
 that only use tensors.
 """
 
-from .array_kernels import KernelTable
-from .array_kernels.capabilities import Capabilities
+from .array_kernels import (
+    FAMILIES,
+    Capabilities,
+    Family,
+    KernelTable,
+    Numbers,
+    Precision,
+    family_class,
+    wrap_dim,
+    wrap_dims,
+)
+from .array_kernels.family import fitted, helper, operator, rounds_once, widened
 from .backend.cpu_fallback import use_cpu_fallback
 from .backend.device_listing import DeviceType, devices
 from .backend.namespace_arrays import NamespaceArrays
@@ -11,12 +21,24 @@ from .backend.registration import register_backend
 from .composites.replayed_views import View as ReplayedView
 
 __all__ = [
+    "FAMILIES",
     "Capabilities",
     "DeviceType",
+    "Family",
     "KernelTable",
     "NamespaceArrays",
+    "Numbers",
+    "Precision",
     "ReplayedView",
     "devices",
+    "family_class",
+    "fitted",
+    "helper",
+    "operator",
     "register_backend",
+    "rounds_once",
     "use_cpu_fallback",
+    "widened",
+    "wrap_dim",
+    "wrap_dims",
 ]
