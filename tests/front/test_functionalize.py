@@ -151,3 +151,28 @@ def test_views_in_place_take_the_attributes_of_a_wrapper_along() -> None:
     wrapper.t_().unsqueeze_(0)
     assert tuple(wrapper.shape) == tuple(wrapper.inner.shape) == (1, 3, 2)
     assert (wrapper * 2).inner.tolist() == [(x.t() * 2).tolist()]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: (b := dovetail.stack([x, x]), b[1].exp_(), b * b)[-1],
+        lambda x: (b := x * 1, b[0].zero_(), b * b)[-1],
+        lambda x: (b := x * 1, b[:2].copy_(x[1:] * 2), b * b)[-1],
+        lambda x: (b := x * 1, b.copy_(x * x), b * b)[-1],
+        lambda x: (x * 1).fill_(3.0) * x,
+        lambda x: (b := dovetail.stack([x, x]), b.addr_(x[:2], x, beta=0), b * b)[-1],
+    ],
+    ids=["part", "zero", "copy to a part", "copy", "fill", "overwritten"],
+)
+def test_forward_mode_goes_through_what_was_functionalized(function: Any) -> None:
+    x = dovetail.tensor([0.5, 1.5, 2.0], dtype=dovetail.float64)
+
+    def twice(f: Any) -> Any:
+        def once(u: Any) -> Any:
+            return dovetail.func.jvp(f, (u,), (x.cos(),))[1]
+
+        return once(x), dovetail.func.jvp(once, (x,), (x.sin(),))[1]
+
+    for found, wanted in zip(twice(functionalize(function)), twice(function), strict=True):
+        assert found.allclose(wanted)

@@ -156,8 +156,11 @@ def _backward_of(body: Callable[..., Any]) -> Callable[..., Any]:
                 allow_unused=True,
             )
         gradients: list[Any] = [None] * len(inputs)
+        differentiated = any([each is not None and each.requires_grad for each in given])
         for index, gradient in zip(wanted, found, strict=True):
-            gradients[index] = gradient
+            # A backward is linear: what does not depend on the gradients that it got is zero.
+            if not differentiated or gradient is None or gradient.requires_grad:
+                gradients[index] = gradient
         return tuple(gradients)
 
     return backward

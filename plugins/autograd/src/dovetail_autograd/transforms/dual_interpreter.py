@@ -179,7 +179,7 @@ def dual(level: JvpLevel, primal: TensorBase, tangent: TensorBase) -> TensorBase
         )
     if tangent.dtype is not primal.dtype:
         tangent = cast(tangent, primal.dtype)
-    if batches(primal) - batches(tangent):
+    if is_wrapped(primal) and batches(primal) - batches(tangent):
         # A sample may write to a view of the dual tensor, and so to a part of the tangent.
         tangent = operator("add", "Tensor")(filled_like(primal, 0), tangent)
     alias = operator("alias", "default")(primal)
