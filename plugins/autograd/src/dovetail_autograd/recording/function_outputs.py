@@ -161,6 +161,9 @@ class _Outputs:
         self.attach(value, output_nr)
         if value._storage is not None:
             _mark_view_of_input(value, self.inputs)
+        info = view_meta(value)
+        if info is not None:  # also of what forward made, and may have written since
+            set_view(value, info.base, CreationMeta.IN_CUSTOM_FUNCTION)
         return value
 
     def attach(self, value: TensorBase, output_nr: int) -> None:

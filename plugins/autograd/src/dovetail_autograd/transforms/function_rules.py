@@ -14,7 +14,7 @@ from ..graph.engine_ops import operator
 from ..recording.function import Function
 from .batching_errors import check_outputs
 from .levels import leaves_levels
-from .pytree import flatten, flatten_prefix, map_leaves, unflatten
+from .pytree import Structure, flatten, flatten_prefix, map_leaves, unflatten
 from .wrapped_functions import MissingRule
 
 if TYPE_CHECKING:
@@ -97,6 +97,8 @@ class Vmapped(Function):
     generated rule.
     """
 
+    generate_vmap_rule = True
+
     @staticmethod
     def forward(rule: _Generated, *physical: Any) -> Any:
         """Run the other's forward for all samples."""
@@ -112,6 +114,11 @@ class Vmapped(Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         """Run the other's backward for all samples."""
         return None, *ctx.rule.backward(ctx, grads)
+
+    @staticmethod
+    def jvp(ctx: Any, _: None, *tangents: Any) -> Any:
+        """Run the other's jvp for all samples."""
+        return ctx.rule.jvp(ctx, tangents)
 
 
 class _Generated:
@@ -129,7 +136,6 @@ class _Generated:
         self.in_dims = in_dims
         self.kwargs = kwargs
         self.out_dims: Any = None
-        self.sample = _SampleContext()
 
     @leaves_levels
     def forward(self, physical: tuple[Any, ...]) -> Any:
@@ -144,7 +150,8 @@ class _Generated:
     def setup_context(self, ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         with self.level() as level:
             wrapped_inputs = (*_batched(level, inputs, self.in_dims), *self.kwargs.values())
-            with self.sample.of(ctx) as sample:
+            ctx.sample = _SampleContext()
+            with ctx.sample.of(ctx, level) as sample:
                 self.cls.setup_context(
                     sample, wrapped_inputs, _wrapped(level, output, self.out_dims)
                 )
@@ -153,8 +160,8 @@ class _Generated:
     @leaves_levels
     def backward(self, ctx: Any, grads: tuple[Any, ...]) -> Any:
         dims, _ = flatten(self.out_dims)
-        with self.level() as level, self.sample.of(ctx) as sample:
-            sample.take_saved(level)
+        with self.level() as level, ctx.sample.of(ctx, level) as sample:
+            sample.take_saved(level, sample.backward_dims)
             wrapped = [
                 grad if grad is None or dim is None else level.wrap(grad, dim)
                 for grad, dim in zip(grads, dims, strict=True)
@@ -164,29 +171,67 @@ class _Generated:
             in_dims = [*self.in_dims, *[None] * len(given)]
             return [_gradient(level, grad, dim) for grad, dim in zip(given, in_dims, strict=False)]
 
+    @leaves_levels
+    def jvp(self, ctx: Any, tangents: tuple[Any, ...]) -> Any:
+        dims, structure = flatten(self.out_dims)
+        with self.level() as level, ctx.sample.of(ctx, level) as sample:
+            sample.take_saved(level, sample.forward_dims or sample.backward_dims)
+            given = [
+                level.wrap(tangent, dim)
+                if isinstance(tangent, TensorBase) and dim is not None
+                else tangent
+                for tangent, dim in zip(tangents, self.in_dims, strict=False)
+            ]
+            returned, _ = flatten(self.cls.jvp(sample, *given))
+            found = [
+                tangent
+                if dim is None or not isinstance(tangent, TensorBase)
+                else level.spread(tangent)
+                for tangent, dim in zip(returned, dims, strict=True)
+            ]
+        return unflatten(structure, found)
+
 
 class _SampleContext:
-    """The context that a Function sees for one sample. It keeps attributes; tensors are saved in
-    that of the batch.
+    """The context that a Function sees for one sample. Between calls the context of the batch keeps
+    its attributes, with the tensors of the batch among them, and what it saved.
     """
+
+    __slots__ = (
+        "__dict__", "_ctx", "_dims", "_non_differentiable", "_saved", "_saved_for_forward",
+        "_structure", "backward_dims", "forward_dims",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self._ctx: Any = None
         self._saved: tuple[Any, ...] = ()
+        self._saved_for_forward: tuple[Any, ...] = ()
         self._dims: list[int | None] = []
+        self._structure: Structure | None = None
+        self.backward_dims: list[int | None] = []
+        self.forward_dims: list[int | None] = []
         self._non_differentiable: tuple[Any, ...] = ()
 
     @contextmanager
-    def of(self, ctx: Any) -> Iterator[_SampleContext]:
+    def of(self, ctx: Any, level: VmapLevel) -> Iterator[_SampleContext]:
         """Stand for the context `ctx` of the batch, which holds this object and must not be held by
-        it.
+        it; for samples at `level`.
         """
         self._ctx = ctx
+        attributes = self.__dict__
+        if self._structure is not None:
+            pairs = zip(ctx.kept, self._dims, strict=True)
+            kept = [value if dim is None else level.wrap(value, dim) for value, dim in pairs]
+            attributes.update(unflatten(self._structure, kept))
         try:
             yield self
         finally:
+            leaves, self._structure = flatten(attributes)
+            given = [_unwrapped(level, leaf) for leaf in leaves]
+            ctx.kept, self._dims = [value for value, _ in given], [dim for _, dim in given]
+            attributes.clear()
             self._ctx = None
-            self._saved = self._non_differentiable = ()
+            self._saved = self._saved_for_forward = self._non_differentiable = ()
 
     @property
     def needs_input_grad(self) -> Any:
@@ -203,7 +248,8 @@ class _SampleContext:
         self._saved = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """Keep nothing: a generated rule has no jvp."""
+        """Keep `tensors` for jvp."""
+        self._saved_for_forward = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
         """Choose whether backward is given zeros or None for outputs without gradient."""
@@ -229,19 +275,28 @@ class _SampleContext:
     def hand_over(self, level: VmapLevel) -> None:
         """Save in the context of the batch what was saved for a sample."""
         pairs = [_unwrapped(level, tensor) for tensor in self._saved]
-        self._dims = [dim for _, dim in pairs]
+        self.backward_dims = [dim for _, dim in pairs]
         self._ctx.save_for_backward(*[tensor for tensor, _ in pairs])
+        pairs = [_unwrapped(level, tensor) for tensor in self._saved_for_forward]
+        self.forward_dims = [dim for _, dim in pairs]
+        self._ctx.save_for_forward(*[tensor for tensor, _ in pairs])
         if self._non_differentiable:
             self._ctx.mark_non_differentiable(
                 *[_unwrapped(level, tensor)[0] for tensor in self._non_differentiable]
             )
 
-    def take_saved(self, level: VmapLevel) -> None:
-        """Take what was saved from the context of the batch, for samples at `level`."""
+    def take_saved(self, level: VmapLevel, dims: Sequence[int | None]) -> None:
+        """Take what was saved from the context of the batch, for samples at `level`.
+
+        Parameters
+        ----------
+        dims
+            The batch dimensions, None for what all samples share.
+        """
         self._saved = tuple(
             [
                 tensor if tensor is None or dim is None else level.wrap(tensor, dim)
-                for tensor, dim in zip(self._ctx.saved_tensors, self._dims, strict=True)
+                for tensor, dim in zip(self._ctx.saved_tensors, dims, strict=True)
             ]
         )
 

@@ -44,11 +44,7 @@ def call_wrapped_function(
     levels: list[Level] = [each.array.level for each in tensors if each._signature & WRAPPED_BIT]
     level = max(levels, key=lambda each: each.depth)
     before = state()
-    edges = [
-        gradient_edge(v) if v._signature & GRAD else None
-        for v in inputs
-        if isinstance(v, TensorBase)
-    ]
+    edges = _edges(inputs)
     recording = not before & NO_GRAD and any([edge is not None for edge in edges])
     missing = (
         "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, "
@@ -67,16 +63,7 @@ def call_wrapped_function(
         return undifferentiable(
             outputs, tensors, f"{missing} For the gradient of the primal: unpack_dual(y).primal."
         )
-    node = new_node(cls._node_class)
-    node._no_tensors = [
-        index for index, value in enumerate(inputs) if not isinstance(value, TensorBase)
-    ]
-    node.next_edges = tuple(edges)
-    try:
-        set_state(before | NO_GRAD)
-        cls.setup_context(node, inputs, outputs)
-    finally:
-        set_state(before)
+    node = _set_up(cls, inputs, edges, outputs)
     node.sequence_nr = next_sequence_nr()
     return wrap_outputs(node, outputs, inputs, True)
 
@@ -115,10 +102,46 @@ class Keeping:
 def apply_keeping(
     cls: type[Function], args: Sequence[Any], kwargs: dict[str, Any]
 ) -> tuple[Any, FunctionNode]:
-    """Return ``cls.apply(*args, **kwargs)``, and the context of the call."""
+    """Return ``cls.apply(*args, **kwargs)``, and the context of the call.
+
+    Where the arguments are wrapped by a transform further out, the call is made of others, with
+    contexts of their own: this one is set up by itself.
+    """
+    inputs = (*args, *kwargs.values())
+    edges = _edges(inputs)
     keeping: Any = Keeping(cls)
     apply: Any = Function.apply
-    return apply.__func__(keeping, *args, **kwargs), keeping.node
+    outputs = apply.__func__(keeping, *args, **kwargs)
+    if cls._has_setup_context and any([is_wrapped(each) for each in flatten(inputs)[0]]):
+        return outputs, _set_up(cls, inputs, edges, outputs)
+    return outputs, keeping.node
+
+
+def _edges(inputs: tuple[Any, ...]) -> list[Any]:
+    """Return the gradient edge of each tensor among the arguments of a call."""
+    return [
+        gradient_edge(each) if each._signature & GRAD else None
+        for each in inputs
+        if isinstance(each, TensorBase)
+    ]
+
+
+def _set_up(
+    cls: type[Function], inputs: tuple[Any, ...], edges: Sequence[Any], outputs: Any
+) -> FunctionNode:
+    """Return a context that the Function set up for a call with these inputs and outputs."""
+    node = new_node(cls._node_class)
+    node._no_tensors = [
+        index for index, value in enumerate(inputs) if not isinstance(value, TensorBase)
+    ]
+    node.next_edges = tuple(edges)
+    before = state()
+    try:
+        set_state(before | NO_GRAD)
+        cls.setup_context(node, inputs, outputs)
+    finally:
+        set_state(before)
+    return node
 
 
 def jvp_of_function(
