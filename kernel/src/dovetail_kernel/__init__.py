@@ -262,3 +262,4 @@ __all__ = [
 ]
 
 publish(__name__, "rebuild_backend rebuild_key_set rebuild_named")
+forward_old_places(__name__, f"{__name__}.old_places")
