@@ -17,7 +17,10 @@ from .user_warning import warn_user
 __all__ = ["forward_old_places"]
 
 MOVED: Final[dict[str, str]] = {}
-FORWARDED: Final = {"devices.by_size": "devices.lowering"}
+FORWARDED: Final = {
+    "devices.by_size": "devices.lowering",
+    "tensor.autograd_interface": "sockets",
+}
 """The table of the kernel."""
 
 _tables: Final[dict[str, str]] = {}
