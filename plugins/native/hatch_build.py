@@ -21,6 +21,7 @@ import tempfile
 import tomllib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +29,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 HERE: Final = Path(__file__).resolve().parent
 PACKAGE: Final = HERE / "src" / "dovetail_native"
+OBJECTS: Final = HERE / "build" / "objects"
+"""Where compiling in place keeps objects: kernels take a minute, for three instruction sets."""
 
 _SOURCES: Final = runpy.run_path(str(PACKAGE / "sources.py"))
 source_files: Final[Callable[[Path], list[str]]] = _SOURCES["source_files"]
@@ -45,6 +48,12 @@ FLAGS: Final = (
     "-Wno-unused-parameter",  # CPython's signatures have parameters that few functions need
     "-Wno-missing-field-initializers",
     "-Wno-cast-function-type",  # methods are stored as PyCFunction
+)
+
+KERNEL_FLAGS: Final = (
+    "-ffp-contract=off",  # the last elements of a row get the bits that they would in a vector
+    "-fno-math-errno",
+    "-fno-trapping-math",  # nobody looks at the flags of floating-point operations
 )
 
 
@@ -88,7 +97,7 @@ def link_options() -> list[str]:
     if sys.platform == "win32":
         libraries = Path(sys.base_prefix) / "libs"
         return ["-shared", f"-L{libraries}", f"-lpython{sysconfig.get_config_var('VERSION')}"]
-    return ["-shared"]
+    return ["-shared", "-lm"]
 
 
 def build(command: list[str], target: Path, *, strict: bool) -> Path:
@@ -106,18 +115,19 @@ def build(command: list[str], target: Path, *, strict: bool) -> Path:
     """
     import numpy
 
-    flags = [*FLAGS, *(["-Werror"] if strict else []), *definitions(), *includes()]
-    flags += [f"-I{numpy.get_include()}", *shlex.split(os.environ.get("CFLAGS", ""))]
+    flags = [*FLAGS, *(["-Werror"] if strict else []), *shlex.split(os.environ.get("CFLAGS", ""))]
+    bindings = [*includes(), f"-I{numpy.get_include()}"]
     module = target / f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
     sources = [HERE / each for each in source_files(HERE) if each.endswith(".c")]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
-        objects = [Path(folder) / f"{source.parent.name}_{source.stem}.o" for source in sources]
+        kept = OBJECTS if target == PACKAGE else Path(folder)
+        kept.mkdir(parents=True, exist_ok=True)
         compiled = [
-            pool.submit(_run, [*command, *flags, "-c", str(source), "-o", str(made)])
-            for source, made in zip(sources, objects, strict=True)
+            pool.submit(_compile, source, [*command, *flags, *options], kept)
+            for source in sources
+            for options in _variants(source, bindings)
         ]
-        for each in compiled:
-            each.result()
+        objects = [each.result() for each in compiled]
         linked = Path(folder) / module.name
         options = [*link_options(), *shlex.split(os.environ.get("LDFLAGS", ""))]
         _run([*command, *map(str, objects), *options, "-o", str(linked)])
@@ -126,6 +136,36 @@ def build(command: list[str], target: Path, *, strict: bool) -> Path:
         shutil.copy2(linked, beside)
         beside.replace(module)
     return module
+
+
+def _compile(source: Path, words: list[str], folder: Path) -> Path:
+    """Compile a file and return the object, which `folder` may have from an earlier time: its name
+    is a checksum of the command, the file and all headers.
+    """
+    checksum = sha256("\0".join(words).encode())
+    headers = "kernels/*.h" if source.parent.name == "kernels" else "*/*.h"
+    for path in [source, *sorted(HERE.glob(headers))]:
+        checksum.update(path.read_bytes())
+    made = folder / f"{source.stem}_{checksum.hexdigest()[:16]}.o"
+    if not made.exists():
+        beside = made.with_suffix(f".{os.getpid()}.o")
+        _run([*words, "-c", str(source), "-o", str(beside)])
+        beside.replace(made)
+    return made
+
+
+def _variants(source: Path, bindings: list[str]) -> list[list[str]]:
+    """Return the options that a file is compiled with: kernels once for every instruction set and
+    without headers of Python, others with `bindings`.
+    """
+    if source.parent.name != "kernels":
+        return [[*bindings, *(definitions() if source.name == "module.c" else [])]]
+    machine = platform.machine().lower()
+    if machine in ("x86_64", "amd64"):
+        sets = {name: [f"-march=x86-64-{name}"] for name in ("v2", "v3", "v4")}
+    else:
+        sets = {"neon" if machine in ("aarch64", "arm64") else "baseline": []}
+    return [[*KERNEL_FLAGS, *march, f"-DISA={name}"] for name, march in sets.items()]
 
 
 def _run(command: list[str]) -> None:

@@ -68,6 +68,11 @@ def uncompiled(function: Callable[..., Any], /) -> Callable[..., Any]:
     return function
 
 
+def uncompiled_operator(operator: str, reference: Callable[..., Any], /) -> Callable[..., Any]:
+    """Return `reference`: without dovetail-native, no operator has a compiled kernel."""
+    return reference
+
+
 class NoAutogradLayers:
     """Composes calls where autograd is not installed: nothing is recorded. See `AutogradLayers`."""
 
@@ -148,6 +153,15 @@ if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
             kernel itself if there is none.
             """
 
+    class CompiledOperator(Protocol):
+        def __call__(self, operator: str, reference: Callable[..., Any], /) -> Callable[..., Any]:
+            """Return the compiled kernel of an operator on NumPy's arrays, or the reference itself
+            if there is none.
+
+            The reference is ``__wrapped__`` of the compiled kernel, and computes the dtypes and
+            arguments that the compiled one does not.
+            """
+
     class CheckLoader(Protocol):
         def __call__(self) -> Iterable[Check]:
             """Return checks of operators."""
@@ -206,4 +220,11 @@ COMPILED_KERNEL: Final[Socket[CompiledKernel]] = Socket(
 )
 """Called once per kernel of a plan that becomes a route, and once per kernel of a derivative body
 over arrays.
+"""
+
+COMPILED_OPERATOR: Final[Socket[CompiledOperator]] = Socket(
+    "dovetail_native", "with `COMPILED_KERNEL`", uncompiled_operator
+)
+"""Called once per operator by backends whose arrays are NumPy's, when its kernel is first looked
+up.
 """

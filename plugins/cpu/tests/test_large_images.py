@@ -1,4 +1,4 @@
-"""Pooling, normalization of channels and softmax of large arrays against the generic kernels."""
+"""Pooling and normalization of channels of large arrays against the generic kernels."""
 
 from __future__ import annotations
 
@@ -118,22 +118,6 @@ def test_group_normalization_agrees_with_the_generic_kernel(
         for mask in ((True, True, True), (False, True, False)):
             given = (grad, x, pairs[1][1], pairs[2][1], weight, *args, mask)
             agree(both("native_group_norm_backward", table, generic_table, *given), dtype)
-
-
-@pytest.mark.parametrize("dtype", ("float32", "float64"))
-@pytest.mark.parametrize("odd", (False, True))
-@pytest.mark.parametrize("name", ("_softmax", "_log_softmax"))
-def test_softmax_of_large_arrays_agrees_with_the_generic_kernel(
-    name, odd, dtype, number, table, generic_table
-):
-    for shape in ((300, 401), (3, 70_000), (5, 30, 400), (40, 3, 20, 30)):
-        x, grad = images(shape, dtype, odd=odd), images(shape, dtype, 1)
-        for dim in range(-1, len(shape) - 1):
-            for given in (x, x[::-1]):
-                pairs = both(name, table, generic_table, given, dim, False)
-                agree(pairs, dtype)
-                args = (grad, pairs[0][1], dim, x.dtype)
-                agree(both(f"{name}_backward_data", table, generic_table, *args), dtype)
 
 
 @pytest.mark.parametrize("dtype", ("float32", "float64"))

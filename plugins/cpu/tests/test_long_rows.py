@@ -76,22 +76,6 @@ def test_layer_normalization_and_its_gradient(rows, length, given, dtype, table,
         )
 
 
-@pytest.mark.parametrize("dtype", LIMITS)
-@pytest.mark.parametrize(("rows", "length"), SHAPES)
-def test_softmax_and_its_gradients(rows, length, dtype, table, generic_table):
-    x, grad = numbers((rows, length), dtype), numbers((rows, length), dtype, 1)
-    x[0, :3] = (-np.inf, 90, 1e-40)
-    for name in ("_softmax", "_log_softmax"):
-        compare(name, table, generic_table, dtype, [x], ..., -1, False)
-        if length <= 1024:  # of columns NumPy adds one number after the other
-            compare(name, table, generic_table, dtype, [x.T.copy()], ..., 0, False)
-        output = table.kernels[name].fn(x[1:], -1, False)
-        compare(
-            *(f"{name}_backward_data", table, generic_table, dtype, [grad[1:], output]),
-            *(..., ..., -1, output.dtype),
-        )
-
-
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_a_row_with_a_special_number_leaves_the_others_as_they_are(value, table):
     x = numbers((70, 512), np.float32)

@@ -52,16 +52,6 @@ def test_channels_of_one_number_each_are_normalized_in_large_batches_too(both):
     both("native_batch_norm_backward", grad, x, *how, atol=1e-9)
 
 
-@pytest.mark.parametrize("dim", (0, 1, 2, -1))
-def test_softmax_of_a_small_array_is_the_same_along_each_dimension(dim, both):
-    rng = np.random.default_rng(0)
-    x, grad = rng.standard_normal((2, 3, 4, 5)) * 30
-    for name in ("_softmax", "_log_softmax"):
-        both(name, x, dim, False, atol=1e-9)
-        output = np.abs(x) if name == "_softmax" else -np.abs(x)
-        both(f"{name}_backward_data", grad, output, dim, x.dtype, atol=1e-9)
-
-
 @pytest.mark.parametrize("reduction", (0, 1, 2))
 @pytest.mark.parametrize("weighted", (False, True))
 def test_likelihoods_with_weights_are_the_generic_ones(reduction, weighted, both):

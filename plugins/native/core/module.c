@@ -2,6 +2,8 @@
 #define DOVETAIL_IMPORTS_NUMPY
 #include "native.h"
 
+#include "../table/table.h"
+
 #if !defined(DOVETAIL_VERSION) || !defined(DOVETAIL_SOURCE_HASH)
 #error "Build with hatch_build.py, which defines DOVETAIL_VERSION and DOVETAIL_SOURCE_HASH."
 #endif
@@ -14,7 +16,8 @@ module_exec(PyObject *module)
         return -1;
     }
     module_state *state = PyModule_GetState(module);
-    if (add_ufunc_loop_type(module, state) < 0) {
+    if (add_ufunc_loop_type(module, state) < 0 || choose_instruction_set(module) < 0 ||
+        add_compiled_kernel_type(module) < 0) {
         return -1;
     }
     if (PyModule_AddStringConstant(module, "VERSION", DOVETAIL_VERSION) < 0) {

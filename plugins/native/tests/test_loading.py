@@ -45,7 +45,7 @@ def run(
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
     """The distribution's folder, copied; the package is in ``src``."""
-    for name in ("src", "core"):
+    for name in ("src", "core", "kernels", "table"):
         shutil.copytree(ROOT / name, tmp_path / "native" / name)
     return tmp_path / "native"
 

@@ -212,6 +212,8 @@ def _by_size(key: DispatchKey, kernel: Kernel, composition: Composition) -> str:
 def _compiled(kernel: Kernel) -> str:
     """Return in words whether compiled code stands for a kernel in routes."""
     function = kernel.fast_path or kernel.fn
+    if location := getattr(function, "compiled_at", None):
+        return f"; compiled ({location})"
     return "" if COMPILED_KERNEL.plug(function) is function else "; compiled"
 
 

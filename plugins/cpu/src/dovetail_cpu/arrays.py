@@ -11,6 +11,7 @@ from typing import Any, Final
 import ml_dtypes
 import numpy as np
 
+from dovetail_dispatcher.sockets import COMPILED_OPERATOR
 from dovetail_kernel import BySize, DatalessArray, bfloat16, dtype
 
 from . import erf as error_functions
@@ -119,6 +120,10 @@ class CpuArrays(CpuRandom):
         if not function.startswith("linalg.get_"):
             return in_calling_thread(found)
         return lambda *args: [in_calling_thread(each) for each in found(*args)]
+
+    def compiled(self, operator: str, reference: Any) -> Any:
+        """Return the compiled kernel of an operator, or its reference if there is none."""
+        return COMPILED_OPERATOR.plug(operator, reference)
 
     def for_halves(self, function: Any) -> Any:
         """Return what computes many numbers in half precision by single precision, in blocks."""

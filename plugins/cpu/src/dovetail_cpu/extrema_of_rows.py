@@ -17,7 +17,7 @@ _MOST: Final = 1 << 12
 """Rows up to which it is kept where they begin."""
 
 
-def extrema_of_rows(rows: Any, find: Any = numpy.ndarray.argmax) -> Any:
+def extrema_of_rows(rows: Any, find: Any) -> Any:
     """Return the extrema that `find`, a method of arrays, finds along the rows of a matrix in C
     order; NaN where a row has one.
     """

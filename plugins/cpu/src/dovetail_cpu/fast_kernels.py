@@ -44,7 +44,6 @@ FAST_FAMILIES: Final = {
     "pointwise.Pointwise": "dovetail_cpu.fast_elementwise.FastPointwise",
     "choices.Choices": "dovetail_cpu.fast_elementwise.FastChoices",
     "losses.Losses": "dovetail_cpu.fast_losses.FastLosses",
-    "softmax.Softmax": "dovetail_cpu.fast_softmax.FastSoftmax",
     "likelihood.Likelihood": "dovetail_cpu.fast_likelihood.FastLikelihood",
     "normalization.Normalization": "dovetail_cpu.fast_normalization.FastNormalization",
     "channel_normalization.ChannelNormalization": (

@@ -1,8 +1,5 @@
 """The negative log likelihood of many samples that all count alike: one look-up forward, one
 assignment backward.
-
-And cross entropy between classes as one computation, whose gradient is known in closed form:
-``softmax - one_hot``.
 """
 
 from __future__ import annotations
@@ -14,8 +11,7 @@ import numpy
 from dovetail_aten.array_kernels.likelihood import Likelihood, no_class
 from dovetail_aten.array_kernels.losses import MEAN, NONE
 
-from .constants import numbers_below, ones_of, starts_of_rows
-from .fast_softmax import is_small, small_log_softmax
+from .constants import numbers_below, ones_of
 
 _SINGLE: Final = numpy.dtype(numpy.float32)
 _DOUBLE: Final = numpy.dtype(numpy.float64)
@@ -190,52 +186,3 @@ class FastLikelihood(Likelihood):
         elif reduction == MEAN:
             slope = slope / total_weight.reshape(())
         return slope if weight is None else slope * weight.take(classes)
-
-    def cross_entropy(
-        self, x: Any, target: Any, reduction: int, ignore_index: int
-    ) -> tuple[Any, Any, Any]:
-        """Return the loss, the logarithms of the probabilities, and the number of samples."""
-        if (
-            reduction == NONE
-            or not is_small(x, 1)
-            or not self._all_count(x, target, None, ignore_index)
-        ):
-            return Likelihood.cross_entropy(self, x, target, reduction, ignore_index)
-        output = small_log_softmax(x)
-        samples, dtype = len(target), x.dtype
-        chosen = output.reshape(-1).take(starts_of_rows(*x.shape) + target)
-        loss = 0.0 - chosen.dot(ones_of(samples, dtype)).item()
-        return (
-            _array(loss / samples if reduction == MEAN else loss, dtype),
-            output,
-            _array(samples, dtype),
-        )
-
-    def cross_entropy_backward(
-        self,
-        grad_output: Any,
-        output: Any,
-        target: Any,
-        reduction: int,
-        ignore_index: int,
-        total_weight: Any,
-    ) -> Any:
-        """Return ``softmax - one_hot``, the gradient of the logits, times that of the loss."""
-        samples, dtype = len(target), output.dtype
-        if (
-            reduction == NONE
-            or not is_small(output, 1)
-            or grad_output.dtype is not dtype
-            or grad_output.size != 1
-            or total_weight.item() != samples
-        ):
-            return Likelihood.cross_entropy_backward(
-                self, grad_output, output, target, reduction, ignore_index, total_weight
-            )
-        # No target is ignored, and forward found them in range.
-        slope = grad_output.item()
-        result = _exp(output)
-        result.reshape(-1)[starts_of_rows(*output.shape) + target] -= 1
-        return _multiply(
-            result, _array(slope / samples if reduction == MEAN else slope, dtype), out=result
-        )

@@ -12,7 +12,6 @@ from dovetail_aten.array_kernels.norms import Norms
 from dovetail_aten.array_kernels.reductions import Dims
 
 from .constants import ones_of
-from .fast_softmax import are_within, is_small
 from .sums_along import sum_along
 from .threads import ROWS_TOGETHER, run_pieces, shared_step
 
@@ -98,10 +97,6 @@ class FastNorms(Norms):
     def logsumexp(self, x: Any, dim: Dims, keepdim: bool = False) -> Any:
         """Return ``log(sum(exp(x)))`` over `dim` without overflow."""
         dims = wrap_dims(dim, x.ndim)
-        if not keepdim and len(dims) == 1 and x.ndim > 1 and is_small(x, dims[0]):
-            total = numpy.exp(x).dot(ones_of(x.shape[-1], x.dtype))
-            if are_within(total):
-                return numpy.log(total, out=total)
         shape = _kept(x, dims, keepdim)
         if shape is None:
             return self._logsumexp_along(x, dims, keepdim)

@@ -7,7 +7,7 @@ module the package does nothing.
 from __future__ import annotations
 
 from dovetail_dispatcher.compiled_code import VARIABLE, is_required
-from dovetail_dispatcher.sockets import COMPILED_KERNEL
+from dovetail_dispatcher.sockets import COMPILED_KERNEL, COMPILED_OPERATOR
 from dovetail_kernel import hookimpl
 
 from .loading import load_core
@@ -32,6 +32,8 @@ def dovetail_load() -> None:
                 "built without a C compiler. Install one, then reinstall dovetail-native."
             )
         return
+    from .kernel_table import compiled_operator
     from .ufunc_loops import compiled_kernel
 
     COMPILED_KERNEL.fill(compiled_kernel)
+    COMPILED_OPERATOR.fill(compiled_operator)

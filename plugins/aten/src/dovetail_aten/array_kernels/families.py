@@ -198,6 +198,7 @@ def _load(family: str, xp: Any, capabilities: Capabilities, table: KernelTable) 
     made = KernelTable(capabilities.guard)
     family_class(family)(xp, capabilities, table).define_in(made)
     for name, kernel in made.kernels.items():
+        kernel.fn = capabilities.compiled(name, kernel.fn)
         table.kernels.arrive(name, kernel)
     for name, function in made.helpers.items():
         table.helpers.arrive(name, capabilities.guard(function, False))

@@ -70,6 +70,10 @@ class NamespaceArrays(CoreArrays):
         """Return what is run in the place of a kernel: itself."""
         return function
 
+    def compiled(self, operator: str, reference: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the compiled kernel of an operator: there is none, so its reference."""
+        return reference
+
     # -- making arrays -----------------------------------------------------------------------------
 
     def number(self, value: complex, native_dtype: Any) -> Any:

@@ -1,0 +1,37 @@
+/* Softmax and its logarithm along the middle axis of dense arrays of the shape (outer, length,
+ * inner), with their gradients. */
+#ifndef DOVETAIL_SOFTMAX_H
+#define DOVETAIL_SOFTMAX_H
+
+#include "instruction_set.h"
+
+typedef enum {
+    SOFTMAX,
+    SAFE_SOFTMAX,
+    LOG_SOFTMAX,
+    SOFTMAX_BACKWARD,
+    LOG_SOFTMAX_BACKWARD,
+} softmax_kind;
+
+enum {
+    SOFTMAX_WIDTH = 16, /* rows that lie side by side and are computed together */
+    SOFTMAX_MOST_GATHERED = 48, /* elements of a row up to which copying rows side by side pays */
+};
+
+/* Writes into `result`, which overlaps nothing that is read. A softmax is of `input` alone; a
+ * gradient is of the gradient of the output, `input`, and of `output`. No extent is 0. Where more
+ * than SOFTMAX_MOST_GATHERED elements make a row, `inner` is 1 or at least SOFTMAX_WIDTH. */
+typedef void softmax_kernel(
+    void *result, const void *input, const void *output, ptrdiff_t outer, ptrdiff_t length,
+    ptrdiff_t inner);
+
+/* By precision, of which the first is single, and kind. */
+typedef struct {
+    softmax_kernel *of[2][LOG_SOFTMAX_BACKWARD + 1];
+} softmax_kernels;
+
+#define DECLARE(set) extern const softmax_kernels JOIN(softmax, set);
+FOR_INSTRUCTION_SETS(DECLARE)
+#undef DECLARE
+
+#endif

@@ -1,0 +1,259 @@
+/* The type CompiledKernel: the compiled kernel of an operator before its reference. */
+#include "table.h"
+
+static const kernel_row *const families[] = {softmax_rows};
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    const kernel_row *row;
+    PyObject *reference;
+    PyObject *parameters; /* tuple of interned strings */
+} CompiledKernel;
+
+static const kernel_row *
+find_row(const char *operator)
+{
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
+        for (const kernel_row *row = families[i]; row->operator != NULL; row++) {
+            if (strcmp(row->operator, operator) == 0) {
+                return row;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+/* The index of the parameter with a name; -1 if there is none. */
+static Py_ssize_t
+parameter_index(CompiledKernel *self, PyObject *name)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(self->parameters);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (PyTuple_GET_ITEM(self->parameters, i) == name) { /* both are interned */
+            return i;
+        }
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (PyUnicode_Compare(PyTuple_GET_ITEM(self->parameters, i), name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Sort the arguments of a call by parameter. Return whether they are those of the operator. */
+static int
+sort_arguments(
+    CompiledKernel *self, PyObject *const *args, Py_ssize_t given, PyObject *names,
+    PyObject **sorted)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(self->parameters);
+    if (given > count) {
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        sorted[i] = i < given ? args[i] : NULL;
+    }
+    Py_ssize_t named = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    for (Py_ssize_t i = 0; i < named; i++) {
+        Py_ssize_t at = parameter_index(self, PyTuple_GET_ITEM(names, i));
+        if (at < given) { /* no parameter, or given by position too */
+            return 0;
+        }
+        sorted[at] = args[given + i];
+    }
+    return 1;
+}
+
+static PyObject *
+compiled_kernel_vectorcall(
+    PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    CompiledKernel *self = (CompiledKernel *)object;
+    PyObject *sorted[MOST_PARAMETERS];
+    if (LIKELY(sort_arguments(self, args, PyVectorcall_NARGS(nargsf), names, sorted))) {
+        PyObject *result = self->row->compute(sorted);
+        if (LIKELY(result != NULL) || PyErr_Occurred() != NULL) {
+            return result;
+        }
+    }
+    return PyObject_Vectorcall(self->reference, args, nargsf, names);
+}
+
+/* ---- the type -------------------------------------------------------------------------------- */
+
+static PyObject *
+parameters_of(const kernel_row *row)
+{
+    Py_ssize_t count = 0;
+    while (row->parameters[count] != NULL) {
+        count++;
+    }
+    PyObject *names = PyTuple_New(count);
+    for (Py_ssize_t i = 0; names != NULL && i < count; i++) {
+        PyObject *name = PyUnicode_InternFromString(row->parameters[i]);
+        if (name == NULL) {
+            Py_CLEAR(names);
+            break;
+        }
+        PyTuple_SET_ITEM(names, i, name);
+    }
+    return names;
+}
+
+static PyObject *
+compiled_kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = {"operator", "reference", NULL};
+    const char *operator;
+    PyObject *reference;
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "sO:CompiledKernel", keywords, &operator, &reference)) {
+        return NULL;
+    }
+    const kernel_row *row = find_row(operator);
+    if (row == NULL) {
+        return PyErr_Format(
+            PyExc_LookupError,
+            "The kernel table has no operator '%s'. kernel_names() lists those that it has.",
+            operator);
+    }
+    if (!PyCallable_Check(reference)) {
+        return PyErr_Format(
+            PyExc_TypeError, "CompiledKernel() takes a callable as reference, not %.100s",
+            Py_TYPE(reference)->tp_name);
+    }
+    CompiledKernel *self = (CompiledKernel *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->vectorcall = compiled_kernel_vectorcall;
+    self->row = row;
+    self->reference = Py_NewRef(reference);
+    self->parameters = parameters_of(row);
+    if (self->parameters == NULL) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+static int
+compiled_kernel_traverse(CompiledKernel *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(self->reference);
+    Py_VISIT(self->parameters);
+    return 0;
+}
+
+static int
+compiled_kernel_clear(CompiledKernel *self)
+{
+    Py_CLEAR(self->reference);
+    Py_CLEAR(self->parameters);
+    return 0;
+}
+
+static void
+compiled_kernel_dealloc(CompiledKernel *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    compiled_kernel_clear(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *
+compiled_kernel_location(CompiledKernel *self, void *unused)
+{
+    return PyUnicode_FromFormat(
+        "%s:%d, %s", self->row->file, self->row->line, kernels_in_force->name);
+}
+
+static PyObject *
+compiled_kernel_name(CompiledKernel *self, void *unused)
+{
+    return PyUnicode_FromString(self->row->operator);
+}
+
+static PyObject *
+compiled_kernel_repr(CompiledKernel *self)
+{
+    return PyUnicode_FromFormat(
+        "<compiled kernel of %s, %s:%d, %s>", self->row->operator, self->row->file,
+        self->row->line, kernels_in_force->name);
+}
+
+static PyGetSetDef compiled_kernel_getset[] = {
+    {"__name__", (getter)compiled_kernel_name, NULL, "The operator.", NULL},
+    {"compiled_at", (getter)compiled_kernel_location, NULL,
+     "File and line of the row in the table, and the instruction set.", NULL},
+    {NULL},
+};
+
+static PyMemberDef compiled_kernel_members[] = {
+    {"__wrapped__", T_OBJECT_EX, offsetof(CompiledKernel, reference), READONLY,
+     "The reference, which computes what the kernel does not."},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(CompiledKernel, vectorcall), READONLY, NULL},
+    {NULL},
+};
+
+static PyType_Slot compiled_kernel_slots[] = {
+    {Py_tp_new, compiled_kernel_new},
+    {Py_tp_dealloc, compiled_kernel_dealloc},
+    {Py_tp_traverse, compiled_kernel_traverse},
+    {Py_tp_clear, compiled_kernel_clear},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_repr, compiled_kernel_repr},
+    {Py_tp_getset, compiled_kernel_getset},
+    {Py_tp_members, compiled_kernel_members},
+    {0, NULL},
+};
+
+static PyType_Spec compiled_kernel_spec = {
+    .name = "dovetail_native._core.CompiledKernel",
+    .basicsize = sizeof(CompiledKernel),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = compiled_kernel_slots,
+};
+
+static PyObject *
+kernel_names(PyObject *module, PyObject *unused)
+{
+    PyObject *names = PyList_New(0);
+    for (size_t i = 0; names != NULL && i < sizeof families / sizeof families[0]; i++) {
+        for (const kernel_row *row = families[i]; row->operator != NULL; row++) {
+            PyObject *name = PyUnicode_FromString(row->operator);
+            if (name == NULL || PyList_Append(names, name) < 0) {
+                Py_XDECREF(name);
+                Py_DECREF(names);
+                return NULL;
+            }
+            Py_DECREF(name);
+        }
+    }
+    return names;
+}
+
+static PyMethodDef kernel_functions[] = {
+    {"kernel_names", kernel_names, METH_NOARGS, "Return the operators in the kernel table."},
+    {NULL},
+};
+
+int
+add_compiled_kernel_type(PyObject *module)
+{
+    PyObject *type = PyType_FromModuleAndSpec(module, &compiled_kernel_spec, NULL);
+    if (type == NULL) {
+        return -1;
+    }
+    int status = PyModule_AddType(module, (PyTypeObject *)type);
+    Py_DECREF(type);
+    return status < 0 ? -1 : PyModule_AddFunctions(module, kernel_functions);
+}

@@ -1,0 +1,70 @@
+"""Errors of elementary functions, in units in the last place.
+
+``DOVETAIL_EXHAUSTIVE=1`` looks at every number in single precision (twenty minutes).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+core = pytest.importorskip("dovetail_native._core", reason="built without a C compiler")
+
+STEP = 1 if os.environ.get("DOVETAIL_EXHAUSTIVE") else 1021
+PART = 1 << 20
+# Without fused multiplication and addition the remainder and the polynomial are rounded more often.
+EXP_BOUND = 1.5 if core.INSTRUCTION_SET == "x86-64-v2" else 1.0
+
+
+def exp(x: np.ndarray) -> np.ndarray:
+    """Return the exponentials that the softmax family computes.
+
+    The gradient of log-softmax is ``grad - exp(output) * sum(grad)``: here of 0, with the sum 1.
+    """
+    kernel = core.CompiledKernel("_log_softmax_backward_data", max)
+    output = np.zeros((len(x), 2), x.dtype)
+    output[:, 0] = x
+    grad = np.zeros_like(output)
+    grad[:, 1] = 1
+    return -kernel(grad, output, 1, x.dtype)[:, 0]
+
+
+def floats() -> Iterator[np.ndarray]:
+    """Yield numbers in single precision, of all sizes and kinds, in parts."""
+    for start in range(0, 1 << 32, PART * STEP):
+        bits = np.arange(start, min(start + PART * STEP, 1 << 32), STEP, np.uint64)
+        yield bits.astype(np.uint32).view(np.float32)
+
+
+def check(x: np.ndarray, found: np.ndarray, exact: np.ndarray, bound: float) -> None:
+    with np.errstate(all="ignore"):
+        rounded = exact.astype(found.dtype)
+        unit = np.spacing(np.abs(rounded)).astype(exact.dtype)
+        error = np.abs(found.astype(exact.dtype) - exact) / unit
+    finite = np.isfinite(rounded)
+    assert np.all(error[finite] <= bound), (x[finite][error[finite].argmax()], error[finite].max())
+    np.testing.assert_array_equal(found[~finite], rounded[~finite])
+
+
+def test_exp_in_single_precision():
+    for x in floats():
+        with np.errstate(all="ignore"):
+            exact = np.exp(x.astype(np.float64))
+        check(x, exp(x), exact, EXP_BOUND)
+
+
+@pytest.mark.skipif(
+    np.finfo(np.longdouble).nmant <= 52, reason="needs numbers with more digits than double's"
+)
+def test_exp_in_double_precision():
+    random = np.random.default_rng(0)
+    for scale in (1e-300, 1e-9, 0.1, 1, 30, 300, 1e4, 1e307):
+        x = np.concatenate([random.normal(size=20_000) * scale, [0.0, -0.0, np.inf, -np.inf]])
+        with np.errstate(all="ignore"):
+            exact = np.exp(x.astype(np.longdouble))
+        check(x, exp(x), exact, EXP_BOUND)
+    near_the_end = np.linspace(-746, -700, 50_001)
+    check(near_the_end, exp(near_the_end), np.exp(near_the_end.astype(np.longdouble)), EXP_BOUND)

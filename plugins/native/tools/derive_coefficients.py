@@ -1,0 +1,174 @@
+"""Derives the polynomials of the kernels and writes ``kernels/polynomials.h``.
+
+    python tools/derive_coefficients.py --write     # needs mpmath
+    python tools/derive_coefficients.py             # fails if the header is not what it would write
+
+Each polynomial minimizes the weighted squares of its errors at Chebyshev points of its interval, in
+50 digits, which comes within a factor of two of the smallest greatest error.
+Coefficients are rounded to the precision of the kernel one after the other, lowest power first, and
+the others are fitted anew, so that a rounding error is made up for.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import mpmath
+import numpy as np
+from mpmath import mp, mpf
+
+mp.dps = 50
+
+HEADER: Final = Path(__file__).resolve().parents[1] / "kernels" / "polynomials.h"
+Function = Callable[[Any], Any]
+_POINTS: Final = 201
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A polynomial to derive.
+
+    Attributes
+    ----------
+    name
+        Of the C function.
+    target, weight
+        The polynomial approximates `target`; its error times `weight` is made small.
+    interval
+        Where.
+    degree
+        Highest power.
+    precision
+        ``float`` or ``double``.
+    says
+        Comment of the header.
+    """
+
+    name: str
+    target: Function
+    weight: Function
+    interval: tuple[Any, Any]
+    degree: int
+    precision: str
+    says: str
+
+
+def _nodes(low: Any, high: Any, count: int) -> list[Any]:
+    middle, half = (low + high) / 2, (high - low) / 2
+    return [middle - half * mpmath.cos(mp.pi * k / (count - 1)) for k in range(count)]
+
+
+def _fitted(fit: Fit, fixed: Sequence[Any], grid: Sequence[Any]) -> list[Any]:
+    """Return the coefficients of the powers from ``len(fixed)`` on, by weighted least squares."""
+    first = len(fixed)
+    rows, right = [], []
+    for x in grid:
+        weight = fit.weight(x)
+        rows.append([weight * x**power for power in range(first, fit.degree + 1)])
+        right.append(weight * (fit.target(x) - mpmath.polyval(fixed[::-1] or [0], x)))
+    matrix = mpmath.matrix(rows)
+    turned = matrix.T
+    return list(mpmath.lu_solve(turned * matrix, turned * mpmath.matrix(right)))
+
+
+def _rounded(value: Any, precision: str) -> Any:
+    if precision == "float":
+        return mpf(float(np.float32(mpmath.nstr(value, 30))))
+    return mpf(float(value))
+
+
+def derive(fit: Fit) -> tuple[list[Any], Any]:
+    """Return the rounded coefficients of a polynomial, and its greatest weighted error."""
+    grid = _nodes(*map(mpf, fit.interval), _POINTS)
+    fixed: list[Any] = []
+    while len(fixed) <= fit.degree:
+        fixed.append(_rounded(_fitted(fit, fixed, grid)[0], fit.precision))
+    errors = [(mpmath.polyval(fixed[::-1], x) - fit.target(x)) * fit.weight(x) for x in grid]
+    return fixed, max(map(abs, errors))
+
+
+# -- the functions -------------------------------------------------------------------------------
+
+_HALF_LN2 = mpmath.log(2) / 2 * mpf("1.0001")  # the remainder may lie a rounding beyond
+
+
+def _exp_rest(r: Any) -> Any:
+    """(exp(r) - 1 - r) / r**2, by its series near 0."""
+    if abs(r) < mpf("1e-8"):
+        return mpf(1) / 2 + r / 6 + r * r / 24
+    return (mpmath.expm1(r) - r) / (r * r)
+
+
+def _exp_fit(name: str, degree: int, precision: str) -> Fit:
+    return Fit(
+        name,
+        _exp_rest,
+        lambda r: r * r / mpmath.exp(r),
+        (-_HALF_LN2, _HALF_LN2),
+        degree,
+        precision,
+        "(exp(r) - 1 - r) / r^2 for |r| <= ln(2) / 2",
+    )
+
+
+FITS: Final = (
+    _exp_fit("exp_polynomial_f32", 4, "float"),
+    _exp_fit("exp_polynomial_f64", 10, "double"),
+)
+
+
+def header() -> str:
+    """Return the text of the header."""
+    lines = [
+        "/* Written by tools/derive_coefficients.py: do not edit. `error` is that of the exact",
+        " * polynomial with these coefficients. */",
+        "#ifndef DOVETAIL_POLYNOMIALS_H",
+        "#define DOVETAIL_POLYNOMIALS_H",
+        "",
+        '#include "instruction_set.h"',
+        "",
+        "/* ln(2) in two parts: multiples of the first by a whole number below 2^11 are exact. */",
+    ]
+    for name, suffix, bits in (("F32", "f", 13), ("F64", "", 41)):
+        high = mpmath.floor(mpmath.log(2) * 2**bits) / mpf(2) ** bits
+        low = _rounded(mpmath.log(2) - high, "float" if suffix else "double")
+        lines.append(f"#define LN2_HIGH_{name} {_hexadecimal(high, suffix)}")
+        lines.append(f"#define LN2_LOW_{name} {_hexadecimal(low, suffix)}")
+    lines.append("")
+    for fit in FITS:
+        found, error = derive(fit)
+        suffix = "f" if fit.precision == "float" else ""
+        first, *others = [_hexadecimal(each, suffix) for each in reversed(found)]
+        fma = "FMA_f32" if suffix else "FMA_f64"
+        lines.append(f"/* {fit.says}; error {mpmath.nstr(error, 2)} */")
+        lines.append(f"INLINE {fit.precision}")
+        lines.append(f"{fit.name}({fit.precision} x)")
+        lines += ["{", f"    {fit.precision} p = {first};"]
+        lines += [f"    p = {fma}(p, x, {each});" for each in others]
+        lines += ["    return p;", "}", ""]
+    return "\n".join([*lines, "#endif", ""])
+
+
+def _hexadecimal(number: Any, suffix: str) -> str:
+    mantissa, exponent = float(number).hex().split("p")
+    return f"{mantissa.rstrip('0')}p{exponent}{suffix}"
+
+
+def main() -> int:
+    """Write or compare the header."""
+    text = header()
+    if "--write" in sys.argv[1:]:
+        HEADER.write_text(text)
+        return 0
+    if HEADER.read_text() != text:
+        print(f"{HEADER.name} is not what is derived. Run with --write, and look at the change.")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
