@@ -148,6 +148,10 @@ if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
             kernel itself if there is none.
             """
 
+    class CompiledRoute(Protocol):
+        def __call__(self, plan: RoutePlan, /) -> Callable[..., Any] | None:
+            """Return a compiled callable that does what a plan says; None if none can."""
+
     class CheckLoader(Protocol):
         def __call__(self) -> Iterable[Check]:
             """Return checks of operators."""
@@ -207,3 +211,8 @@ COMPILED_KERNEL: Final[Socket[CompiledKernel]] = Socket(
 """Called once per kernel of a plan that becomes a route, and once per kernel of a derivative body
 over arrays.
 """
+
+COMPILED_ROUTE: Final[Socket[CompiledRoute | None]] = Socket(
+    "dovetail_native", "when `load_compiled_code` loads it, before the first plan", None
+)
+"""Called once per plan that becomes a route; None: all are Python text."""
