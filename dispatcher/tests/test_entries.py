@@ -49,13 +49,14 @@ def test_an_entry_is_shown_in_tracebacks(library: Libraries, tensor: Tensors) ->
     lib = library("ent", "DEF")
     lib.define("f(Tensor x) -> Tensor")
     lib.impl("f", lambda x: 1 / 0, "CPU")
-    with pytest.raises(ZeroDivisionError) as error:
-        ops.ent.f(tensor())
+    for _ in range(2):  # the first call is a miss
+        with pytest.raises(ZeroDivisionError) as error:
+            ops.ent.f(tensor())
     lines = [
         linecache.getline(e.frame.code.raw.co_filename, e.lineno + 1).strip()
         for e in error.traceback
     ]
-    assert "result = kernel(x)" in lines
+    assert "return route(x)" in lines
 
 
 def test_an_overload_is_called_without_a_layer_between(library: Libraries, tensor: Tensors) -> None:

@@ -162,6 +162,10 @@ if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
             arguments that the compiled one does not.
             """
 
+    class CompiledRoute(Protocol):
+        def __call__(self, plan: RoutePlan, /) -> Callable[..., Any] | None:
+            """Return a compiled callable that does what a plan says; None if none can."""
+
     class CheckLoader(Protocol):
         def __call__(self) -> Iterable[Check]:
             """Return checks of operators."""
@@ -228,3 +232,8 @@ COMPILED_OPERATOR: Final[Socket[CompiledOperator]] = Socket(
 """Called once per operator by backends whose arrays are NumPy's, when its kernel is first looked
 up.
 """
+
+COMPILED_ROUTE: Final[Socket[CompiledRoute | None]] = Socket(
+    "dovetail_native", "when `load_compiled_code` loads it, before the first plan", None
+)
+"""Called once per plan that becomes a route; None: all are Python text."""

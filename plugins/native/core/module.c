@@ -9,6 +9,24 @@
 #endif
 
 static int
+make_constants(module_state *state)
+{
+    state->zero = PyLong_FromLong(0);
+    state->one = PyLong_FromLong(1);
+    state->str_value = PyUnicode_InternFromString("value");
+    state->str_accumulator = PyUnicode_InternFromString("accumulator");
+    state->str_attr_version = PyUnicode_InternFromString("attr_version");
+    state->str_base = PyUnicode_InternFromString("base");
+    state->str_creation_meta = PyUnicode_InternFromString("creation_meta");
+    state->str_dtype = PyUnicode_InternFromString("dtype");
+    state->str_ndim = PyUnicode_InternFromString("ndim");
+    state->str_shape = PyUnicode_InternFromString("shape");
+    int made = state->zero && state->one && state->str_value && state->str_accumulator &&
+               state->str_attr_version && state->str_base && state->str_creation_meta && state->str_dtype && state->str_ndim && state->str_shape;
+    return made ? 0 : -1;
+}
+
+static int
 module_exec(PyObject *module)
 {
     /* Both return -1 with an ImportError if NumPy is older than the headers demand. */
@@ -16,8 +34,9 @@ module_exec(PyObject *module)
         return -1;
     }
     module_state *state = PyModule_GetState(module);
-    if (add_ufunc_loop_type(module, state) < 0 || choose_instruction_set(module) < 0 ||
-        add_compiled_kernel_type(module) < 0) {
+    if (make_constants(state) < 0 || add_ufunc_loop_type(module, state) < 0 ||
+        choose_instruction_set(module) < 0 || add_compiled_kernel_type(module) < 0 ||
+        add_route_type(module, state) < 0) {
         return -1;
     }
     if (PyModule_AddStringConstant(module, "VERSION", DOVETAIL_VERSION) < 0) {
@@ -31,7 +50,9 @@ module_traverse(PyObject *module, visitproc visit, void *arg)
 {
     module_state *state = PyModule_GetState(module);
     if (state != NULL) {
-        Py_VISIT(state->ufunc_loop_type);
+#define VISIT(type, name) Py_VISIT(state->name);
+        STATE_OBJECTS(VISIT)
+#undef VISIT
     }
     return 0;
 }
@@ -41,10 +62,19 @@ module_clear(PyObject *module)
 {
     module_state *state = PyModule_GetState(module);
     if (state != NULL) {
-        Py_CLEAR(state->ufunc_loop_type);
+#define CLEAR(type, name) Py_CLEAR(state->name);
+        STATE_OBJECTS(CLEAR)
+#undef CLEAR
     }
     return 0;
 }
+
+static PyMethodDef module_functions[] = {
+    {"set_classes", set_classes, METH_VARARGS, NULL},
+    {"slot_offset", slot_offset, METH_VARARGS, NULL},
+    {"is_bare_class", is_bare_class, METH_O, NULL},
+    {NULL},
+};
 
 static PyModuleDef_Slot module_slots[] = {
     {Py_mod_exec, module_exec},
@@ -54,11 +84,12 @@ static PyModuleDef_Slot module_slots[] = {
     {0, NULL},
 };
 
-struct PyModuleDef dovetail_core_module = {
+static struct PyModuleDef core_module = {
     PyModuleDef_HEAD_INIT,
     .m_name = "dovetail_native._core",
     .m_doc = "The compiled core of Dovetail.",
     .m_size = sizeof(module_state),
+    .m_methods = module_functions,
     .m_slots = module_slots,
     .m_traverse = module_traverse,
     .m_clear = module_clear,
@@ -67,5 +98,5 @@ struct PyModuleDef dovetail_core_module = {
 PyMODINIT_FUNC
 PyInit__core(void)
 {
-    return PyModuleDef_Init(&dovetail_core_module);
+    return PyModuleDef_Init(&core_module);
 }

@@ -21,14 +21,85 @@
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
-/* Objects of one module object. */
+/* Objects of one module object, which holds references to all of them. */
+#define STATE_OBJECTS(X) \
+    X(PyTypeObject, ufunc_loop_type) \
+    X(PyTypeObject, route_type) \
+    X(PyTypeObject, tensor_base_type) \
+    X(PyTypeObject, tensor_type) \
+    X(PyTypeObject, counter_type) \
+    X(PyObject, state_variable) \
+    X(PyObject, zero) \
+    X(PyObject, one) \
+    X(PyObject, str_value) \
+    X(PyObject, str_accumulator) \
+    X(PyObject, str_attr_version) \
+    X(PyObject, str_base) \
+    X(PyObject, str_creation_meta) \
+    X(PyObject, str_dtype) \
+    X(PyObject, str_ndim) \
+    X(PyObject, str_shape)
+
 typedef struct {
-    PyTypeObject *ufunc_loop_type;
+#define DECLARE(type, name) type *name;
+    STATE_OBJECTS(DECLARE)
+#undef DECLARE
+    /* Offsets of slots: set_classes. */
+    Py_ssize_t tensor_array;
+    Py_ssize_t tensor_signature;
+    Py_ssize_t tensor_grad_fn;
+    Py_ssize_t tensor_output_nr;
+    Py_ssize_t tensor_storage;
+    Py_ssize_t tensor_counter;
+    Py_ssize_t tensor_meta;
+    Py_ssize_t counter_value;
 } module_state;
 
-extern struct PyModuleDef dovetail_core_module;
+/* slots.c: functions of the module. */
+PyObject *set_classes(PyObject *module, PyObject *args);
+PyObject *slot_offset(PyObject *module, PyObject *args);
+PyObject *is_bare_class(PyObject *module, PyObject *object);
 
-/* ufunc_loop.c: adds the type UfuncLoop to the module. Return 0, or -1 with an exception. */
+/* Each adds types to the module. Return 0, or -1 with an exception. */
 int add_ufunc_loop_type(PyObject *module, module_state *state);
+int add_route_type(PyObject *module, module_state *state);
+
+/* ufunc_loop.c: the result of a call of a UfuncLoop, with *is_mine = 1; NULL with *is_mine = 0 and
+ * no exception for a call that is the ufunc's. */
+PyObject *ufunc_loop_compute(
+    PyObject *loop, PyObject *const *args, Py_ssize_t count, PyObject *names, int *is_mine);
+
+/* The ufunc of a UfuncLoop, a borrowed reference. */
+PyObject *ufunc_of_loop(PyObject *loop);
+
+/* The exception that is set, taken away: a new reference. Put back by set_raised. */
+static inline PyObject *
+take_raised(void)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyErr_GetRaisedException();
+#else
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (traceback != NULL) {
+        PyException_SetTraceback(value, traceback);
+        Py_DECREF(traceback);
+    }
+    Py_XDECREF(type);
+    return value;
+#endif
+}
+
+static inline void
+set_raised(PyObject *exception)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    PyErr_SetRaisedException(exception);
+#else
+    PyErr_Restore(
+        Py_NewRef((PyObject *)Py_TYPE(exception)), exception, PyException_GetTraceback(exception));
+#endif
+}
 
 #endif

@@ -394,33 +394,43 @@ compute(UfuncLoop *self, PyArrayObject *const *inputs, PyArrayObject *out, int *
     return ndim == 0 && out == NULL ? PyArray_Return(result) : (PyObject *)result;
 }
 
-static PyObject *
-ufunc_loop_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
+PyObject *
+ufunc_loop_compute(
+    PyObject *loop, PyObject *const *args, Py_ssize_t count, PyObject *names, int *is_mine)
 {
-    UfuncLoop *self = (UfuncLoop *)object;
-    Py_ssize_t given = PyVectorcall_NARGS(nargsf);
-    int nin = self->ufunc->nin;
+    UfuncLoop *self = (UfuncLoop *)loop;
     PyObject *out = NULL;
-    int fits = given == nin;
+    *is_mine = 0;
+    if (count != self->ufunc->nin || !is_plain(args[0]) || (count == 2 && !is_plain(args[1]))) {
+        return NULL;
+    }
     if (names != NULL && PyTuple_GET_SIZE(names) != 0) {
-        fits &= PyTuple_GET_SIZE(names) == 1 &&
-                PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "out") == 0;
-        out = args[given];
-    }
-    fits = fits && is_plain(args[0]) && (nin == 1 || is_plain(args[1])) &&
-           (out == NULL || is_plain(out));
-    if (LIKELY(fits)) {
-        PyArrayObject *inputs[2] = {(PyArrayObject *)args[0], NULL};
-        if (nin == 2) {
-            inputs[1] = (PyArrayObject *)args[1];
-        }
-        int is_mine;
-        PyObject *result = compute(self, inputs, (PyArrayObject *)out, &is_mine);
-        if (LIKELY(is_mine)) {
-            return result;
+        out = args[count];
+        if (PyTuple_GET_SIZE(names) != 1 || !is_plain(out) ||
+            PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "out") != 0) {
+            return NULL;
         }
     }
-    return PyObject_Vectorcall((PyObject *)self->ufunc, args, nargsf, names);
+    PyArrayObject *inputs[2] = {(PyArrayObject *)args[0], NULL};
+    if (count == 2) {
+        inputs[1] = (PyArrayObject *)args[1];
+    }
+    return compute(self, inputs, (PyArrayObject *)out, is_mine);
+}
+
+PyObject *
+ufunc_of_loop(PyObject *loop)
+{
+    return (PyObject *)((UfuncLoop *)loop)->ufunc;
+}
+
+static PyObject *
+ufunc_loop_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    int is_mine;
+    PyObject *result =
+        ufunc_loop_compute(self, args, PyVectorcall_NARGS(nargsf), names, &is_mine);
+    return is_mine ? result : PyObject_Vectorcall(ufunc_of_loop(self), args, nargsf, names);
 }
 
 /* ---- the type -------------------------------------------------------------------------------- */

@@ -240,7 +240,7 @@ def _lowered(
     if spec.many is not None and counted is not None:
         large = Large(counted, spec.least, spec.many)
     state = call.backend.arrays.error_state if computes else None
-    quiet = None if state is None else _known_quiet(*state[1:]) if spec.warns else _NAMELESS
+    quiet = None if state is None else _known_quiet(*state[1:], not spec.warns)
     return KernelCall(role, spec.function, given, keywords, large=large, quiet=quiet)
 
 
@@ -251,12 +251,10 @@ def quiet(backend: Backend, function: Callable[..., Any]) -> Quiet | None:
     state = backend.arrays.error_state
     if state is None:
         return None
-    return _known_quiet(*state[1:]) if backend.arrays.may_warn(function) else _NAMELESS
+    return _known_quiet(*state[1:], not backend.arrays.may_warn(function))
 
 
 _known_quiet: Final = lru_cache(maxsize=16)(Quiet)
-_NAMELESS: Final = Quiet()
-"""For functions that warn in the name of their caller."""
 
 
 # -- what comes back -------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, Self
 
 from ..compilation import compile_source
 from ..schema import FunctionSchema
+from ..sockets import COMPILED_ROUTE
 from ..table.operator import Operator
 from .plan import CallFunction, RoutePlan, Step, Value, argument_value
 from .templates.entry import INDENT, symbol
@@ -153,10 +154,13 @@ def printed(plan: RoutePlan) -> Printer:
 
 
 def build(plan: RoutePlan) -> Callable[..., Any]:
-    """Return the route that does what `plan` says."""
+    """Return the route that does what `plan` says: a function, or a compiled program."""
     first = plan.steps[0]
     if isinstance(first, CallFunction) and len(plan.steps) == 1:
         return first.function
+    compiled = COMPILED_ROUTE.plug
+    if compiled is not None and (program := compiled(plan)) is not None:
+        return program
     text = printed(plan)
     route: Callable[..., Any] = compile_source(text.source, text.name_of_route, text.bindings)
     return route

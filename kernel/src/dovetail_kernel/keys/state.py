@@ -23,6 +23,9 @@ from .dispatch_keyset import DispatchKeySet
 
 _state: ContextVar[int] = ContextVar("dovetail_dispatch_state", default=0)
 
+STATE: Final = _state
+"""The context variable, for compiled code."""
+
 state: Final[Callable[[], int]] = _state.get
 """Return the state's int."""
 

@@ -6,11 +6,17 @@ module the package does nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 from dovetail_dispatcher.compiled_code import VARIABLE, is_required
-from dovetail_dispatcher.sockets import COMPILED_KERNEL, COMPILED_OPERATOR
+from dovetail_dispatcher.sockets import COMPILED_KERNEL, COMPILED_OPERATOR, COMPILED_ROUTE
 from dovetail_kernel import hookimpl
 
 from .loading import load_core
+
+if TYPE_CHECKING:
+    from dovetail_dispatcher.calls.plan import RoutePlan
 
 __all__ = ["dovetail_load"]
 
@@ -37,3 +43,12 @@ def dovetail_load() -> None:
 
     COMPILED_KERNEL.fill(compiled_kernel)
     COMPILED_OPERATOR.fill(compiled_operator)
+    COMPILED_ROUTE.fill(_compiled_route)
+
+
+def _compiled_route(plan: RoutePlan) -> Callable[..., Any] | None:
+    """Import what lowers plans, and lower the first one."""
+    from .lowering import compiled_route
+
+    COMPILED_ROUTE.fill(compiled_route)
+    return compiled_route(plan)

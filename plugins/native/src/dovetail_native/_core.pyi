@@ -1,10 +1,22 @@
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any, final
 
 import numpy as np
 
 VERSION: str
 SOURCE_HASH: str
+PLAN_FORMAT: int
+MAX_REGISTERS: int
+MAX_OPERANDS: int
+INSTRUCTIONS: dict[str, int]
+OPERANDS: dict[str, int]
+
+def set_classes(
+    tensor_base: type, tensor: type, version_counter: type, state: ContextVar[int], /
+) -> None: ...
+def slot_offset(cls: type, name: str, /) -> int: ...
+def is_bare_class(cls: type, /) -> bool: ...
 
 @final
 class UfuncLoop:
@@ -34,3 +46,23 @@ class CompiledKernel:
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 def kernel_names() -> list[str]: ...
+
+@final
+class Route:
+    """A plan as a program."""
+
+    def __new__(
+        cls,
+        name: str,
+        plan: Any,
+        argument_count: int,
+        register_count: int,
+        program: tuple[tuple[Any, ...], ...],
+    ) -> Route: ...
+    @property
+    def __name__(self) -> str: ...
+    @property
+    def plan(self) -> Any: ...
+    @property
+    def program(self) -> tuple[tuple[Any, ...], ...]: ...
+    def __call__(self, *args: Any) -> Any: ...

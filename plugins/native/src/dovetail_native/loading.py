@@ -10,6 +10,9 @@ from typing import Final
 
 from .sources import source_hash
 
+PLAN_FORMAT: Final = 1
+"""The format of programs of routes, which the compiled module has to be of."""
+
 VERSION: Final = "0.1.0"
 """The version of the distribution, which the compiled module has to be of."""
 
@@ -33,6 +36,11 @@ def load_core() -> ModuleType | None:
         raise ImportError(
             f"{core.__file__} is version {core.VERSION}, and dovetail-native is {VERSION}. "
             f"{_REMEDY}"
+        )
+    if core.PLAN_FORMAT != PLAN_FORMAT:
+        raise ImportError(
+            f"{core.__file__} runs programs of format {core.PLAN_FORMAT}, and dovetail-native "
+            f"makes those of format {PLAN_FORMAT}. {_REMEDY}"
         )
     # Sources lie beside an editable installation only.
     if os.path.isdir(os.path.join(_ROOT, "core")) and source_hash(_ROOT) != core.SOURCE_HASH:

@@ -91,18 +91,20 @@ class Quiet(Record):
     Attributes
     ----------
     enter, leave, state
-        Functions that put an error state in force and the one before back, and the quiet one; None
-        for a function that warns in the name of its caller: CPython drops the warnings of a module
-        without a name.
+        Functions that put an error state in force and the one before back, and the quiet one.
+    is_nameless
+        Whether the function warns in the name of its caller, so that text needs no error state:
+        CPython drops the warnings of a module without a name.
     """
 
-    enter: Callable[..., Any] | None = None
-    leave: Callable[..., Any] | None = None
-    state: Any = None
+    enter: Callable[..., Any]
+    leave: Callable[..., Any]
+    state: Any
+    is_nameless: bool
 
     def lines(self, to: Printer, line: str) -> list[str]:
         """Return the lines that run `line` so."""
-        if self.enter is None:
+        if self.is_nameless:
             to.bindings["__name__"] = None
             return [line]
         quiet = to.scratch("quiet")

@@ -15,7 +15,9 @@ from dovetail_kernel.types.dtype import dtype, dtype_of_signature
 from .flatten import flatten
 from .hooks import NodeHooks, RemovableHandle
 
-next_sequence_nr: Callable[[], int] = itertools.count().__next__
+sequence_numbers: Final = itertools.count()
+
+next_sequence_nr: Callable[[], int] = sequence_numbers.__next__
 """Return the next sequence number. Edges always lead to smaller ones (AccumulateGrad apart)."""
 
 Metadata = tuple[tuple[int, ...], Any]

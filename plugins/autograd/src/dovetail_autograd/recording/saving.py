@@ -171,6 +171,11 @@ class FormulaExpression(Expression):
     values: Mapping[str, Value]
     functions: Mapping[str, Any]
 
+    def named(self) -> dict[str, Value]:
+        """Return the values that the expression names."""
+        names = re.findall(_IDENTIFIER, self.source)
+        return {name: value for name, value in self.values.items() if name in names}
+
     def text(self, to: Printer) -> str:
         """Return the expression as source."""
 

@@ -1,0 +1,392 @@
+/* Instructions that record: edges, nodes and what these save. */
+#include "route.h"
+#include "slots.h"
+
+/* ---- edges ----------------------------------------------------------------------------------- */
+
+static PyObject *
+edge_to_node(const module_state *state, PyObject *tensor, PyObject *node)
+{
+    PyObject *number = tensor_slot(state, tensor, state->tensor_output_nr);
+    return number == NULL ? NULL : PyTuple_Pack(2, node, number);
+}
+
+/* The edge to a leaf: (accumulator, 0, leaf). `leaf_edge` makes the accumulator. */
+static PyObject *
+edge_to_leaf(const module_state *state, PyObject *tensor, PyObject *leaf_edge)
+{
+    PyObject *meta = held_slot(state, tensor, state->tensor_meta);
+    if (meta == NULL) {
+        return NULL;
+    }
+    PyObject *node = meta == Py_None ? Py_NewRef(meta)
+                                     : PyObject_GetAttr(meta, state->str_accumulator);
+    Py_DECREF(meta);
+    if (node == NULL) {
+        return NULL;
+    }
+    if (node != Py_None) {
+        PyObject *edge = PyTuple_Pack(3, node, state->zero, tensor);
+        Py_DECREF(node);
+        return edge;
+    }
+    Py_DECREF(node);
+    return PyObject_CallOneArg(leaf_edge, tensor);
+}
+
+/* Whether a view with a node was written, or its base was, since the node was noted: 1, 0, -1. */
+static int
+is_outdated_view(const module_state *state, PyObject *tensor)
+{
+    PyObject *meta = held_slot(state, tensor, state->tensor_meta);
+    PyObject *noted = meta == NULL ? NULL : PyObject_GetAttr(meta, state->str_attr_version);
+    PyObject *version = noted == NULL ? NULL : version_of(state, tensor);
+    int differs = version == NULL ? -1 : PyObject_RichCompareBool(version, noted, Py_NE);
+    Py_XDECREF(meta);
+    Py_XDECREF(noted);
+    Py_XDECREF(version);
+    return differs;
+}
+
+/* The edge of a tensor whose node, or None, is `grad_fn`. */
+static PyObject *
+edge_of(const module_state *state, const instruction *in, PyObject *tensor, PyObject *grad_fn)
+{
+    PyObject *signature = tensor_slot(state, tensor, state->tensor_signature);
+    if (signature == NULL) {
+        return NULL;
+    }
+    int requires_grad = in->flags == EDGE_RECORDED ? 1 : has_bits(signature, in->slot);
+    int is_view = in->flags == EDGE_OF_VIEW ? has_bits(signature, in->bits) : 0;
+    if (requires_grad < 0 || is_view < 0) {
+        return NULL;
+    }
+    if (is_view) {
+        int is_outdated = grad_fn == Py_None ? 1 : is_outdated_view(state, tensor);
+        if (is_outdated) {
+            return is_outdated < 0 ? NULL : PyObject_CallOneArg(in->objects[1], tensor);
+        }
+    }
+    if (grad_fn != Py_None) {
+        return edge_to_node(state, tensor, grad_fn);
+    }
+    return requires_grad ? edge_to_leaf(state, tensor, in->objects[0]) : Py_NewRef(Py_None);
+}
+
+int
+do_find_edge(const module_state *state, PyObject **registers, const instruction *in)
+{
+    PyObject *tensor = register_value(registers, in->b);
+    PyObject *grad_fn = tensor == NULL ? NULL : held_slot(state, tensor, state->tensor_grad_fn);
+    if (grad_fn == NULL) {
+        return -1;
+    }
+    PyObject *edge = edge_of(state, in, tensor, grad_fn);
+    Py_DECREF(grad_fn);
+    if (edge == NULL) {
+        return -1;
+    }
+    set_register(registers, in->a, edge);
+    return 0;
+}
+
+int
+has_edge(PyObject *const *registers, const instruction *in)
+{
+    for (int i = 0; i < in->operand_count; i++) {
+        PyObject *edge = register_value(registers, in->operands[i].reg);
+        if (edge == NULL) {
+            return -1;
+        }
+        if (in->operands[i].kind != OPERAND_SPREAD) {
+            if (edge != Py_None) {
+                return 1;
+            }
+            continue;
+        }
+        int found = 0;
+        for (Py_ssize_t k = 0; !found && PyTuple_Check(edge) && k < PyTuple_GET_SIZE(edge); k++) {
+            found = PyTuple_GET_ITEM(edge, k) != Py_None;
+        }
+        if (found) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The tuple of all edges of a node. */
+static PyObject *
+collected_edges(PyObject *const *registers, const instruction *in)
+{
+    Py_ssize_t count = 0;
+    for (int i = 0; i < in->operand_count; i++) {
+        PyObject *edge = register_value(registers, in->operands[i].reg);
+        if (edge == NULL) {
+            return NULL;
+        }
+        int spreads = in->operands[i].kind == OPERAND_SPREAD;
+        if (spreads && !PyTuple_Check(edge)) {
+            return PyErr_Format(PyExc_TypeError, "expected a tuple of edges, not %R", edge);
+        }
+        count += spreads ? PyTuple_GET_SIZE(edge) : 1;
+    }
+    PyObject *edges = PyTuple_New(count);
+    if (edges == NULL) {
+        return NULL;
+    }
+    Py_ssize_t at = 0;
+    for (int i = 0; i < in->operand_count; i++) {
+        PyObject *edge = registers[in->operands[i].reg];
+        if (in->operands[i].kind != OPERAND_SPREAD) {
+            PyTuple_SET_ITEM(edges, at++, Py_NewRef(edge));
+            continue;
+        }
+        for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(edge); k++) {
+            PyTuple_SET_ITEM(edges, at++, Py_NewRef(PyTuple_GET_ITEM(edge, k)));
+        }
+    }
+    return edges;
+}
+
+/* Set base and creation_meta of the meta of a view of `source`, itself a view if `of_view`. */
+static int
+describe_view(const module_state *state, PyObject *const *objects, PyObject *meta,
+              PyObject *source, int of_view)
+{
+    PyObject *base = NULL, *creation = NULL;
+    if (!of_view) {
+        base = Py_NewRef(source);
+        creation = Py_NewRef(objects[1] == Py_None ? objects[2] : objects[1]);
+    }
+    else {
+        PyObject *viewed = held_slot(state, source, state->tensor_meta);
+        base = viewed == NULL ? NULL : PyObject_GetAttr(viewed, state->str_base);
+        if (base != NULL) {
+            creation = objects[1] == Py_None ? PyObject_GetAttr(viewed, state->str_creation_meta)
+                                             : Py_NewRef(objects[1]);
+        }
+        Py_XDECREF(viewed);
+    }
+    int failed = base == NULL || creation == NULL ||
+                 PyObject_SetAttr(meta, state->str_base, base) < 0 ||
+                 PyObject_SetAttr(meta, state->str_creation_meta, creation) < 0;
+    Py_XDECREF(base);
+    Py_XDECREF(creation);
+    return failed ? -1 : 0;
+}
+
+int
+do_mark_view(const module_state *state, PyObject **registers, const instruction *in)
+{
+    PyObject *view = register_value(registers, in->a);
+    PyObject *source = view == NULL ? NULL : register_value(registers, in->b);
+    PyObject *version = source == NULL ? NULL : version_of(state, view);
+    if (version == NULL) {
+        return -1;
+    }
+    PyObject *meta = PyObject_CallNoArgs(in->objects[0]);
+    int failed = meta == NULL ||
+                 describe_view(state, in->objects, meta, source, in->flags) < 0 ||
+                 PyObject_SetAttr(meta, state->str_attr_version, version) < 0;
+    Py_DECREF(version);
+    if (failed) {
+        Py_XDECREF(meta);
+        return -1;
+    }
+    set_slot(view, state->tensor_meta, meta);
+    return 0;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+/* Whether every array that was promoted is still that of its tensor: 1, 0 or -1. */
+static int
+is_uncast(const module_state *state, PyObject *const *registers, const instruction *in)
+{
+    if (in->object_count <= NODE_UNCAST) {
+        return 1;
+    }
+    PyObject *pairs = in->objects[NODE_UNCAST];
+    for (Py_ssize_t i = 0; i < PyBytes_GET_SIZE(pairs); i += 2) {
+        PyObject *array = register_value(registers, (uint8_t)PyBytes_AS_STRING(pairs)[i]);
+        PyObject *tensor = register_value(registers, (uint8_t)PyBytes_AS_STRING(pairs)[i + 1]);
+        if (array == NULL || tensor == NULL) {
+            return -1;
+        }
+        PyObject *own = tensor_slot(state, tensor, state->tensor_array);
+        if (own != array) {
+            return own == NULL ? -1 : 0;
+        }
+    }
+    return 1;
+}
+
+static int
+fill_node(const module_state *state, PyObject **registers, const instruction *in, PyObject *node)
+{
+    PyObject *const *objects = in->objects;
+    PyObject *edges = collected_edges(registers, in);
+    if (edges == NULL) {
+        return -1;
+    }
+    set_slot(node, in->slot, edges);
+    PyObject *numbers = objects[NODE_NUMBERS];
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(numbers); i++) {
+        PyObject *number = PyIter_Next(objects[NODE_SEQUENCE]);
+        if (number == NULL) {
+            return -1;
+        }
+        set_slot(node, PyLong_AsSsize_t(PyTuple_GET_ITEM(numbers, i)), number);
+    }
+    int keeps_backend = is_uncast(state, registers, in);
+    if (keeps_backend < 0) {
+        return -1;
+    }
+    set_slot(node, in->slot2, Py_NewRef(keeps_backend ? objects[NODE_BACKEND] : Py_None));
+    set_slot(node, in->target, Py_NewRef(Py_None));
+    PyObject *makes = objects[NODE_MAKES];
+    for (Py_ssize_t i = 0; i < PyBytes_GET_SIZE(makes); i++) {
+        PyObject *tensor = register_value(registers, (uint8_t)PyBytes_AS_STRING(makes)[i]);
+        if (tensor == NULL || tensor_slot(state, tensor, state->tensor_array) == NULL) {
+            return -1;
+        }
+        set_slot(tensor, state->tensor_grad_fn, Py_NewRef(node));
+    }
+    return 0;
+}
+
+int
+do_node(const module_state *state, PyObject **registers, const instruction *in)
+{
+    PyObject *node = bare_instance((PyTypeObject *)in->objects[NODE_CLASS]);
+    if (node == NULL) {
+        return -1;
+    }
+    if (fill_node(state, registers, in, node) < 0) {
+        Py_DECREF(node);
+        return -1;
+    }
+    set_register(registers, in->a, node);
+    return 0;
+}
+
+/* (shape, dtype) of an array. */
+static PyObject *
+described(const module_state *state, PyObject *array)
+{
+    PyObject *shape, *dtype;
+    if (LIKELY(PyArray_CheckExact(array))) {
+        PyArrayObject *known = (PyArrayObject *)array;
+        shape = PyArray_IntTupleFromIntp(PyArray_NDIM(known), PyArray_DIMS(known));
+        dtype = Py_NewRef((PyObject *)PyArray_DESCR(known));
+    }
+    else {
+        shape = PyObject_GetAttr(array, state->str_shape);
+        dtype = shape == NULL ? NULL : PyObject_GetAttr(array, state->str_dtype);
+    }
+    PyObject *both = shape == NULL || dtype == NULL ? NULL : PyTuple_Pack(2, shape, dtype);
+    Py_XDECREF(shape);
+    Py_XDECREF(dtype);
+    return both;
+}
+
+static PyObject *
+described_operand(const module_state *state, PyObject *const *registers, const operand *each)
+{
+    PyObject *array = operand_value(state, registers, each);
+    PyObject *description = array == NULL ? NULL : described(state, array);
+    Py_XDECREF(array);
+    return description;
+}
+
+int
+do_describe(const module_state *state, PyObject **registers, const instruction *in)
+{
+    PyObject *node = register_value(registers, in->a), *described_all;
+    if (node == NULL) {
+        return -1;
+    }
+    if (in->operand_count == 1) {
+        described_all = described_operand(state, registers, in->operands);
+    }
+    else {
+        described_all = PyList_New(in->operand_count);
+        for (int i = 0; described_all != NULL && i < in->operand_count; i++) {
+            PyObject *one = described_operand(state, registers, &in->operands[i]);
+            if (one == NULL) {
+                Py_CLEAR(described_all);
+                break;
+            }
+            PyList_SET_ITEM(described_all, i, one);
+        }
+    }
+    if (described_all == NULL) {
+        return -1;
+    }
+    set_slot(node, in->slot, described_all);
+    return 0;
+}
+
+/* ---- what a node saves ----------------------------------------------------------------------- */
+
+int
+do_save_tensor(const module_state *state, PyObject **registers, const instruction *in)
+{
+    PyObject *node = register_value(registers, in->a);
+    PyObject *tensor = node == NULL ? NULL : register_value(registers, in->b);
+    if (tensor == NULL) {
+        return -1;
+    }
+    PyObject *version = in->flags ? Py_XNewRef(register_value(registers, in->c))
+                                  : version_of(state, tensor);
+    if (version == NULL) {
+        return -1;
+    }
+    set_slot(node, in->slot, Py_NewRef(tensor));
+    set_slot(node, in->slot2, version);
+    return 0;
+}
+
+int
+do_save_result(const module_state *state, PyObject **registers, const instruction *in)
+{
+    PyObject *node = register_value(registers, in->a);
+    PyObject *tensor = node == NULL ? NULL : register_value(registers, in->b);
+    PyObject *array = tensor == NULL ? NULL : register_value(registers, in->c);
+    if (array == NULL || tensor_slot(state, tensor, state->tensor_array) == NULL) {
+        return -1;
+    }
+    PyObject *counter = new_counter(state, state->zero);
+    PyObject *saved = counter == NULL ? NULL : PyTuple_Pack(3, array, counter, state->zero);
+    if (saved == NULL) {
+        Py_XDECREF(counter);
+        return -1;
+    }
+    set_slot(tensor, state->tensor_counter, counter);
+    set_slot(node, in->slot, saved);
+    return 0;
+}
+
+int
+do_attach(const module_state *state, PyObject **registers, const instruction *in)
+{
+    PyObject *node = register_value(registers, in->a);
+    PyObject *tensor = node == NULL ? NULL : register_value(registers, in->b);
+    PyObject *signature =
+        tensor == NULL ? NULL : tensor_slot(state, tensor, state->tensor_signature);
+    int is_differentiable = signature == NULL ? -1 : has_bits(signature, in->bits);
+    if (is_differentiable <= 0) {
+        return is_differentiable;
+    }
+    PyObject *recorded = PyNumber_Or(signature, in->objects[1]);
+    if (recorded == NULL) {
+        return -1;
+    }
+    set_slot(tensor, state->tensor_grad_fn, Py_NewRef(node));
+    if (in->objects[0] != Py_None) {
+        set_slot(tensor, state->tensor_output_nr, Py_NewRef(in->objects[0]));
+    }
+    set_slot(tensor, state->tensor_signature, recorded);
+    return 0;
+}

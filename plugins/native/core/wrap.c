@@ -1,0 +1,152 @@
+/* The instruction WRAP: a tensor around an array. */
+#include "route.h"
+#include "slots.h"
+
+static int
+is_zero_dim(const module_state *state, PyObject *array)
+{
+    if (LIKELY(PyArray_Check(array))) {
+        return PyArray_NDIM((PyArrayObject *)array) == 0;
+    }
+    PyObject *ndim = PyObject_GetAttr(array, state->str_ndim);
+    int has_dims = ndim == NULL ? -1 : PyObject_IsTrue(ndim);
+    Py_XDECREF(ndim);
+    return has_dims < 0 ? -1 : !has_dims;
+}
+
+/* Set the error for an array of a dtype that the backend has not. */
+static void
+raise_unknown_dtype(PyObject *unknown, PyObject *array)
+{
+    if (unknown == Py_None || !PyErr_ExceptionMatches(PyExc_KeyError)) {
+        return;
+    }
+    PyErr_Clear();
+    PyObject *error = PyObject_CallOneArg(unknown, array);
+    if (error != NULL && PyExceptionInstance_Check(error)) {
+        set_raised(error);
+        return;
+    }
+    if (error != NULL) {
+        PyErr_Format(PyExc_TypeError, "exceptions must derive from BaseException, not %R", error);
+        Py_DECREF(error);
+    }
+}
+
+/* The signature of a dtype that is not the usual one: base | bits of the dtype | no dimensions. */
+static PyObject *
+general_signature(PyObject *const *objects, PyObject *array, PyObject *dtype, int zero_dim)
+{
+    PyObject *bits = PyObject_GetItem(objects[WRAP_DTYPE_BITS], dtype);
+    if (bits == NULL) {
+        raise_unknown_dtype(objects[WRAP_UNKNOWN], array);
+        return NULL;
+    }
+    PyObject *signature = PyNumber_Or(objects[WRAP_BASE], bits);
+    Py_DECREF(bits);
+    if (signature != NULL && zero_dim) {
+        Py_SETREF(signature, PyNumber_Or(signature, objects[WRAP_ZERO_DIM]));
+    }
+    return signature;
+}
+
+static PyObject *
+signature_of(const module_state *state, const instruction *in, PyObject *array)
+{
+    PyObject *const *objects = in->objects;
+    int zero_dim = is_zero_dim(state, array);
+    if (zero_dim < 0) {
+        return NULL;
+    }
+    PyObject *usual = objects[zero_dim ? WRAP_SIGNATURE_0D : WRAP_SIGNATURE];
+    if (in->flags & WRAP_IS_KNOWN) {
+        return Py_NewRef(usual);
+    }
+    PyObject *dtype = PyArray_Check(array)
+                          ? Py_NewRef((PyObject *)PyArray_DESCR((PyArrayObject *)array))
+                          : PyObject_GetAttr(array, state->str_dtype);
+    if (dtype == NULL) {
+        return NULL;
+    }
+    PyObject *signature = dtype == objects[WRAP_DTYPE]
+                              ? Py_NewRef(usual)
+                              : general_signature(objects, array, dtype, zero_dim);
+    Py_DECREF(dtype);
+    return signature;
+}
+
+/* Let a new tensor share storage and version counter of `shared`. */
+static int
+share_memory(const module_state *state, const instruction *in, PyObject *tensor, PyObject *shared)
+{
+    PyObject *storage = tensor_slot(state, shared, state->tensor_storage);
+    if (storage == NULL) {
+        return -1;
+    }
+    storage = storage == Py_None ? PyObject_CallOneArg(in->objects[WRAP_SHARE], shared)
+                                 : Py_NewRef(storage);
+    if (storage == NULL) {
+        return -1;
+    }
+    set_slot(tensor, state->tensor_storage, storage);
+    PyObject *counter = tensor_slot(state, shared, state->tensor_counter);
+    if (counter == NULL) {
+        return -1;
+    }
+    if (counter == Py_None) {
+        counter = new_counter(state, state->zero);
+        if (counter == NULL) {
+            return -1;
+        }
+        set_slot(shared, state->tensor_counter, counter);
+    }
+    PyObject *own = in->flags & WRAP_IS_WRITABLE
+                        ? PyObject_CallNoArgs(in->objects[WRAP_WRITABLE])
+                        : Py_NewRef(SLOT(shared, state->tensor_counter));
+    if (own == NULL) {
+        return -1;
+    }
+    set_slot(tensor, state->tensor_counter, own);
+    return 0;
+}
+
+int
+do_wrap(const module_state *state, PyObject **registers, const instruction *in)
+{
+    PyObject *const *objects = in->objects, *array = register_value(registers, in->b);
+    if (array == NULL) {
+        return -1;
+    }
+    if (objects[WRAP_LIFT] != Py_None && (PyObject *)Py_TYPE(array) != objects[WRAP_ARRAY_TYPE]) {
+        array = PyObject_CallOneArg(objects[WRAP_LIFT], array);
+        if (array == NULL) {
+            return -1;
+        }
+        set_register(registers, in->b, array);
+    }
+    PyObject *signature = signature_of(state, in, array);
+    if (signature == NULL) {
+        return -1;
+    }
+    PyObject *tensor = bare_instance(state->tensor_type);
+    if (tensor == NULL) {
+        Py_DECREF(signature);
+        return -1;
+    }
+    SLOT(tensor, state->tensor_array) = Py_NewRef(array);
+    SLOT(tensor, state->tensor_signature) = signature;
+    SLOT(tensor, state->tensor_grad_fn) = Py_NewRef(Py_None);
+    SLOT(tensor, state->tensor_output_nr) = Py_NewRef(objects[WRAP_OUTPUT_NR]);
+    SLOT(tensor, state->tensor_storage) = Py_NewRef(Py_None);
+    SLOT(tensor, state->tensor_counter) = Py_NewRef(Py_None);
+    SLOT(tensor, state->tensor_meta) = Py_NewRef(Py_None);
+    if (in->flags & WRAP_IS_SHARED) {
+        PyObject *shared = register_value(registers, in->c);
+        if (shared == NULL || share_memory(state, in, tensor, shared) < 0) {
+            Py_DECREF(tensor);
+            return -1;
+        }
+    }
+    set_register(registers, in->a, tensor);
+    return 0;
+}

@@ -1,0 +1,357 @@
+"""Instructions for the steps of the dispatcher: arguments, kernels, results, writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from dovetail_dispatcher.calls.array_writes import (
+    check_inference_write,
+    check_overlap,
+    write_into,
+    write_out,
+)
+from dovetail_dispatcher.calls.plan import CallFunction, Step, Value
+from dovetail_dispatcher.calls.steps.arguments import (
+    CheckOperand,
+    MoveToBackend,
+    NumberToTensor,
+    PromoteOperands,
+)
+from dovetail_dispatcher.calls.steps.array_results import UnpackArrays
+from dovetail_dispatcher.calls.steps.kernel_calls import CallKernel, KernelCall, Rewording
+from dovetail_dispatcher.calls.steps.results import (
+    MarkInside,
+    WrapArray,
+    WrapArrays,
+    WrapUnlessMasked,
+    mark_inside,
+)
+from dovetail_dispatcher.calls.steps.tensor_kernels import (
+    BumpVersion,
+    CallTensorKernel,
+    CheckAliases,
+    CheckIdentity,
+    CheckReturns,
+    CheckTensor,
+    InState,
+)
+from dovetail_dispatcher.calls.steps.writes import (
+    CheckInferenceWrite,
+    CheckOverlap,
+    CountWrite,
+    WriteInto,
+    WriteOut,
+)
+from dovetail_kernel import bump_version, share_storage, tensor_class
+from dovetail_kernel.tensor.version import WritableCounter
+from dovetail_kernel.types.signature import NORMAL, ZERO_DIM
+
+from ._core import OPERANDS, UfuncLoop
+from .assembler import Assembler, NotLoweredError
+from .ufunc_loops import compiled_kernel
+
+Lowerings = dict[type[Step], Callable[[Any, Assembler], None]]
+
+_IS_KNOWN, _IS_SHARED, _IS_WRITABLE = 1, 2, 4
+
+
+def lower_all(steps: tuple[Step, ...], to: Assembler) -> None:
+    """Add the instructions of steps."""
+    for step in steps:
+        lower = LOWERINGS.get(type(step))
+        if lower is None:
+            raise NotLoweredError(type(step).__name__)
+        lower(step, to)
+
+
+# -- arguments -------------------------------------------------------------------------------------
+
+
+def _number_to_tensor(step: NumberToTensor, to: Assembler) -> None:
+    to.emit("NUMBER", to.register(step.value), objects=(step.known, step.remember))
+
+
+def _promote(step: PromoteOperands, to: Assembler) -> None:
+    arrays = Value("promoted_arrays")
+    first = to.block((arrays, step.computed))
+    objects = (step.promote, None, None, None, None, None, None)
+    to.emit("CALL", first, flags=2, objects=objects, operands=map(to.value, step.operands))
+    to.emit("UNPACK", to.block(step.arrays), first, flags=len(step.arrays), objects=(None,))
+
+
+def _check_operand(step: CheckOperand, to: Assembler) -> None:
+    to.call(step.check, [to.value(step.operand)])
+
+
+def _move(step: MoveToBackend, to: Assembler) -> None:
+    to.call(step.on_backend, [to.value(step.value)], to.register(step.value))
+
+
+# -- array kernels ---------------------------------------------------------------------------------
+
+
+def _call_kernel(step: CallKernel, to: Assembler) -> None:
+    reword = _rewording(step.rewording, to)
+    if step.fast is None or step.defaults is None:
+        _kernel_call(step.general, step.results, reword, to)
+        return
+    jumps = [
+        to.emit(
+            "UNLESS_DEFAULT",
+            to.register(value),
+            flags=int(default is None or isinstance(default, bool)),
+            objects=(default,),
+        )
+        for value, default in step.defaults
+    ]
+    _kernel_call(step.fast, step.results, reword, to)
+    if jumps:
+        over = to.emit("JUMP")
+        to.land(*jumps)
+        _kernel_call(step.general, step.results, reword, to)
+        to.land(over)
+
+
+def _rewording(rewording: Rewording | None, to: Assembler) -> Any:
+    if rewording is None:
+        return None
+    return rewording.call_error, bytes([to.register(each) for each in rewording.operands])
+
+
+def _kernel_call(call: KernelCall, results: tuple[Value, ...], reword: Any, to: Assembler) -> None:
+    operands = [to.operand(each, reword) for each in call.arguments]
+    operands += [to.operand(each, reword) for _, each in call.keywords]
+    names = tuple([name for name, _ in call.keywords])
+    if call.out is not None:
+        names += ("out",)
+        operands.append((OPERANDS["ARRAY"], to.register(call.out), None))
+    function = compiled_kernel(call.function)
+    large, bits, b = None, 0, 0
+    if call.large is not None:
+        large = compiled_kernel(call.large.function)
+        bits, b = call.large.least, to.register(call.large.array.value)
+    objects = (function, names or None, large, *_error_state(call, function), reword)
+    if call.written is None:
+        first, count = to.block(results), len(results)
+    else:
+        first, count = to.fresh(), 1
+    to.emit("CALL", first, b, flags=count, bits=bits, objects=objects, operands=operands)
+    if call.written is not None:
+        if call.checked is not None:
+            to.call(call.checked, [to.at(first)], first, reword=reword)
+        written = [to.value(call.written), to.at(first), to.constant(None)]
+        to.call(write_into, written, reword=reword)
+
+
+def _error_state(call: KernelCall, function: Callable[..., Any]) -> tuple[Any, Any, Any]:
+    """Return what sets the quiet error state, what leaves it, and the state.
+
+    A function that warns in the name of its caller is silent in a route of Python text, which has
+    no name; here the caller is another. Loops never warn, and functions without a name do not.
+    """
+    quiet = call.quiet
+    if quiet is None or getattr(function, "never_warns", False):
+        return None, None, None
+    if quiet.is_nameless and not isinstance(function, UfuncLoop):
+        raise NotLoweredError("method of a ufunc")
+    return quiet.enter, quiet.leave, quiet.state
+
+
+def _unpack_arrays(step: UnpackArrays, to: Assembler) -> None:
+    to.emit(
+        "UNPACK",
+        to.block(step.arrays),
+        to.register(step.returned),
+        flags=len(step.arrays),
+        objects=(step.several,),
+    )
+
+
+def _wrap_array(step: WrapArray, to: Assembler) -> None:
+    signature, arrays = step.signature, step.signature.arrays
+    usual: Any = None
+    usual_0d: Any = None
+    native: Any = None
+    if signature.dtype is not None:
+        usual = usual_0d = signature.base | signature.dtype.bit
+        if signature.may_be_zero_dim:
+            usual_0d = usual | ZERO_DIM
+        native = arrays.native_dtypes[signature.dtype]
+    flags = _IS_KNOWN if signature.is_known else 0
+    flags |= _IS_SHARED if step.shared is not None else 0
+    flags |= _IS_WRITABLE if step.shared is not None and step.is_writable else 0
+    to.emit(
+        "WRAP",
+        to.register(step.result),
+        to.register(step.array),
+        0 if step.shared is None else to.register(step.shared),
+        flags=flags,
+        objects=(
+            usual,
+            usual_0d,
+            native,
+            signature.base,
+            arrays.dtype_bits,
+            ZERO_DIM,
+            step.output_nr,
+            arrays.array_types[0],
+            step.lift,
+            share_storage,
+            step.unknown_dtype,
+            WritableCounter,
+        ),
+    )
+
+
+def _wrap_arrays(step: WrapArrays, to: Assembler) -> None:
+    shared = to.constant(None) if step.shared is None else to.value(step.shared)
+    to.call(step.wrap_all, [to.value(step.arrays), shared], to.register(step.result))
+
+
+def _wrap_unless_masked(step: WrapUnlessMasked, to: Assembler) -> None:
+    wrap = step.wrap
+
+    def wrapped(array: Any) -> Any:
+        return None if array is None else wrap(array, None)
+
+    to.call(wrapped, [to.value(step.array)], to.register(step.result))
+
+
+# -- writes ----------------------------------------------------------------------------------------
+
+
+def _check_inference_write(step: CheckInferenceWrite, to: Assembler) -> None:
+    is_inference = to.emit("UNLESS_BITS", to.register(step.written), bits=NORMAL)
+    over = to.emit("JUMP")
+    to.land(is_inference)
+    to.call(check_inference_write, [to.value(step.written)])
+    to.land(over)
+
+
+def _check_overlap(step: CheckOverlap, to: Assembler) -> None:
+    read, written = to.register(step.read), to.register(step.written)
+    apart = to.emit("UNLESS_SAME_STORAGE", read, written)
+    to.call(check_overlap, [to.at(written), to.at(read)])
+    to.land(apart)
+
+
+def _write_into(step: WriteInto, to: Assembler) -> None:
+    computed = to.constant(None)
+    reword = _rewording(step.rewording, to)
+    if isinstance(step.computed, Value):
+        computed = to.value(step.computed)
+    elif step.computed is not None:
+        dtype = to.fresh()
+        to.call(step.computed, [to.value(step.array)], dtype, reword=reword)
+        computed = to.at(dtype)
+    to.call(write_into, [to.value(step.written), to.value(step.array), computed], reword=reword)
+
+
+def _write_out(step: WriteOut, to: Assembler) -> None:
+    to.call(write_out, [to.value(step.out), to.value(step.array)])
+
+
+def _count_write(step: CountWrite, to: Assembler) -> None:
+    to.emit("COUNT_WRITE", to.register(step.written))
+
+
+def _bump_version(step: BumpVersion, to: Assembler) -> None:
+    if "[" in step.kind:
+        raise NotLoweredError("BumpVersion of a list")
+    absent = to.emit("UNLESS_GIVEN", to.register(step.written))
+    to.call(bump_version, [to.value(step.written)])
+    to.land(absent)
+
+
+# -- tensor kernels --------------------------------------------------------------------------------
+
+
+def _call_function(step: CallFunction, to: Assembler) -> None:
+    to.call(step.function, map(to.value, step.arguments), to.register(step.result))
+
+
+def _call_tensor_kernel(step: CallTensorKernel, to: Assembler) -> None:
+    operands = [to.constant(bound) for _, bound in step.first]
+    operands += [to.value(each) for each in step.arguments]
+    operands += [to.value(each) for _, each in step.keywords]
+    names = tuple([name for name, _ in step.keywords])
+    to.call(step.kernel, operands, to.register(step.result), names=names)
+
+
+def _check_tensor(step: CheckTensor, to: Assembler) -> None:
+    result = to.register(step.result)
+    fits = to.emit("UNLESS_OTHER_CLASS", result, objects=(tensor_class(),))
+    to.call(step.checked, [to.at(result)], result)
+    to.land(fits)
+
+
+def _check_returns(step: CheckReturns, to: Assembler) -> None:
+    to.call(step.checked, [to.value(step.result)], to.register(step.result))
+
+
+def _check_aliases(step: CheckAliases, to: Assembler) -> None:
+    check, is_one = step.check, step.is_one_tensor
+
+    def check_shared(result: Any, *tensors: Any) -> None:
+        if (
+            not is_one
+            or result is None
+            or result._storage is not None
+            or any([result is each for each in tensors])
+        ):
+            check(result, tensors)
+
+    to.call(check_shared, [to.value(step.result), *map(to.value, step.tensors)])
+
+
+def _check_identity(step: CheckIdentity, to: Assembler) -> None:
+    written, is_only, wrong_identity = step.written, step.is_only, step.wrong_identity
+    numbers = [number for number, _ in written]
+
+    def check(result: Any, *arguments: Any) -> None:
+        for number, argument in zip(numbers, arguments, strict=True):
+            if (result if is_only else result[number]) is not argument:
+                raise wrong_identity()
+
+    to.call(check, [to.value(step.result), *[to.value(each) for _, each in written]])
+
+
+def _mark_inside(step: MarkInside, to: Assembler) -> None:
+    if step.is_list:
+        raise NotLoweredError("MarkInside of a list")
+    to.call(mark_inside, map(to.value, step.results))
+
+
+def _in_state(step: InState, to: Assembler) -> None:
+    to.emit("ENTER_STATE", objects=(step.transition,))
+    lower_all(step.steps, to)
+    to.emit("LEAVE_STATE")
+
+
+LOWERINGS: Final[Lowerings] = {
+    BumpVersion: _bump_version,
+    CallFunction: _call_function,
+    CallKernel: _call_kernel,
+    CallTensorKernel: _call_tensor_kernel,
+    CheckAliases: _check_aliases,
+    CheckIdentity: _check_identity,
+    CheckInferenceWrite: _check_inference_write,
+    CheckOperand: _check_operand,
+    CheckOverlap: _check_overlap,
+    CheckReturns: _check_returns,
+    CheckTensor: _check_tensor,
+    CountWrite: _count_write,
+    InState: _in_state,
+    MarkInside: _mark_inside,
+    MoveToBackend: _move,
+    NumberToTensor: _number_to_tensor,
+    PromoteOperands: _promote,
+    UnpackArrays: _unpack_arrays,
+    WrapArray: _wrap_array,
+    WrapArrays: _wrap_arrays,
+    WrapUnlessMasked: _wrap_unless_masked,
+    WriteInto: _write_into,
+    WriteOut: _write_out,
+}
+"""Adds the instructions of a step, by its class."""
