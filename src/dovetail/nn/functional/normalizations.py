@@ -79,7 +79,8 @@ def batch_norm(
     Raises
     ------
     ValueError
-        In training with a single number for each channel, or an ``eps`` that is not positive.
+        In training with a single number for each channel, an ``eps`` that is not positive, or one
+        of the running statistics alone.
     RuntimeError
         If a size does not fit, or running statistics are missing.
     """
@@ -87,6 +88,7 @@ def batch_norm(
         _check_batch(input.size())
         if eps <= 0.0:
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
+        _check_statistics(running_mean, running_var)
     return aten.batch_norm(
         input, weight, bias, running_mean, running_var, training, momentum, eps, False
     )
@@ -142,8 +144,7 @@ def instance_norm(
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size {input.size()}"
         )
-    if (running_mean is None) != (running_var is None):
-        raise ValueError("running_mean and running_var must either both be None or neither be None")
+    _check_statistics(running_mean, running_var)
     return aten.instance_norm(
         input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, False
     )
@@ -252,3 +253,9 @@ def local_response_norm(
     for start in range(1, size):
         total = total + square.narrow(1, start, channels)
     return input / (total / size * alpha + k).pow(beta)
+
+
+def _check_statistics(running_mean: Tensor | None, running_var: Tensor | None) -> None:
+    """Refuse one of the running statistics without the other."""
+    if (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")

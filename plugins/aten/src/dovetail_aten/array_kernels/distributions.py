@@ -86,7 +86,7 @@ class Distributions(Drawing):
     ) -> Any:
         """Return numbers of the Cauchy distribution like `x`: what cauchy_ writes."""
         self._check_continuous("Cauchy", x)
-        if sigma <= 0:
+        if not sigma > 0:
             raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
         xp, sample = self.xp, self._wide_uniform(x, generator)
         like = self.numbers.like
@@ -97,7 +97,7 @@ class Distributions(Drawing):
     def exponential_(self, x: Any, lambd: float = 1.0, *, generator: Any = None) -> Any:
         """Return numbers of the exponential distribution like `x`: what exponential_ writes."""
         self._check_continuous("Exponential", x)
-        if lambd <= 0:
+        if not lambd > 0:
             raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
         sample = self._wide_uniform(x, generator)
         times = self.xp.log1p(-sample) * self.numbers.like(sample, -1 / lambd)
@@ -130,7 +130,7 @@ class Distributions(Drawing):
             raise NotImplementedError(
                 f"\"log_normal_cpu\" not implemented for '{kind.scalar_name}'. Convert the tensor."
             )
-        if std <= 0:
+        if not std > 0:
             raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
         return self._narrow(self.xp.exp(self._wide_normal(x, mean, std, generator)), x)
 

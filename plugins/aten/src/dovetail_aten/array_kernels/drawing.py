@@ -14,6 +14,9 @@ from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 from .dims import check_size
 from .family import Family
 
+_BEYOND = 1 << 63
+"""The first number that is no int64."""
+
 
 class Drawing(Family):
     """Numbers drawn from a generator; None means the default generator of the backend.
@@ -101,6 +104,12 @@ class Drawing(Family):
 
     def _integers(self, low: int, high: int, like: Any, dtype: Any, generator: Any) -> Any:
         """Return integers of ``[low, high)``, all equally likely."""
+        for bound in (low, high - 1):
+            if not -_BEYOND <= bound < _BEYOND:
+                raise ValueError(
+                    f"Overflow when unpacking long long: random integers of [{low}, {high}) need "
+                    "more than 64 bits. Give bounds within int64."
+                )
         if low >= high:
             raise RuntimeError(
                 f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}. "

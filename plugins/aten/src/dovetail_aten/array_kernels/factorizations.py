@@ -39,9 +39,25 @@ class Factorizations(Matrices):
             if not self._is_failure(error):
                 raise
             factor, info = self._cholesky_one_by_one(lower)
+        info = self._with_first_nan(factor, info)
         if check_errors:
             self._check_infos("linalg.cholesky_ex", "cholesky", info)
         return self.capabilities.contiguous(self._adjoint(factor) if upper else factor), info
+
+    def _with_first_nan(self, factor: Any, info: Any) -> Any:
+        """Return `info` with the step of the first NaN on the diagonal of a factor, which LAPACK of
+        some libraries takes for positive.
+        """
+        xp = self.xp
+        if not factor.size:
+            return info
+        diagonal = self.capabilities.diagonal(factor, 0, factor.ndim - 2, factor.ndim - 1)
+        wrong = xp.isnan(diagonal)
+        if not self.lazy and not bool(xp.any(wrong)):
+            return info
+        first = xp.argmax(wrong, axis=-1) + 1
+        fails = xp.logical_and(xp.any(wrong, axis=-1), xp.equal(info, 0))
+        return xp.where(fails, first.astype(info.dtype), info)
 
     def _cholesky_one_by_one(self, x: Any) -> tuple[Any, Any]:
         """Return the factors of matrices of which some are not positive-definite."""

@@ -8,7 +8,8 @@ from typing import Any
 
 from dovetail_dispatcher.calls.promotion_rules import check_writable_as
 from dovetail_kernel import bool as bool_
-from dovetail_kernel import float32, float64
+from dovetail_kernel import dtype as DType
+from dovetail_kernel import finfo, float32, float64, iinfo
 from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
 from .dims import check_size
@@ -55,6 +56,13 @@ class Random(Drawing):
     ) -> Any:
         """Return uniform numbers of ``[from_, to)`` like `x`: what uniform_ writes."""
         self.check_float("check_uniform_bounds", x)
+        limit = finfo(self.dtypes[x.dtype]).max
+        for name, bound in (("from", from_), ("to", to)):
+            if not -limit <= bound <= limit:
+                raise RuntimeError(
+                    f"{name} is out of bounds for {self.dtypes[x.dtype].scalar_name}: it is "
+                    f"{bound}. Give a finite number."
+                )
         if from_ > to:
             raise RuntimeError(
                 f"uniform_ expects to return a [from, to) range, but found from={from_} > "
@@ -107,8 +115,20 @@ class Random(Drawing):
                 f"\"randperm\" not implemented for '{kind.scalar_name}'. Ask for a real number "
                 "dtype."
             )
+        if kind is not None and n > 1:
+            self._check_order(n, kind)
         order = self.capabilities.permutation(n, generator)
         return order if dtype is None else order.astype(dtype, copy=False)
+
+    def _check_order(self, n: int, kind: DType) -> None:
+        """Refuse a dtype in which some of the integers below `n` are the same."""
+        is_float = kind.category == FLOAT
+        greatest = round(2 / finfo(kind).eps) if is_float else iinfo(kind).max
+        if n - 1 > greatest:
+            raise RuntimeError(
+                f"randperm: n cannot be greater than {greatest + 1} for {kind.scalar_name} type, "
+                f"but is {n}: numbers would repeat. Ask for int64."
+            )
 
     @operator("bernoulli")
     def bernoulli(self, x: Any, *, generator: Any = None) -> Any:

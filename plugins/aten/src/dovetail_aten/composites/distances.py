@@ -30,6 +30,8 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-08) -> Any
     """Return the sums of ``x1 * x2`` along `dim`, of vectors made of length 1; a length is at least
     `eps`.
     """
+    if not eps >= 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps}. Give 0 or more.")
     common = promote_types(x1.dtype, x2.dtype)
     if not common.is_floating_point:
         raise RuntimeError(

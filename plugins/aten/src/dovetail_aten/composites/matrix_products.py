@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from dovetail_aten._generated import functions as F
+from dovetail_dispatcher.calls.promotion_rules import check_writable_as
 from dovetail_kernel import bool as bool_
 
 from ..array_kernels.dims import wrap_dim
@@ -251,4 +252,6 @@ def addr(self: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> A
 
 def addr_(self: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """Write ``beta * self + alpha * outer(vec1, vec2)`` into `self`."""
-    return F.copy_(self, addr(self, vec1, vec2, beta=beta, alpha=alpha))
+    made = addr(self, vec1, vec2, beta=beta, alpha=alpha)
+    check_writable_as(made.dtype, self.dtype)
+    return F.copy_(self, made)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_kernel import can_cast
+from dovetail_dispatcher.calls.promotion_rules import check_writable_as
 
 _MINUS_SQRT_HALF = -math.sqrt(0.5)
 
@@ -19,11 +19,7 @@ def special_ndtr(self: Any) -> Any:
 def polygamma_(self: Any, n: int) -> Any:
     """Write `polygamma` of a tensor into it."""
     result = F.polygamma(n, F.clone(self))  # a copy: the derivative is taken where it was
-    if not can_cast(result.dtype, self.dtype):
-        raise RuntimeError(
-            f"result type {result.dtype.scalar_name} can't be cast to the desired output type "
-            f"{self.dtype.scalar_name}. Convert the tensor first."
-        )
+    check_writable_as(result.dtype, self.dtype)
     return F.copy_(self, result)
 
 

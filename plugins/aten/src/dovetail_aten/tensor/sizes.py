@@ -36,8 +36,10 @@ def shape_of(function: str, sizes: tuple[Any, ...], size: Any) -> tuple[int, ...
     Raises
     ------
     TypeError
-        If it is missing, or no shape.
+        If it is missing, given twice, or no shape.
     """
+    if sizes and size is not None:
+        raise TypeError(f"{function}() got multiple values for argument 'size'. Give it once.")
     given = sizes if size is None else size
     if size is None and len(sizes) == 1 and sizes[0].__class__ is not int:
         given = sizes[0]

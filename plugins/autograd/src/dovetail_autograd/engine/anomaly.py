@@ -48,6 +48,12 @@ class set_detect_anomaly(SettingGuard):
     variables = (_mode, EXTRAS)
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        for name, each in (("enabled", mode), ("check_nan", check_nan)):
+            if each.__class__ is not bool:
+                raise TypeError(
+                    f"set_anomaly_enabled(): argument '{name}' must be bool, not "
+                    f"{type(each).__name__}. Give True or False."
+                )
         self._wanted = mode, check_nan
         super().__init__()
 

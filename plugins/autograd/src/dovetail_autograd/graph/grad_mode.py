@@ -223,8 +223,13 @@ class set_grad_enabled(_StateMode):
     __slots__ = ("_pending", "mode")
 
     def __init__(self, mode: bool) -> None:
+        if mode.__class__ is not bool:
+            raise TypeError(
+                "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not "
+                f"{type(mode).__name__}. Give True or False."
+            )
         super().__init__()
-        self.mode = bool(mode)
+        self.mode = mode
         self._pending: int | None = None
         before = state()
         try:
