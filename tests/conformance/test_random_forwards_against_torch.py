@@ -2,8 +2,8 @@
 program does with the results: values, gradients and versions are PyTorch's, or both refuse.
 
 Left out, because the two differ on purpose: a list of results, which PyTorch returns outside the
-graph; one tensor returned twice, whose gradients PyTorch adds up for the last; whether a view made
-in no_grad mode, which was marked as not differentiable, requires grad.
+graph; one tensor returned twice, whose gradients PyTorch adds up for the last; whether a view of
+no_grad mode, which was marked as not differentiable, requires grad.
 """
 
 from __future__ import annotations
