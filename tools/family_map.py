@@ -153,7 +153,6 @@ ROOMS: Final = {
 """Rooms, the module or folder that a family has of each, and the modules."""
 
 SHARED: Final = {
-    "array_kernels.creation": {"array_kernels.sizes": "check_size"},
     "array_kernels.indexing": {"array_kernels.index_errors": "no_place"},
     "array_kernels.losses": {"array_kernels.loss_reductions": "NONE MEAN SUM"},
     "array_kernels.matmul": {"array_kernels.product_checks": "check_expandable"},
@@ -248,7 +247,6 @@ RENAMED: Final[dict[str, str]] = {}
 """Modules that move besides those of the rooms above."""
 
 TITLES: Final = {
-    ("array_kernels.sizes", ""): "Checks of the sizes of new arrays.",
     ("array_kernels.index_errors", ""): "Errors of indices out of bounds.",
     ("array_kernels.loss_reductions", ""): "Reductions of losses by their numbers.",
     ("array_kernels.product_checks", ""): "Checks of what is added to products of matrices.",
