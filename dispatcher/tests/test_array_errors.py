@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail_aten.array_kernels import wrap_dim, wrap_dims
+from dovetail_aten.kernel_support import wrap_dim, wrap_dims
 from dovetail_dispatcher import ops
 from dovetail_dispatcher.calls.array_errors import broadcast_error, call_error, unsupported_error
 

@@ -46,10 +46,11 @@ def test_array_kernels_reshape_by_the_function_of_the_namespace() -> None:
     """The method of an array is the library's own, which a namespace cannot mend: Dask's refuses
     sizes that do not divide each other, and several empty chunks.
     """
-    folder = ROOT / "plugins" / "aten" / "src" / "dovetail_aten" / "array_kernels"
+    folder = ROOT / "plugins" / "aten" / "src" / "dovetail_aten"
     calls = [
         (file.name, node.lineno, ast.unparse(node.value))
-        for file in sorted(folder.glob("*.py"))
+        for pattern in ("kernel_support/*.py", "families/*/kernels.py", "families/*/kernels/*.py")
+        for file in sorted(folder.glob(pattern))
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute) and node.attr in ("reshape", "ravel", "flatten")
     ]

@@ -251,7 +251,7 @@ def test_distributions_of_one_release_pin_each_other_exactly(
 def test_wheel_of_the_base_library_holds_its_declarations(wheels: dict[str, Wheel]) -> None:
     package = ROOT / "plugins/aten/src"
     declarations = {
-        path.relative_to(package).as_posix() for path in package.glob("*/declarations/*/*.yaml")
+        path.relative_to(package).as_posix() for path in package.glob("*/families/*/*.yaml")
     }
     assert declarations
     assert declarations <= wheels["dovetail-aten"].files

@@ -244,8 +244,8 @@ def test_what_is_needed_cannot_be_left_out(
     first, *reasons, remedy = said.splitlines()
     assert first == "ops.yaml:4: t, dot cannot be left out:"
     assert reasons == [
-        "  t: linear, whose composite composites/matmul.py:linear needs t",
-        "  dot: linear, whose composite composites/matmul.py:linear needs dot",
+        "  t: linear, whose composite families/matmul/composites/matmul.py:linear needs t",
+        "  dot: linear, whose composite families/matmul/composites/matmul.py:linear needs dot",
     ]
     assert remedy == " Take them out of 'without', or leave out what needs them."
 
@@ -255,7 +255,7 @@ def test_a_derivative_needs_what_it_calls_and_no_autograd_does_not(
 ) -> None:
     text = "{ops: [relu], without: [threshold_backward]}"
     said = refusal(tmp_path, text, capsys)
-    assert "threshold_backward: relu, whose derivative nn/derivatives.yaml:" in said
+    assert "threshold_backward: relu, whose derivative activations/derivatives.yaml:" in said
     build(tmp_path, text, "--no-autograd")
 
 
@@ -282,7 +282,7 @@ def test_the_command_explains_what_each_entry_drags_in(tmp_path: Path) -> None:
     package = Path(dovetail_aten.__file__).parent
     arguments = ["codegen", str(package), "--ops", str(tmp_path / "ops.yaml"), "--explain"]
     shown = CliRunner().invoke(app, arguments).output
-    place = "composite composites/pointwise.py:square"
+    place = "composite families/pointwise/composites/pointwise.py:square"
     rows = [line.split() for line in shown.splitlines()]
     assert rows[0] == ["entry", "drags", "in", "called", "by", "in"]
     assert ["square", "pow", "square", *place.split()] in rows

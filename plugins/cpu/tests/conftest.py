@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dovetail_aten.array_kernels import KernelTable, array_kernel_table
+from dovetail_aten.kernel_support import KernelTable, array_kernel_table
 from dovetail_cpu import CpuArrays
 from dovetail_cpu.fast_kernels import FAST_FAMILIES
 

@@ -282,7 +282,7 @@ def test_threads_share_the_pool_and_pieces_are_not_shared_again(kernel):
 
 
 def _in_child(answers, x, expected):
-    from dovetail_aten.array_kernels import array_kernel_table
+    from dovetail_aten.kernel_support import array_kernel_table
     from dovetail_cpu import CpuArrays
     from dovetail_cpu.fast_kernels import FAST_FAMILIES
 

@@ -15,7 +15,7 @@ import pytest
 import dovetail_aten as aten
 import dovetail_cpu
 import dovetail_kernel as kernel
-from dovetail_aten.array_kernels import KernelTable, family_class
+from dovetail_aten.kernel_support import KernelTable, family_class
 from dovetail_cpu.fast_kernels import FAST_FAMILIES
 from dovetail_dispatcher import ops
 from dovetail_dispatcher.table import registry
@@ -92,10 +92,10 @@ def test_a_fast_family_defines_what_it_takes_the_place_of(name):
 def test_the_first_tensor_loads_one_family():
     code = (
         "import dovetail_aten, sys\n"
-        "from dovetail_aten.array_kernels import FAMILIES\n"
+        "from dovetail_aten.kernel_support import FAMILIES\n"
         "dovetail_aten.ones(2)\n"
         "names = [name.partition('.')[0] for name in FAMILIES]\n"
-        "print(*[n for n in names if f'dovetail_aten.array_kernels.{n}' in sys.modules])"
+        "print(*[n for n in names if f'dovetail_aten.kernel_support.{n}' in sys.modules])"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["creation"]

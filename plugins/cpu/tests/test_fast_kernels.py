@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dovetail_aten as aten
-from dovetail_aten.array_kernels.recurrent_cells import RecurrentCells
-from dovetail_aten.array_kernels.recurrent_sequences import RecurrentSequences
+from dovetail_aten.families.recurrent.kernels.recurrent_cells import RecurrentCells
+from dovetail_aten.families.recurrent.kernels.recurrent_sequences import RecurrentSequences
 
 SHAPES = ((5,), (3, 40), (64, 1000), (2, 0), ())
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dovetail_aten.array_kernels.family import Family
+from dovetail_aten.kernel_support.family import Family
 from dovetail_cpu import CpuArrays, blocks
 from dovetail_cpu.few_elements import few_of
 from dovetail_kernel import float16, float32, int64

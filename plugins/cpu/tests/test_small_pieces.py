@@ -7,8 +7,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dovetail_aten.array_kernels.indexing_along import IndexingAlong
-from dovetail_aten.array_kernels.windows import Windows
+from dovetail_aten.families.indexing.kernels.indexing_along import IndexingAlong
+from dovetail_aten.families.split_and_scatter.kernels import Windows
 
 
 def outcomes(name, tables, *args):

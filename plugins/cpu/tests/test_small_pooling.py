@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dovetail_aten.array_kernels.average_pooling import AveragePooling
-from dovetail_aten.array_kernels.max_pooling import MaxPooling
+from dovetail_aten.families.pooling.kernels.average_pooling import AveragePooling
+from dovetail_aten.families.pooling.kernels.max_pooling import MaxPooling
 from dovetail_cpu.arrays import CpuArrays
 from dovetail_cpu.fast_averages import FastAveragePooling
 from dovetail_cpu.fast_maxima import FastMaxPooling

@@ -8,8 +8,11 @@ import pytest
 import dovetail
 from dovetail import linalg
 from dovetail.nn import functional as F
-from dovetail_aten.array_kernels import family_class
-from dovetail_aten.composites import distances, factorizations, losses, margin_losses
+from dovetail_aten.families.distances import composites as distances
+from dovetail_aten.families.linalg.composites import factorizations
+from dovetail_aten.families.losses import composites as losses
+from dovetail_aten.families.margin_losses import composites as margin_losses
+from dovetail_aten.kernel_support import family_class
 from dovetail_cpu.fast_kernels import WHOLE_COMPOSITES
 
 pytestmark = pytest.mark.cpu_only(reason="the kernels are those of the cpu")

@@ -7,7 +7,7 @@ import pytest
 
 import dovetail_cuda
 import dovetail_kernel as kernel
-from dovetail_aten.array_kernels import array_kernel_table
+from dovetail_aten.kernel_support import array_kernel_table
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import DispatchKey
 

@@ -2,7 +2,12 @@
 that only use tensors.
 """
 
-from .array_kernels import (
+from .backend.cpu_fallback import use_cpu_fallback
+from .backend.device_listing import DeviceType, devices
+from .backend.namespace_arrays import NamespaceArrays
+from .backend.registration import register_backend
+from .composites.replayed_views import View as ReplayedView
+from .kernel_support import (
     FAMILIES,
     Capabilities,
     Family,
@@ -13,12 +18,7 @@ from .array_kernels import (
     wrap_dim,
     wrap_dims,
 )
-from .array_kernels.family import fitted, helper, operator, rounds_once, widened
-from .backend.cpu_fallback import use_cpu_fallback
-from .backend.device_listing import DeviceType, devices
-from .backend.namespace_arrays import NamespaceArrays
-from .backend.registration import register_backend
-from .composites.replayed_views import View as ReplayedView
+from .kernel_support.family import fitted, helper, operator, rounds_once, widened
 
 __all__ = [
     "FAMILIES",

@@ -32,10 +32,12 @@ if TYPE_CHECKING:
 
 __all__ = ["load"]
 
-DECLARATIONS = f"{__file__.removesuffix('library.py')}declarations"
+DECLARATIONS = f"{__file__.removesuffix('library.py')}families"
 """Folder of the files that the rows of `OPERATORS` name."""
 
-ABOVE_GRADIENTS = (("aten::resize_", "dovetail_aten.composites.memory", "resize_of_variable"),)
+ABOVE_GRADIENTS = (
+    ("aten::resize_", "dovetail_aten.families.views.composites.memory", "resize_of_variable"),
+)
 """Operators with a kernel of their own at Autograd: no formula says what they do there."""
 
 _NOT_IMPORTED: Any = None

@@ -2,7 +2,7 @@
 
 from ._generated import linalg as _functions
 from ._generated.linalg import *  # noqa: F403
-from .array_kernels.matrix_checks import LinAlgError
+from .families.linalg.kernels.matrix_checks import LinAlgError
 
 __all__ = ["LinAlgError"]
 __all__ += _functions.__all__

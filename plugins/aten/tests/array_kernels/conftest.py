@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from dovetail_aten.array_kernels import KernelTable, array_kernel_table
+from dovetail_aten.kernel_support import KernelTable, array_kernel_table
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 TOLERANCES = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 3e-6, "complex64": 3e-6}

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import dovetail_kernel as dk
-from dovetail_aten.array_kernels import KernelTable
-from dovetail_aten.array_kernels.likelihood import Likelihood
-from dovetail_aten.array_kernels.losses import Losses
-from dovetail_aten.array_kernels.normalization import Normalization
-from dovetail_aten.array_kernels.rectifiers import Rectifiers
-from dovetail_aten.array_kernels.sigmoids import Sigmoids
-from dovetail_aten.array_kernels.softmax import Softmax
+from dovetail_aten.families.activations.kernels.rectifiers import Rectifiers
+from dovetail_aten.families.activations.kernels.sigmoids import Sigmoids
+from dovetail_aten.families.losses.kernels.likelihood import Likelihood
+from dovetail_aten.families.losses.kernels.losses import Losses
+from dovetail_aten.families.normalization.kernels.normalization import Normalization
+from dovetail_aten.families.softmax.kernels import Softmax
+from dovetail_aten.kernel_support import KernelTable
 
 DTYPES = {
     np.dtype(native): dtype

@@ -14,40 +14,42 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from dovetail_aten import array_kernels, old_places
+from dovetail_aten import kernel_support as array_kernels
+from dovetail_aten import old_places
 from dovetail_aten._generated.array_kernels import FUNCTIONS, HELPERS, OPERATORS
-from dovetail_aten.array_kernels import (
+from dovetail_aten.families.activations.kernels.rectifiers import Rectifiers
+from dovetail_aten.families.activations.kernels.sigmoids import Sigmoids
+from dovetail_aten.families.creation.kernels.creation import Creation
+from dovetail_aten.families.indexing.kernels.indexing import Indexing
+from dovetail_aten.families.indexing.kernels.indexing_along import IndexingAlong
+from dovetail_aten.families.losses.kernels.likelihood import Likelihood
+from dovetail_aten.families.losses.kernels.losses import Losses
+from dovetail_aten.families.matmul.kernels import MatrixProducts
+from dovetail_aten.families.normalization.kernels.normalization import Normalization
+from dovetail_aten.families.pointwise.kernels.arithmetic import Arithmetic
+from dovetail_aten.families.pointwise.kernels.choices import Choices
+from dovetail_aten.families.pointwise.kernels.comparison import Comparison
+from dovetail_aten.families.pointwise.kernels.pointwise import Pointwise
+from dovetail_aten.families.random.kernels.random import Random
+from dovetail_aten.families.reductions.kernels.norms import Norms
+from dovetail_aten.families.reductions.kernels.ordering import Ordering
+from dovetail_aten.families.reductions.kernels.reductions import Reductions
+from dovetail_aten.families.reductions.kernels.scans import Scans
+from dovetail_aten.families.shapes.kernels import Shapes
+from dovetail_aten.families.softmax.kernels import Softmax
+from dovetail_aten.families.views.kernels.memory_views import MemoryViews
+from dovetail_aten.families.views.kernels.views import Views
+from dovetail_aten.kernel_support import (
     FAMILIES,
     Family,
     KernelTable,
     array_kernel_table,
     family_class,
 )
-from dovetail_aten.array_kernels.arithmetic import Arithmetic
-from dovetail_aten.array_kernels.choices import Choices
-from dovetail_aten.array_kernels.comparison import Comparison
-from dovetail_aten.array_kernels.creation import Creation
-from dovetail_aten.array_kernels.family import helper, operator, widened
-from dovetail_aten.array_kernels.indexing import Indexing
-from dovetail_aten.array_kernels.indexing_along import IndexingAlong
-from dovetail_aten.array_kernels.likelihood import Likelihood
-from dovetail_aten.array_kernels.losses import MEAN, SUM, Losses
-from dovetail_aten.array_kernels.matmul import MatrixProducts
-from dovetail_aten.array_kernels.memory_views import MemoryViews
-from dovetail_aten.array_kernels.namespace_functions import define_namespace_functions
-from dovetail_aten.array_kernels.namespace_names import NAMES
-from dovetail_aten.array_kernels.normalization import Normalization
-from dovetail_aten.array_kernels.norms import Norms
-from dovetail_aten.array_kernels.ordering import Ordering
-from dovetail_aten.array_kernels.pointwise import Pointwise
-from dovetail_aten.array_kernels.random import Random
-from dovetail_aten.array_kernels.rectifiers import Rectifiers
-from dovetail_aten.array_kernels.reductions import Reductions
-from dovetail_aten.array_kernels.scans import Scans
-from dovetail_aten.array_kernels.shapes import Shapes
-from dovetail_aten.array_kernels.sigmoids import Sigmoids
-from dovetail_aten.array_kernels.softmax import Softmax
-from dovetail_aten.array_kernels.views import Views
+from dovetail_aten.kernel_support.family import helper, operator, widened
+from dovetail_aten.kernel_support.loss_reductions import MEAN, SUM
+from dovetail_aten.kernel_support.namespace_functions import define_namespace_functions
+from dovetail_aten.kernel_support.namespace_names import NAMES
 
 cpu = pytest.importorskip("dovetail_cpu", reason="the capabilities of some backend are needed")
 ARRAYS = cpu.CpuArrays()
@@ -104,7 +106,9 @@ def test_what_a_family_defines_is_known_before_it_is_loaded(name: str) -> None:
 
 def test_the_names_that_a_namespace_needs_are_those_that_kernels_use():
     used = set()
-    for path in Path(array_kernels.__file__).parent.glob("*.py"):
+    package = Path(array_kernels.__file__).parents[1]
+    paths = [*package.glob("kernel_support/*.py"), *package.glob("families/*/kernels.py")]
+    for path in [*paths, *package.glob("families/*/kernels/*.py")]:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("xp", "self.xp"):
                 used.add(node.attr)

@@ -15,7 +15,7 @@ import pytest
 from kernel_calls.from_samples import calls_of_samples
 from kernel_calls.operands import array
 
-from dovetail_aten.array_kernels import KernelTable, array_kernel_table, register_array_kernels
+from dovetail_aten.kernel_support import KernelTable, array_kernel_table, register_array_kernels
 from dovetail_dispatcher import Library
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import DispatchKey
@@ -378,7 +378,7 @@ def eager() -> KernelTable:
 def entries() -> list[dict[str, Any]]:
     """The declarations of the base library."""
     yaml = pytest.importorskip("yaml", reason="the declarations are in YAML")
-    families = files("dovetail_aten").joinpath("declarations").iterdir()
+    families = files("dovetail_aten").joinpath("families").iterdir()
     paths = [family.joinpath("native_functions.yaml") for family in families]
     return [entry for path in paths if path.is_file() for entry in yaml.safe_load(path.read_text())]
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dovetail_aten.array_kernels import array_kernel_table
-from dovetail_aten.array_kernels.matrix_checks import LinAlgError
+from dovetail_aten.families.linalg.kernels.matrix_checks import LinAlgError
+from dovetail_aten.kernel_support import array_kernel_table
 
 cpu = pytest.importorskip("dovetail_cpu", reason="the capabilities of some backend are needed")
 

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import numpy
 
-from dovetail_aten.array_kernels import Function
+from dovetail_aten.kernel_support import Function
 
 from .silence import nameless
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import numpy
 
-from dovetail_aten.array_kernels import KernelTable
-from dovetail_aten.array_kernels.namespace_names import with_names
+from dovetail_aten.kernel_support import KernelTable
+from dovetail_aten.kernel_support.namespace_names import with_names
 
 from .blocks import BLOCK_BYTES, written
 from .quick_functions import QUICK_FUNCTIONS, clip

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.array_kernels import Function, KernelTable
-from dovetail_aten.array_kernels.capabilities import Capabilities
-from dovetail_aten.array_kernels.rectifiers import Rectifiers
-from dovetail_aten.array_kernels.sigmoids import Sigmoids
+from dovetail_aten.families.activations.kernels.rectifiers import Rectifiers
+from dovetail_aten.families.activations.kernels.sigmoids import Sigmoids
+from dovetail_aten.kernel_support import Function, KernelTable
+from dovetail_aten.kernel_support.capabilities import Capabilities
 
 from .blocks import blockwise, written
 from .constants import zeros_of

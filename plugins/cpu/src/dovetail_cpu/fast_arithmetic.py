@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.array_kernels import Function, KernelTable
-from dovetail_aten.array_kernels.arithmetic import Arithmetic
-from dovetail_aten.array_kernels.capabilities import Capabilities
+from dovetail_aten.families.pointwise.kernels.arithmetic import Arithmetic
+from dovetail_aten.kernel_support import Function, KernelTable
+from dovetail_aten.kernel_support.capabilities import Capabilities
 
 from .blocks import in_blocks, written
 

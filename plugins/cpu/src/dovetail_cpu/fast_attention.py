@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.array_kernels.attention import Attention, check_attention, factor_of
+from dovetail_aten.families.attention.kernels import Attention, check_attention, factor_of
 
 from .constants import ones_of
 from .threads import run_pieces

@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy
 
-from dovetail_aten.array_kernels.average_pooling import AveragePooling
-from dovetail_aten.array_kernels.runs import Divisors, Runs
+from dovetail_aten.families.pooling.kernels.average_pooling import AveragePooling
+from dovetail_aten.families.pooling.kernels.runs import Divisors, Runs
 
 from .constants import ones_of
 from .places_under_windows import lines_of_runs, places_under

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy
 
-from dovetail_aten.array_kernels.channel_normalization import (
+from dovetail_aten.families.normalization.kernels.channel_normalization import (
     ChannelNormalization,
     check_batch_norm,
     check_group_norm,

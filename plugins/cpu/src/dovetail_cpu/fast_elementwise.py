@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.array_kernels import KernelTable
-from dovetail_aten.array_kernels.capabilities import Capabilities
-from dovetail_aten.array_kernels.choices import Choices
-from dovetail_aten.array_kernels.family import never_warns
-from dovetail_aten.array_kernels.gated_units import GatedUnits
-from dovetail_aten.array_kernels.hard_activations import HardActivations
-from dovetail_aten.array_kernels.pointwise import Pointwise
+from dovetail_aten.families.activations.kernels.gated_units import GatedUnits
+from dovetail_aten.families.activations.kernels.hard_activations import HardActivations
+from dovetail_aten.families.pointwise.kernels.choices import Choices
+from dovetail_aten.families.pointwise.kernels.pointwise import Pointwise
+from dovetail_aten.kernel_support import KernelTable
+from dovetail_aten.kernel_support.capabilities import Capabilities
+from dovetail_aten.kernel_support.family import never_warns
 
 from .blocks import blockwise, in_blocks
 from .elementary import TUNED

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy
 
-from dovetail_aten.array_kernels.grid_sampling import (
+from dovetail_aten.families.interpolation.kernels.grid_sampling import (
     BICUBIC,
     NEAREST,
     Geometry,

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.array_kernels import Function, wrap_dim
-from dovetail_aten.array_kernels.family import never_warns
-from dovetail_aten.array_kernels.indexing import Indexing
-from dovetail_aten.array_kernels.indexing_along import IndexingAlong
-from dovetail_aten.array_kernels.ordering import Ordering
+from dovetail_aten.families.indexing.kernels.indexing import Indexing
+from dovetail_aten.families.indexing.kernels.indexing_along import IndexingAlong
+from dovetail_aten.families.reductions.kernels.ordering import Ordering
+from dovetail_aten.kernel_support import Function, wrap_dim
+from dovetail_aten.kernel_support.family import never_warns
 from dovetail_kernel import contiguous_format
 
 from .accumulation import add_at, gathered, scatter_into

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.array_kernels.family import never_warns
-from dovetail_aten.array_kernels.shapes import Shapes
+from dovetail_aten.families.shapes.kernels import Shapes
+from dovetail_aten.kernel_support.family import never_warns
 
 _concatenate = getattr(numpy.concatenate, "_implementation", numpy.concatenate)
 """The function behind the one that asks for ``__array_function__``."""

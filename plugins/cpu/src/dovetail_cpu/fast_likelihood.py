@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy
 
-from dovetail_aten.array_kernels.likelihood import Likelihood, no_class
-from dovetail_aten.array_kernels.losses import MEAN, NONE
+from dovetail_aten.families.losses.kernels.likelihood import Likelihood, no_class
+from dovetail_aten.kernel_support.loss_reductions import MEAN, NONE
 
 from .constants import numbers_below, ones_of
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.array_kernels import Function, KernelTable
-from dovetail_aten.array_kernels.capabilities import Capabilities
-from dovetail_aten.array_kernels.losses import MEAN, NONE, SUM, Losses
+from dovetail_aten.families.losses.kernels.losses import Losses
+from dovetail_aten.kernel_support import Function, KernelTable
+from dovetail_aten.kernel_support.capabilities import Capabilities
+from dovetail_aten.kernel_support.loss_reductions import MEAN, NONE, SUM
 
 from .blocks import in_blocks
 from .elementary import TUNED

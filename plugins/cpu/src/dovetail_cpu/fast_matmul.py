@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.array_kernels import Function
-from dovetail_aten.array_kernels.matmul import MatrixProducts
+from dovetail_aten.families.matmul.kernels import MatrixProducts
+from dovetail_aten.kernel_support import Function
 
 from .silence import LONG_ROW, row_by_row
 

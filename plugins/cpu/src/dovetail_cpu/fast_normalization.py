@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.array_kernels.normalization import Normalization, check_layer_norm
+from dovetail_aten.families.normalization.kernels.normalization import (
+    Normalization,
+    check_layer_norm,
+)
 
 from .constants import ones_of
 from .repeating import across, down

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import numpy
 
-from dovetail_aten.array_kernels import wrap_dims
-from dovetail_aten.array_kernels.norms import Norms
-from dovetail_aten.array_kernels.reductions import Dims
+from dovetail_aten.families.reductions.kernels.norms import Norms
+from dovetail_aten.families.reductions.kernels.reductions import Dims
+from dovetail_aten.kernel_support import wrap_dims
 
 from .constants import ones_of
 from .sums_along import sum_along

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.array_kernels.pooled_places import PooledPlaces
+from dovetail_aten.families.pooling.kernels.pooled_places import PooledPlaces
 
 from .accumulation import add_at, scatter_into
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.array_kernels.recurrent_cells import RecurrentCells, check_lstm_cell
-from dovetail_aten.array_kernels.recurrent_sequences import (
+from dovetail_aten.families.recurrent.kernels.recurrent_cells import RecurrentCells, check_lstm_cell
+from dovetail_aten.families.recurrent.kernels.recurrent_sequences import (
     RecurrentSequences,
     check_lstm_sequence,
     places,

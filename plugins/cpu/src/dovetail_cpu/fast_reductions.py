@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.array_kernels import Function, wrap_dim, wrap_dims
-from dovetail_aten.array_kernels.family import never_warns
-from dovetail_aten.array_kernels.reductions import Dims, Reductions
+from dovetail_aten.families.reductions.kernels.reductions import Dims, Reductions
+from dovetail_aten.kernel_support import Function, wrap_dim, wrap_dims
+from dovetail_aten.kernel_support.family import never_warns
 
 from .constants import ones_of, starts_of_rows
 from .extrema_of_rows import extrema_of_last

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.array_kernels import Function, wrap_dim
-from dovetail_aten.array_kernels.distinct import Distinct
-from dovetail_aten.array_kernels.running import Running
-from dovetail_aten.array_kernels.running_extrema import RunningExtrema
-from dovetail_aten.array_kernels.scans import Scans
-from dovetail_aten.array_kernels.selection import Selection
+from dovetail_aten.families.reductions.kernels.running_extrema import RunningExtrema
+from dovetail_aten.families.reductions.kernels.scans import Scans
+from dovetail_aten.families.searching.kernels.distinct import Distinct
+from dovetail_aten.families.statistics.kernels.selection import Selection
+from dovetail_aten.kernel_support import Function, wrap_dim
+from dovetail_aten.kernel_support.running import Running
 
 from .packed_order import PackedOrder
 

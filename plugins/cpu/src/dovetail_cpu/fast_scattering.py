@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.array_kernels.indexed_writes import (
+from dovetail_aten.families.scattering.kernels.indexed_writes import (
     IndexedWrites,
     check_masked_scatter,
     check_put,
     too_few,
 )
-from dovetail_aten.array_kernels.indexing import no_place
-from dovetail_aten.array_kernels.scatter_reductions import ScatterReductions
+from dovetail_aten.families.scattering.kernels.scatter_reductions import ScatterReductions
+from dovetail_aten.kernel_support.index_errors import no_place
 
 from .accumulation import add_at, flat_places, put_at
 from .flat_places import FlatPlaces

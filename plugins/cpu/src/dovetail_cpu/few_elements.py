@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy
 
-from dovetail_aten.array_kernels import Function
+from dovetail_aten.kernel_support import Function
 from dovetail_kernel import dtype, float32, float64
 
 from .silence import nameless

@@ -17,9 +17,9 @@ from weakref import WeakKeyDictionary
 import ml_dtypes
 import numpy
 
-from dovetail_aten.array_kernels.family import Family
-from dovetail_aten.array_kernels.namespace_names import with_names
-from dovetail_aten.array_kernels.operands import Precision
+from dovetail_aten.kernel_support.family import Family
+from dovetail_aten.kernel_support.namespace_names import with_names
+from dovetail_aten.kernel_support.operands import Precision
 
 from .half_precision import MANY, converted, write_half, write_single
 from .scratch import BLOCK_BYTES, Scratch

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.array_kernels.family import operator
-from dovetail_aten.array_kernels.likelihood import (
+from dovetail_aten.families.losses.kernels.likelihood import (
     Likelihood,
     check_images,
     check_total_weight,
 )
-from dovetail_aten.array_kernels.losses import NONE
+from dovetail_aten.kernel_support.family import operator
+from dovetail_aten.kernel_support.loss_reductions import NONE
 
 from .fast_likelihood import FastLikelihood, is_plain
 

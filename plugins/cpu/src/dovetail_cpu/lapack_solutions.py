@@ -10,22 +10,22 @@ from typing import Any, Final
 
 import numpy
 
-from dovetail_aten.array_kernels import KernelTable
-from dovetail_aten.array_kernels.capabilities import Capabilities
-from dovetail_aten.array_kernels.factor_checks import (
+from dovetail_aten.families.linalg.kernels.factor_checks import (
     check_lu_solve,
     check_ormqr,
     check_pivots,
     check_reflections,
 )
-from dovetail_aten.array_kernels.family import operator
-from dovetail_aten.array_kernels.matrix_checks import (
+from dovetail_aten.families.linalg.kernels.matrix_checks import (
     check_old_system,
     check_square,
     check_trace,
     failure,
     refuse_dtypes,
 )
+from dovetail_aten.kernel_support import KernelTable
+from dovetail_aten.kernel_support.capabilities import Capabilities
+from dovetail_aten.kernel_support.family import operator
 
 from .fast_matrices import FastMatrices, are_rows, exchanged_rows
 

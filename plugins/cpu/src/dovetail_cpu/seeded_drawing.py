@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail_aten.array_kernels.dims import check_size
-from dovetail_aten.array_kernels.drawing import Drawing
+from dovetail_aten.families.random.kernels.drawing import Drawing
+from dovetail_aten.kernel_support.dims import check_size
 
 from . import drawn_numbers as drawn
 from .mersenne_twister import MersenneTwister

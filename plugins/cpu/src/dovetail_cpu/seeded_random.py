@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail_aten.array_kernels.broadcasting import broadcast_shapes
-from dovetail_aten.array_kernels.distributions import Distributions
-from dovetail_aten.array_kernels.family import never_warns
-from dovetail_aten.array_kernels.gamma_numbers import GammaNumbers
-from dovetail_aten.array_kernels.random import Random
+from dovetail_aten.families.random.kernels.distributions import Distributions
+from dovetail_aten.families.random.kernels.gamma_numbers import GammaNumbers
+from dovetail_aten.families.random.kernels.random import Random
+from dovetail_aten.kernel_support.broadcasting import broadcast_shapes
+from dovetail_aten.kernel_support.family import never_warns
 
 from .drawn_numbers import narrowed
 from .mersenne_twister import MersenneTwister

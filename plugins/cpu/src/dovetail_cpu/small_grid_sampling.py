@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy
 
-from dovetail_aten.array_kernels.grid_sampling import (
+from dovetail_aten.families.interpolation.kernels.grid_sampling import (
     BICUBIC,
     BILINEAR,
     BORDER,

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import numpy
 
-from dovetail_aten.array_kernels.family import Family, operator
-from dovetail_aten.array_kernels.losses import MEAN, NONE
-from dovetail_aten.array_kernels.margin_checks import (
+from dovetail_aten.kernel_support.family import Family, operator
+from dovetail_aten.kernel_support.loss_reductions import MEAN, NONE
+from dovetail_aten.kernel_support.margin_checks import (
     check_classes,
     check_labels,
     check_pdist,

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import cupy
 
-from dovetail_aten.array_kernels.distributions import Distributions
+from dovetail_aten.families.random.kernels.distributions import Distributions
 
 from .device_code import WIDE
 from .philox import DEVICE_CODE

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_aten.array_kernels.family import Family
-from dovetail_aten.array_kernels.gated_units import GatedUnits
-from dovetail_aten.array_kernels.hard_activations import HardActivations
-from dovetail_aten.array_kernels.rectifiers import Rectifiers
-from dovetail_aten.array_kernels.sigmoids import Sigmoids
+from dovetail_aten.families.activations.kernels.gated_units import GatedUnits
+from dovetail_aten.families.activations.kernels.hard_activations import HardActivations
+from dovetail_aten.families.activations.kernels.rectifiers import Rectifiers
+from dovetail_aten.families.activations.kernels.sigmoids import Sigmoids
+from dovetail_aten.kernel_support.family import Family
 
 from .device_code import pointwise
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import cupy
 
-from dovetail_aten.array_kernels.arithmetic import Arithmetic
-from dovetail_aten.array_kernels.number_parts import NumberParts
+from dovetail_aten.families.pointwise.kernels.arithmetic import Arithmetic
+from dovetail_aten.families.pointwise.kernels.number_parts import NumberParts
 
 from .device_code import pointwise
 

@@ -9,7 +9,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from dovetail_aten.array_kernels.channel_normalization import (
+from dovetail_aten.families.normalization.kernels.channel_normalization import (
     ChannelNormalization,
     check_batch_norm,
 )

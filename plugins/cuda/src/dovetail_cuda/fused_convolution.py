@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import cupy
 
-from dovetail_aten.array_kernels.convolution import (
+from dovetail_aten.families.convolution.kernels.convolution import (
     Convolutions,
     turned,
 )
-from dovetail_aten.array_kernels.window_geometry import Window
+from dovetail_aten.kernel_support.window_geometry import Window
 
 from .device_code import pointwise
 

@@ -12,10 +12,10 @@ from typing import Any, Final
 import cupy
 import numpy as np
 
-from dovetail_aten.array_kernels.dims import wrap_dim
-from dovetail_aten.array_kernels.ordering import Ordering
-from dovetail_aten.array_kernels.selection import Selection
-from dovetail_aten.array_kernels.sorted import Sorted
+from dovetail_aten.families.reductions.kernels.ordering import Ordering
+from dovetail_aten.families.statistics.kernels.selection import Selection
+from dovetail_aten.kernel_support.dims import wrap_dim
+from dovetail_aten.kernel_support.sorted import Sorted
 
 from .device_code import WIDE
 

@@ -10,11 +10,11 @@ from typing import Any, Final
 import cupy
 import numpy as np
 
-from dovetail_aten.array_kernels.average_pooling import AveragePooling
-from dovetail_aten.array_kernels.max_pooling import MaxPooling
-from dovetail_aten.array_kernels.pooled_places import PooledPlaces
-from dovetail_aten.array_kernels.pooling_geometry import check_pooled, pooled_windows
-from dovetail_aten.array_kernels.runs import Divisors, Runs
+from dovetail_aten.families.pooling.kernels.average_pooling import AveragePooling
+from dovetail_aten.families.pooling.kernels.max_pooling import MaxPooling
+from dovetail_aten.families.pooling.kernels.pooled_places import PooledPlaces
+from dovetail_aten.families.pooling.kernels.pooling_geometry import check_pooled, pooled_windows
+from dovetail_aten.families.pooling.kernels.runs import Divisors, Runs
 
 from .device_code import pointwise
 from .index_errors import PLACE, check_index

@@ -6,7 +6,7 @@ from typing import Any
 
 import cupy
 
-from dovetail_aten.array_kernels.random import Random
+from dovetail_aten.families.random.kernels.random import Random
 
 from .device_code import WIDE
 from .philox import DEVICE_CODE

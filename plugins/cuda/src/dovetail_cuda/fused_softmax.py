@@ -8,8 +8,8 @@ from typing import Any
 import cupy
 import numpy as np
 
-from dovetail_aten.array_kernels import wrap_dim
-from dovetail_aten.array_kernels.softmax import Softmax
+from dovetail_aten.families.softmax.kernels import Softmax
+from dovetail_aten.kernel_support import wrap_dim
 
 from .device_code import by_rows, launch
 

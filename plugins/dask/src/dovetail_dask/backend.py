@@ -15,25 +15,25 @@ from .namespace import Namespace
 __all__ = ["register"]
 
 GENERIC: Final = (
-    "comparison.Comparison",
+    "pointwise.Comparison",
     "reductions.Reductions",
-    "norms.Norms",
-    "scans.Scans",
+    "reductions.Norms",
+    "reductions.Scans",
     "softmax.Softmax",
     "matmul.MatrixProducts",
     "views.Views",
-    "memory_views.MemoryViews",
+    "views.MemoryViews",
     "shapes.Shapes",
     "indexing.Indexing",
-    "indexing_along.IndexingAlong",
-    "indexed_writes.IndexedWrites",
+    "indexing.IndexingAlong",
+    "scattering.IndexedWrites",
     "creation.Creation",
     "random.Random",
-    "distributions.Distributions",
+    "random.Distributions",
     "losses.Losses",
-    "likelihood.Likelihood",
+    "losses.Likelihood",
     "normalization.Normalization",
-    "channel_normalization.ChannelNormalization",
+    "normalization.ChannelNormalization",
 )
 """Families whose kernels, written for any array namespace, go chunk by chunk on Dask's."""
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dovetail_aten.array_kernels.family import operator
-from dovetail_aten.array_kernels.indexing import Indexing
-from dovetail_aten.array_kernels.shapes import Shapes
-from dovetail_aten.array_kernels.softmax import Softmax
+from dovetail_aten.families.indexing.kernels.indexing import Indexing
+from dovetail_aten.families.shapes.kernels import Shapes
+from dovetail_aten.families.softmax.kernels import Softmax
+from dovetail_aten.kernel_support.family import operator
 from dovetail_dispatcher.calls.array_errors import broadcast_error
 
 from .chunked import AlongDim

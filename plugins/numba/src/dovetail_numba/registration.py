@@ -8,8 +8,8 @@ from importlib import import_module
 from inspect import signature
 from typing import Any, Final
 
-from dovetail_aten.array_kernels import Function
-from dovetail_aten.array_kernels.table import ArrayKernel
+from dovetail_aten.kernel_support import Function
+from dovetail_aten.kernel_support.table import ArrayKernel
 from dovetail_dispatcher import Library
 from dovetail_dispatcher.registration.overlay_kernels import cover, cover_helper_of_bodies
 from dovetail_dispatcher.table import registry

@@ -4,44 +4,37 @@
 """The families of array kernels, and what each defines."""
 
 OPERATORS: dict[str, tuple[str, ...]] = {
-    'arithmetic.Arithmetic': (
-        'add.Scalar', 'add.Tensor', 'addcdiv', 'addcmul', 'div.Scalar', 'div.Scalar_mode',
-        'div.Tensor', 'div.Tensor_mode', 'floor_divide', 'floor_divide.Scalar', 'fmod.Scalar',
-        'fmod.Tensor', 'lerp.Scalar', 'lerp.Tensor', 'mul.Scalar', 'mul.Tensor', 'neg',
-        'pow.Scalar', 'pow.Tensor_Scalar', 'pow.Tensor_Tensor', 'remainder.Scalar',
-        'remainder.Tensor', 'rsub.Scalar', 'rsub.Tensor', 'sub.Scalar', 'sub.Tensor',
+    'activations.GatedUnits': (
+        'glu', 'glu_backward', 'mish', 'mish_backward',
+    ),
+    'activations.HardActivations': (
+        'hardshrink', 'hardshrink_backward', 'hardsigmoid', 'hardsigmoid_backward', 'hardswish',
+        'hardswish_backward', 'softshrink', 'softshrink_backward',
+    ),
+    'activations.Rectifiers': (
+        '_prelu_kernel', '_prelu_kernel_backward', 'celu', 'elu', 'elu_backward', 'hardtanh',
+        'hardtanh_backward', 'leaky_relu', 'leaky_relu_backward', 'relu', 'threshold',
+        'threshold_backward',
+    ),
+    'activations.Sigmoids': (
+        'gelu', 'gelu_backward', 'log_sigmoid_backward', 'log_sigmoid_forward', 'sigmoid',
+        'sigmoid_backward', 'silu', 'silu_backward', 'softplus', 'softplus_backward',
+        'tanh_backward',
     ),
     'attention.Attention': (
         '_scaled_dot_product_flash_attention_for_cpu',
     ),
-    'average_pooling.AveragePooling': (
-        '_adaptive_avg_pool2d', '_adaptive_avg_pool2d_backward', '_adaptive_avg_pool3d',
-        '_adaptive_avg_pool3d_backward', 'avg_pool2d', 'avg_pool2d_backward', 'avg_pool3d',
-        'avg_pool3d_backward',
-    ),
-    'borders.Borders': (
-        '_bordered', '_bordered_backward',
-    ),
-    'channel_normalization.ChannelNormalization': (
-        '_native_batch_norm_legit_functional', 'native_batch_norm_backward', 'native_group_norm',
-        'native_group_norm_backward',
-    ),
-    'choices.Choices': (
-        'clamp', 'clamp.Tensor', 'clamp_max', 'clamp_max.Tensor', 'clamp_min', 'clamp_min.Tensor',
-        'masked_fill.Scalar', 'masked_fill.Tensor', 'where.self',
-    ),
-    'comparison.Comparison': (
-        'allclose', 'bitwise_and.Scalar', 'bitwise_and.Scalar_Tensor', 'bitwise_and.Tensor',
-        'bitwise_not', 'bitwise_or.Scalar', 'bitwise_or.Scalar_Tensor', 'bitwise_or.Tensor',
-        'bitwise_xor.Scalar', 'bitwise_xor.Scalar_Tensor', 'bitwise_xor.Tensor', 'eq.Scalar',
-        'eq.Tensor', 'equal', 'ge.Scalar', 'ge.Tensor', 'gt.Scalar', 'gt.Tensor', 'le.Scalar',
-        'le.Tensor', 'lt.Scalar', 'lt.Tensor', 'ne.Scalar', 'ne.Tensor',
-    ),
-    'complex_parts.ComplexParts': (
-        'complex', 'polar',
-    ),
     'convolution.Convolutions': (
         'convolution', 'convolution_backward',
+    ),
+    'convolution.Patches': (
+        'col2im', 'im2col',
+    ),
+    'convolution.Shuffles': (
+        'channel_shuffle', 'pixel_shuffle', 'pixel_unshuffle',
+    ),
+    'creation.ComplexParts': (
+        'complex', 'polar',
     ),
     'creation.Creation': (
         'arange', 'arange.start', 'arange.start_step', 'empty.memory_format', 'empty_like',
@@ -52,57 +45,43 @@ OPERATORS: dict[str, tuple[str, ...]] = {
     'ctc.Alignments': (
         '_ctc_loss', '_ctc_loss_backward',
     ),
-    'distinct.Distinct': (
-        '_unique2', 'unique_consecutive', 'unique_dim', 'unique_dim_consecutive',
-    ),
-    'distributions.Distributions': (
-        'bernoulli.p', 'bernoulli_.Tensor', 'binomial', 'cauchy_', 'exponential_', 'geometric_',
-        'log_normal_', 'normal.Tensor_Tensor', 'normal.Tensor_float', 'normal.float_Tensor',
-        'normal.float_float', 'poisson', 'random_', 'random_.from', 'random_.to',
-    ),
-    'factorizations.Factorizations': (
-        'geqrf', 'linalg_cholesky_ex', 'linalg_ldl_factor_ex', 'linalg_ldl_solve',
-        'linalg_lu_factor_ex', 'linalg_qr', 'lu_unpack',
-    ),
     'fft.Fourier': (
         '_fft_c2c', '_fft_c2r', '_fft_r2c',
-    ),
-    'fractional_pooling.FractionalPooling': (
-        'fractional_max_pool2d', 'fractional_max_pool3d',
-    ),
-    'gamma_numbers.GammaNumbers': (
-        '_dirichlet_grad', '_sample_dirichlet', '_standard_gamma', '_standard_gamma_grad',
-    ),
-    'gated_units.GatedUnits': (
-        'glu', 'glu_backward', 'mish', 'mish_backward',
-    ),
-    'grid_sampling.GridSampling': (
-        'grid_sampler_2d', 'grid_sampler_3d',
-    ),
-    'hard_activations.HardActivations': (
-        'hardshrink', 'hardshrink_backward', 'hardsigmoid', 'hardsigmoid_backward', 'hardswish',
-        'hardswish_backward', 'softshrink', 'softshrink_backward',
-    ),
-    'histograms.Histograms': (
-        '_histogramdd_bin_edges', '_histogramdd_from_bin_cts', '_histogramdd_from_bin_tensors',
-        'bincount', 'histc', 'histogram.bin_ct', 'histogram.bins_tensor',
-    ),
-    'indexed_writes.IndexedWrites': (
-        'index_copy', 'index_fill.int_Scalar', 'index_fill.int_Tensor', 'masked_scatter', 'put',
     ),
     'indexing.Indexing': (
         'index.Tensor', 'index_put', 'masked_select', 'take',
     ),
-    'indexing_along.IndexingAlong': (
+    'indexing.IndexingAlong': (
         'embedding', 'embedding_dense_backward', 'gather', 'index_add', 'index_select',
         'scatter.src', 'scatter.value', 'scatter_add',
     ),
-    'likelihood.Likelihood': (
-        'nll_loss_backward', 'nll_loss_forward',
+    'interpolation.GridSampling': (
+        'grid_sampler_2d', 'grid_sampler_3d',
     ),
-    'linear_systems.LinearSystems': (
+    'interpolation.Upsampling': (
+        '_upsample_bicubic2d_aa', '_upsample_bicubic2d_aa_backward', '_upsample_bilinear2d_aa',
+        '_upsample_bilinear2d_aa_backward', '_upsample_nearest_exact1d',
+        '_upsample_nearest_exact1d_backward', '_upsample_nearest_exact2d',
+        '_upsample_nearest_exact2d_backward', '_upsample_nearest_exact3d',
+        '_upsample_nearest_exact3d_backward', 'upsample_bicubic2d', 'upsample_bicubic2d_backward',
+        'upsample_bilinear2d', 'upsample_bilinear2d_backward', 'upsample_linear1d',
+        'upsample_linear1d_backward', 'upsample_nearest1d', 'upsample_nearest1d_backward',
+        'upsample_nearest2d', 'upsample_nearest2d_backward', 'upsample_nearest3d',
+        'upsample_nearest3d_backward', 'upsample_trilinear3d', 'upsample_trilinear3d_backward',
+    ),
+    'linalg.Factorizations': (
+        'geqrf', 'linalg_cholesky_ex', 'linalg_ldl_factor_ex', 'linalg_ldl_solve',
+        'linalg_lu_factor_ex', 'linalg_qr', 'lu_unpack',
+    ),
+    'linalg.LinearSystems': (
         'linalg_cross', 'linalg_det', 'linalg_inv_ex', 'linalg_lstsq', 'linalg_slogdet',
         'linalg_solve_ex', 'linalg_solve_triangular',
+    ),
+    'linalg.Spectra': (
+        '_linalg_eigh', '_linalg_svd', 'linalg_eig', 'linalg_eigvals', 'linalg_matrix_exp',
+    ),
+    'losses.Likelihood': (
+        'nll_loss_backward', 'nll_loss_forward',
     ),
     'losses.Losses': (
         'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'huber_loss', 'mse_loss',
@@ -111,38 +90,127 @@ OPERATORS: dict[str, tuple[str, ...]] = {
     'matmul.MatrixProducts': (
         'addbmm', 'addmm', 'addmv', 'baddbmm', 'bmm', 'dot', 'mm', 'mv', 'vdot',
     ),
-    'max_pooling.MaxPooling': (
-        'adaptive_max_pool2d', 'adaptive_max_pool3d', 'max_pool2d_with_indices',
-        'max_pool3d_with_indices',
-    ),
-    'memory_views.MemoryViews': (
-        'alias', 'as_strided', 'detach', 'view.dtype', 'view_as_complex', 'view_as_real',
+    'normalization.ChannelNormalization': (
+        '_native_batch_norm_legit_functional', 'native_batch_norm_backward', 'native_group_norm',
+        'native_group_norm_backward',
     ),
     'normalization.Normalization': (
         'native_layer_norm', 'native_layer_norm_backward',
     ),
-    'norms.Norms': (
-        'linalg_vector_norm', 'logsumexp', 'norm.Scalar', 'norm.ScalarOpt_dim', 'renorm',
+    'padding.Borders': (
+        '_bordered', '_bordered_backward',
     ),
-    'number_parts.NumberParts': (
+    'pointwise.Arithmetic': (
+        'add.Scalar', 'add.Tensor', 'addcdiv', 'addcmul', 'div.Scalar', 'div.Scalar_mode',
+        'div.Tensor', 'div.Tensor_mode', 'floor_divide', 'floor_divide.Scalar', 'fmod.Scalar',
+        'fmod.Tensor', 'lerp.Scalar', 'lerp.Tensor', 'mul.Scalar', 'mul.Tensor', 'neg',
+        'pow.Scalar', 'pow.Tensor_Scalar', 'pow.Tensor_Tensor', 'remainder.Scalar',
+        'remainder.Tensor', 'rsub.Scalar', 'rsub.Tensor', 'sub.Scalar', 'sub.Tensor',
+    ),
+    'pointwise.Choices': (
+        'clamp', 'clamp.Tensor', 'clamp_max', 'clamp_max.Tensor', 'clamp_min', 'clamp_min.Tensor',
+        'masked_fill.Scalar', 'masked_fill.Tensor', 'where.self',
+    ),
+    'pointwise.Comparison': (
+        'allclose', 'bitwise_and.Scalar', 'bitwise_and.Scalar_Tensor', 'bitwise_and.Tensor',
+        'bitwise_not', 'bitwise_or.Scalar', 'bitwise_or.Scalar_Tensor', 'bitwise_or.Tensor',
+        'bitwise_xor.Scalar', 'bitwise_xor.Scalar_Tensor', 'bitwise_xor.Tensor', 'eq.Scalar',
+        'eq.Tensor', 'equal', 'ge.Scalar', 'ge.Tensor', 'gt.Scalar', 'gt.Tensor', 'le.Scalar',
+        'le.Tensor', 'lt.Scalar', 'lt.Tensor', 'ne.Scalar', 'ne.Tensor',
+    ),
+    'pointwise.NumberParts': (
         'bitwise_left_shift.Scalar_Tensor', 'bitwise_left_shift.Tensor',
         'bitwise_left_shift.Tensor_Scalar', 'bitwise_right_shift.Scalar_Tensor',
         'bitwise_right_shift.Tensor', 'bitwise_right_shift.Tensor_Scalar', 'copysign.Scalar',
         'copysign.Tensor', 'frexp.Tensor', 'heaviside', 'isneginf', 'isposinf', 'ldexp.Tensor',
         'round.decimals', 'signbit',
     ),
-    'ordering.Ordering': (
-        'nonzero', 'nonzero_static', 'sort', 'sort.stable', 'topk',
-    ),
-    'patches.Patches': (
-        'col2im', 'im2col',
-    ),
     'pointwise.Pointwise': (
         '_conj_physical', 'abs', 'acos', 'acosh', 'angle', 'asin', 'asinh', 'atan', 'atan2',
         'atanh', 'deg2rad', 'erf', 'erfc', 'frac', 'logaddexp', 'nan_to_num', 'rad2deg', 'round',
         'rsqrt', 'sgn', 'sign', 'xlogy.Scalar_Other', 'xlogy.Scalar_Self', 'xlogy.Tensor',
     ),
-    'polynomials.Polynomials': (
+    'pooling.AveragePooling': (
+        '_adaptive_avg_pool2d', '_adaptive_avg_pool2d_backward', '_adaptive_avg_pool3d',
+        '_adaptive_avg_pool3d_backward', 'avg_pool2d', 'avg_pool2d_backward', 'avg_pool3d',
+        'avg_pool3d_backward',
+    ),
+    'pooling.FractionalPooling': (
+        'fractional_max_pool2d', 'fractional_max_pool3d',
+    ),
+    'pooling.MaxPooling': (
+        'adaptive_max_pool2d', 'adaptive_max_pool3d', 'max_pool2d_with_indices',
+        'max_pool3d_with_indices',
+    ),
+    'pooling.PooledPlaces': (
+        'adaptive_max_pool2d_backward', 'adaptive_max_pool3d_backward',
+        'fractional_max_pool2d_backward', 'fractional_max_pool3d_backward',
+        'max_pool2d_with_indices_backward', 'max_pool3d_with_indices_backward', 'max_unpool2d',
+        'max_unpool3d',
+    ),
+    'random.Distributions': (
+        'bernoulli.p', 'bernoulli_.Tensor', 'binomial', 'cauchy_', 'exponential_', 'geometric_',
+        'log_normal_', 'normal.Tensor_Tensor', 'normal.Tensor_float', 'normal.float_Tensor',
+        'normal.float_float', 'poisson', 'random_', 'random_.from', 'random_.to',
+    ),
+    'random.GammaNumbers': (
+        '_dirichlet_grad', '_sample_dirichlet', '_standard_gamma', '_standard_gamma_grad',
+    ),
+    'random.Random': (
+        '_slopes_of_rrelu', 'bernoulli', 'bernoulli_.float', 'multinomial', 'native_dropout',
+        'native_dropout_backward', 'normal_', 'rand', 'rand_like', 'randint', 'randint.low',
+        'randn', 'randn_like', 'randperm', 'randperm.generator', 'uniform_',
+    ),
+    'recurrent.RecurrentCells': (
+        '_thnn_fused_lstm_cell',
+    ),
+    'recurrent.RecurrentSequences': (
+        '_lstm_sequence',
+    ),
+    'reductions.Norms': (
+        'linalg_vector_norm', 'logsumexp', 'norm.Scalar', 'norm.ScalarOpt_dim', 'renorm',
+    ),
+    'reductions.Ordering': (
+        'nonzero', 'nonzero_static', 'sort', 'sort.stable', 'topk',
+    ),
+    'reductions.Reductions': (
+        'all', 'all.dim', 'all.dims', 'amax', 'amin', 'aminmax', 'any', 'any.dim', 'any.dims',
+        'argmax', 'argmin', 'count_nonzero', 'count_nonzero.dim_IntList', 'max', 'max.dim',
+        'max.dim_max', 'mean', 'mean.dim', 'min', 'min.dim', 'min.dim_min', 'nansum', 'prod',
+        'prod.dim_int', 'std.correction', 'std_mean.correction', 'sum', 'sum.dim_IntList',
+        'var.correction', 'var_mean.correction',
+    ),
+    'reductions.RunningExtrema': (
+        'cummax', 'cummin', 'logcumsumexp',
+    ),
+    'reductions.Scans': (
+        'cumprod', 'cumsum',
+    ),
+    'scattering.IndexedWrites': (
+        'index_copy', 'index_fill.int_Scalar', 'index_fill.int_Tensor', 'masked_scatter', 'put',
+    ),
+    'scattering.ScatterReductions': (
+        'index_reduce', 'scatter.reduce', 'scatter.value_reduce', 'scatter_reduce.two',
+    ),
+    'searching.Distinct': (
+        '_unique2', 'unique_consecutive', 'unique_dim', 'unique_dim_consecutive',
+    ),
+    'searching.Searching': (
+        'isin.Scalar_Tensor', 'isin.Tensor_Scalar', 'isin.Tensor_Tensor',
+        'repeat_interleave.Tensor', 'searchsorted.Scalar', 'searchsorted.Tensor',
+    ),
+    'searching.Triangles': (
+        'tril_indices', 'triu_indices',
+    ),
+    'shapes.Shapes': (
+        '_local_scalar_dense', '_to_copy', 'cat', 'clone', 'constant_pad_nd', 'copy_', 'diag_embed',
+        'fill_.Scalar', 'fill_.Tensor', 'flip', 'repeat', 'roll', 'stack', 'tril', 'triu', 'zero_',
+    ),
+    'softmax.Softmax': (
+        '_log_softmax', '_log_softmax_backward_data', '_safe_softmax', '_softmax',
+        '_softmax_backward_data',
+    ),
+    'special.Polynomials': (
         'special_chebyshev_polynomial_t', 'special_chebyshev_polynomial_t.n_scalar',
         'special_chebyshev_polynomial_t.x_scalar', 'special_chebyshev_polynomial_u',
         'special_chebyshev_polynomial_u.n_scalar', 'special_chebyshev_polynomial_u.x_scalar',
@@ -164,67 +232,6 @@ OPERATORS: dict[str, tuple[str, ...]] = {
         'special_shifted_chebyshev_polynomial_w.n_scalar',
         'special_shifted_chebyshev_polynomial_w.x_scalar',
     ),
-    'pooled_places.PooledPlaces': (
-        'adaptive_max_pool2d_backward', 'adaptive_max_pool3d_backward',
-        'fractional_max_pool2d_backward', 'fractional_max_pool3d_backward',
-        'max_pool2d_with_indices_backward', 'max_pool3d_with_indices_backward', 'max_unpool2d',
-        'max_unpool3d',
-    ),
-    'random.Random': (
-        '_slopes_of_rrelu', 'bernoulli', 'bernoulli_.float', 'multinomial', 'native_dropout',
-        'native_dropout_backward', 'normal_', 'rand', 'rand_like', 'randint', 'randint.low',
-        'randn', 'randn_like', 'randperm', 'randperm.generator', 'uniform_',
-    ),
-    'rectifiers.Rectifiers': (
-        '_prelu_kernel', '_prelu_kernel_backward', 'celu', 'elu', 'elu_backward', 'hardtanh',
-        'hardtanh_backward', 'leaky_relu', 'leaky_relu_backward', 'relu', 'threshold',
-        'threshold_backward',
-    ),
-    'recurrent_cells.RecurrentCells': (
-        '_thnn_fused_lstm_cell',
-    ),
-    'recurrent_sequences.RecurrentSequences': (
-        '_lstm_sequence',
-    ),
-    'reductions.Reductions': (
-        'all', 'all.dim', 'all.dims', 'amax', 'amin', 'aminmax', 'any', 'any.dim', 'any.dims',
-        'argmax', 'argmin', 'count_nonzero', 'count_nonzero.dim_IntList', 'max', 'max.dim',
-        'max.dim_max', 'mean', 'mean.dim', 'min', 'min.dim', 'min.dim_min', 'nansum', 'prod',
-        'prod.dim_int', 'std.correction', 'std_mean.correction', 'sum', 'sum.dim_IntList',
-        'var.correction', 'var_mean.correction',
-    ),
-    'running_extrema.RunningExtrema': (
-        'cummax', 'cummin', 'logcumsumexp',
-    ),
-    'scans.Scans': (
-        'cumprod', 'cumsum',
-    ),
-    'scatter_reductions.ScatterReductions': (
-        'index_reduce', 'scatter.reduce', 'scatter.value_reduce', 'scatter_reduce.two',
-    ),
-    'searching.Searching': (
-        'isin.Scalar_Tensor', 'isin.Tensor_Scalar', 'isin.Tensor_Tensor',
-        'repeat_interleave.Tensor', 'searchsorted.Scalar', 'searchsorted.Tensor',
-    ),
-    'selection.Selection': (
-        'kthvalue', 'median', 'median.dim', 'mode', 'nanmedian', 'nanmedian.dim',
-    ),
-    'shapes.Shapes': (
-        '_local_scalar_dense', '_to_copy', 'cat', 'clone', 'constant_pad_nd', 'copy_', 'diag_embed',
-        'fill_.Scalar', 'fill_.Tensor', 'flip', 'repeat', 'roll', 'stack', 'tril', 'triu', 'zero_',
-    ),
-    'shuffles.Shuffles': (
-        'channel_shuffle', 'pixel_shuffle', 'pixel_unshuffle',
-    ),
-    'sigmoids.Sigmoids': (
-        'gelu', 'gelu_backward', 'log_sigmoid_backward', 'log_sigmoid_forward', 'sigmoid',
-        'sigmoid_backward', 'silu', 'silu_backward', 'softplus', 'softplus_backward',
-        'tanh_backward',
-    ),
-    'softmax.Softmax': (
-        '_log_softmax', '_log_softmax_backward_data', '_safe_softmax', '_softmax',
-        '_softmax_backward_data',
-    ),
     'special.Special': (
         'digamma', 'erfinv', 'i0', 'igamma', 'igammac', 'lgamma', 'logit', 'logit_backward',
         'mvlgamma', 'polygamma', 'sinc', 'special_airy_ai', 'special_bessel_j0',
@@ -236,22 +243,19 @@ OPERATORS: dict[str, tuple[str, ...]] = {
         'special_xlog1py.other_scalar', 'special_xlog1py.self_scalar', 'special_zeta',
         'special_zeta.other_scalar', 'special_zeta.self_scalar',
     ),
-    'spectra.Spectra': (
-        '_linalg_eigh', '_linalg_svd', 'linalg_eig', 'linalg_eigvals', 'linalg_matrix_exp',
+    'split_and_scatter.Windows': (
+        'as_strided_scatter', 'diagonal_scatter', 'select_scatter', 'slice_scatter', 'unfold',
+        'unfold_backward',
     ),
-    'triangles.Triangles': (
-        'tril_indices', 'triu_indices',
+    'statistics.Histograms': (
+        '_histogramdd_bin_edges', '_histogramdd_from_bin_cts', '_histogramdd_from_bin_tensors',
+        'bincount', 'histc', 'histogram.bin_ct', 'histogram.bins_tensor',
     ),
-    'upsampling.Upsampling': (
-        '_upsample_bicubic2d_aa', '_upsample_bicubic2d_aa_backward', '_upsample_bilinear2d_aa',
-        '_upsample_bilinear2d_aa_backward', '_upsample_nearest_exact1d',
-        '_upsample_nearest_exact1d_backward', '_upsample_nearest_exact2d',
-        '_upsample_nearest_exact2d_backward', '_upsample_nearest_exact3d',
-        '_upsample_nearest_exact3d_backward', 'upsample_bicubic2d', 'upsample_bicubic2d_backward',
-        'upsample_bilinear2d', 'upsample_bilinear2d_backward', 'upsample_linear1d',
-        'upsample_linear1d_backward', 'upsample_nearest1d', 'upsample_nearest1d_backward',
-        'upsample_nearest2d', 'upsample_nearest2d_backward', 'upsample_nearest3d',
-        'upsample_nearest3d_backward', 'upsample_trilinear3d', 'upsample_trilinear3d_backward',
+    'statistics.Selection': (
+        'kthvalue', 'median', 'median.dim', 'mode', 'nanmedian', 'nanmedian.dim',
+    ),
+    'views.MemoryViews': (
+        'alias', 'as_strided', 'detach', 'view.dtype', 'view_as_complex', 'view_as_real',
     ),
     'views.Views': (
         '_unsafe_view', 'diagonal', 'diagonal_backward', 'expand', 'permute', 'select.int',
@@ -259,43 +263,39 @@ OPERATORS: dict[str, tuple[str, ...]] = {
         'squeeze', 'squeeze.dim', 'squeeze.dims', 't', 'transpose.int', 'unbind.int',
         'unsafe_split.Tensor', 'unsafe_split_with_sizes', 'unsqueeze', 'view',
     ),
-    'windows.Windows': (
-        'as_strided_scatter', 'diagonal_scatter', 'select_scatter', 'slice_scatter', 'unfold',
-        'unfold_backward',
-    ),
 }
 """The operators that a family has kernels of."""
 
 HELPERS: dict[str, tuple[str, ...]] = {
-    'arithmetic.Arithmetic': (
-        'div',
-    ),
     'attention.Attention': (
         'attention_backward',
     ),
-    'grid_sampling.GridSampling': (
-        'grid_sampler_backward',
-    ),
-    'indexing_along.IndexingAlong': (
+    'indexing.IndexingAlong': (
         'value_selecting_reduction_backward',
     ),
-    'likelihood.Likelihood': (
+    'interpolation.GridSampling': (
+        'grid_sampler_backward',
+    ),
+    'losses.Likelihood': (
         'classes_in_range', 'cross_entropy', 'cross_entropy_backward',
     ),
     'matmul.MatrixProducts': (
         'linear', 'matmul',
     ),
-    'memory_views.MemoryViews': (
-        'contiguous',
+    'pointwise.Arithmetic': (
+        'div',
     ),
     'pointwise.Pointwise': (
         'conj', 'imag', 'real',
     ),
-    'recurrent_sequences.RecurrentSequences': (
+    'recurrent.RecurrentSequences': (
         'lstm_sequence_backward',
     ),
     'reductions.Reductions': (
         'sum_to',
+    ),
+    'views.MemoryViews': (
+        'contiguous',
     ),
     'views.Views': (
         'reshape',

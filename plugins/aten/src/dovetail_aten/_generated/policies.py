@@ -4,11 +4,192 @@
 """What follows for the operators from their declarations, by what follows."""
 
 META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
-    ('dovetail_aten.meta.activations', 'glu', (), 'glu'),
-    ('dovetail_aten.meta.activations', 'glu_backward', (), 'glu_backward'),
-    ('dovetail_aten.meta.attention', 'attention', (),
+    ('dovetail_aten.families.activations.shapes', 'glu', (), 'glu'),
+    ('dovetail_aten.families.activations.shapes', 'glu_backward', (), 'glu_backward'),
+    ('dovetail_aten.families.activations.shapes', 'prelu_backward', (), '_prelu_kernel_backward'),
+    ('dovetail_aten.families.attention.shapes', 'attention', (),
         '_scaled_dot_product_flash_attention_for_cpu'),
-    ('dovetail_aten.meta.by_shape', 'along_dim', (), '_safe_softmax logcumsumexp'),
+    ('dovetail_aten.families.convolution.shapes', 'channel_shuffle', (), 'channel_shuffle'),
+    ('dovetail_aten.families.convolution.shapes', 'col2im', (), 'col2im'),
+    ('dovetail_aten.families.convolution.shapes', 'convolution', (), 'convolution'),
+    ('dovetail_aten.families.convolution.shapes', 'convolution_backward', (),
+        'convolution_backward'),
+    ('dovetail_aten.families.convolution.shapes', 'im2col', (), 'im2col'),
+    ('dovetail_aten.families.convolution.shapes', 'pixel_shuffle', (), 'pixel_shuffle'),
+    ('dovetail_aten.families.convolution.shapes', 'pixel_unshuffle', (), 'pixel_unshuffle'),
+    ('dovetail_aten.families.creation.shapes', 'arange', (), 'arange'),
+    ('dovetail_aten.families.creation.shapes', 'arange_by', (), 'arange.start_step'),
+    ('dovetail_aten.families.creation.shapes', 'arange_from', (), 'arange.start'),
+    ('dovetail_aten.families.creation.shapes', 'bernoulli', (), 'bernoulli'),
+    ('dovetail_aten.families.creation.shapes', 'complex', (), 'complex polar'),
+    ('dovetail_aten.families.creation.shapes', 'empty', (), 'empty.memory_format'),
+    ('dovetail_aten.families.creation.shapes', 'empty_permuted', (), 'empty_permuted'),
+    ('dovetail_aten.families.creation.shapes', 'empty_strided', (), 'empty_strided'),
+    ('dovetail_aten.families.creation.shapes', 'eye', (), 'eye'),
+    ('dovetail_aten.families.creation.shapes', 'linspace', (), 'linspace'),
+    ('dovetail_aten.families.creation.shapes', 'logspace', (), 'logspace'),
+    ('dovetail_aten.families.creation.shapes', 'multinomial', (), 'multinomial'),
+    ('dovetail_aten.families.creation.shapes', 'new_empty_strided', (), 'new_empty_strided'),
+    ('dovetail_aten.families.creation.shapes', 'randperm', (), 'randperm randperm.generator'),
+    ('dovetail_aten.families.creation.shapes', 'scalar_tensor', (), 'scalar_tensor'),
+    ('dovetail_aten.families.ctc.shapes', 'ctc_loss', (), '_ctc_loss'),
+    ('dovetail_aten.families.ctc.shapes', 'ctc_loss_backward', (), '_ctc_loss_backward'),
+    ('dovetail_aten.families.distances.shapes', 'euclidean_dist', (), '_euclidean_dist'),
+    ('dovetail_aten.families.distances.shapes', 'renorm', (), 'renorm'),
+    ('dovetail_aten.families.fft.shapes', 'fft_c2c', (), '_fft_c2c'),
+    ('dovetail_aten.families.fft.shapes', 'fft_c2r', (), '_fft_c2r'),
+    ('dovetail_aten.families.fft.shapes', 'fft_r2c', (), '_fft_r2c'),
+    ('dovetail_aten.families.interpolation.shapes', 'grid_sampler', (),
+        'grid_sampler_2d grid_sampler_3d'),
+    ('dovetail_aten.families.interpolation.shapes', 'upsample', (),
+        'upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d '
+        '_upsample_nearest_exact2d _upsample_nearest_exact3d upsample_linear1d '
+        'upsample_bilinear2d upsample_trilinear3d upsample_bicubic2d _upsample_bilinear2d_aa '
+        '_upsample_bicubic2d_aa'),
+    ('dovetail_aten.families.interpolation.shapes', 'upsample_backward', (),
+        'upsample_nearest1d_backward upsample_nearest2d_backward upsample_nearest3d_backward '
+        '_upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward '
+        '_upsample_nearest_exact3d_backward upsample_linear1d_backward '
+        'upsample_bilinear2d_backward upsample_trilinear3d_backward upsample_bicubic2d_backward '
+        '_upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward'),
+    ('dovetail_aten.families.linalg.shapes', 'check_errors', (), '_linalg_check_errors'),
+    ('dovetail_aten.families.linalg.shapes', 'cholesky_ex', (), 'linalg_cholesky_ex'),
+    ('dovetail_aten.families.linalg.shapes', 'cross', (), 'linalg_cross'),
+    ('dovetail_aten.families.linalg.shapes', 'determinant', (), 'linalg_det'),
+    ('dovetail_aten.families.linalg.shapes', 'eig', (), 'linalg_eig'),
+    ('dovetail_aten.families.linalg.shapes', 'eigh', (), '_linalg_eigh'),
+    ('dovetail_aten.families.linalg.shapes', 'eigvals', (), 'linalg_eigvals'),
+    ('dovetail_aten.families.linalg.shapes', 'geqrf', (), 'geqrf'),
+    ('dovetail_aten.families.linalg.shapes', 'inv_ex', (), 'linalg_inv_ex'),
+    ('dovetail_aten.families.linalg.shapes', 'ldl_factor_ex', (), 'linalg_ldl_factor_ex'),
+    ('dovetail_aten.families.linalg.shapes', 'ldl_solve', (), 'linalg_ldl_solve'),
+    ('dovetail_aten.families.linalg.shapes', 'lu_factor_ex', (), 'linalg_lu_factor_ex'),
+    ('dovetail_aten.families.linalg.shapes', 'lu_unpack', (), 'lu_unpack'),
+    ('dovetail_aten.families.linalg.shapes', 'matrix_exp', (), 'linalg_matrix_exp'),
+    ('dovetail_aten.families.linalg.shapes', 'pinv', (), 'linalg_pinv.atol_rtol_tensor'),
+    ('dovetail_aten.families.linalg.shapes', 'qr', (), 'linalg_qr'),
+    ('dovetail_aten.families.linalg.shapes', 'slogdet', (), 'linalg_slogdet'),
+    ('dovetail_aten.families.linalg.shapes', 'solve_ex', (), 'linalg_solve_ex'),
+    ('dovetail_aten.families.linalg.shapes', 'solve_triangular', (), 'linalg_solve_triangular'),
+    ('dovetail_aten.families.linalg.shapes', 'svd', (), '_linalg_svd'),
+    ('dovetail_aten.families.losses.shapes', 'binary_cross_entropy', (), 'binary_cross_entropy'),
+    ('dovetail_aten.families.losses.shapes', 'mse_loss', (),
+        'mse_loss smooth_l1_loss huber_loss'),
+    ('dovetail_aten.families.losses.shapes', 'mse_loss_backward', (), 'mse_loss_backward'),
+    ('dovetail_aten.families.losses.shapes', 'nll_loss_backward', (), 'nll_loss_backward'),
+    ('dovetail_aten.families.losses.shapes', 'nll_loss_forward', (), 'nll_loss_forward'),
+    ('dovetail_aten.families.matmul.shapes', 'addbmm', (), 'addbmm'),
+    ('dovetail_aten.families.matmul.shapes', 'addmm', (), 'addmm'),
+    ('dovetail_aten.families.matmul.shapes', 'addmv', (), 'addmv'),
+    ('dovetail_aten.families.matmul.shapes', 'baddbmm', (), 'baddbmm'),
+    ('dovetail_aten.families.matmul.shapes', 'bmm', (), 'bmm'),
+    ('dovetail_aten.families.matmul.shapes', 'dot', (), 'dot vdot'),
+    ('dovetail_aten.families.matmul.shapes', 'mm', (), 'mm'),
+    ('dovetail_aten.families.matmul.shapes', 'mv', (), 'mv'),
+    ('dovetail_aten.families.normalization.shapes', 'batch_norm', (),
+        '_native_batch_norm_legit_functional'),
+    ('dovetail_aten.families.normalization.shapes', 'native_batch_norm_backward', (),
+        'native_batch_norm_backward'),
+    ('dovetail_aten.families.normalization.shapes', 'native_group_norm', (), 'native_group_norm'),
+    ('dovetail_aten.families.normalization.shapes', 'native_group_norm_backward', (),
+        'native_group_norm_backward'),
+    ('dovetail_aten.families.normalization.shapes', 'native_layer_norm', (), 'native_layer_norm'),
+    ('dovetail_aten.families.normalization.shapes', 'native_layer_norm_backward', (),
+        'native_layer_norm_backward'),
+    ('dovetail_aten.families.pointwise.shapes', 'angle', (), 'angle'),
+    ('dovetail_aten.families.pointwise.shapes', 'div_mode', (),
+        'div.Tensor_mode div.Scalar_mode'),
+    ('dovetail_aten.families.pointwise.shapes', 'frexp', (), 'frexp.Tensor'),
+    ('dovetail_aten.families.pointwise.shapes', 'masked_fill', (),
+        'masked_fill.Scalar masked_fill.Tensor'),
+    ('dovetail_aten.families.pointwise.shapes', 'where', (), 'where.self'),
+    ('dovetail_aten.families.pooling.shapes', 'adaptive_avg_pool2d', (), '_adaptive_avg_pool2d'),
+    ('dovetail_aten.families.pooling.shapes', 'adaptive_avg_pool3d', (), '_adaptive_avg_pool3d'),
+    ('dovetail_aten.families.pooling.shapes', 'adaptive_max_pool2d', (), 'adaptive_max_pool2d'),
+    ('dovetail_aten.families.pooling.shapes', 'adaptive_max_pool3d', (), 'adaptive_max_pool3d'),
+    ('dovetail_aten.families.pooling.shapes', 'avg_pool2d', (), 'avg_pool2d'),
+    ('dovetail_aten.families.pooling.shapes', 'avg_pool3d', (), 'avg_pool3d'),
+    ('dovetail_aten.families.pooling.shapes', 'fractional_max_pool2d', (),
+        'fractional_max_pool2d'),
+    ('dovetail_aten.families.pooling.shapes', 'fractional_max_pool3d', (),
+        'fractional_max_pool3d'),
+    ('dovetail_aten.families.pooling.shapes', 'max_pool2d_with_indices', (),
+        'max_pool2d_with_indices'),
+    ('dovetail_aten.families.pooling.shapes', 'max_pool3d_with_indices', (),
+        'max_pool3d_with_indices'),
+    ('dovetail_aten.families.pooling.shapes', 'max_unpool2d', (), 'max_unpool2d'),
+    ('dovetail_aten.families.pooling.shapes', 'max_unpool3d', (), 'max_unpool3d'),
+    ('dovetail_aten.families.pooling.shapes', 'pool_backward', (),
+        'max_pool2d_with_indices_backward avg_pool2d_backward _adaptive_avg_pool2d_backward '
+        'adaptive_max_pool2d_backward fractional_max_pool2d_backward '
+        'max_pool3d_with_indices_backward avg_pool3d_backward _adaptive_avg_pool3d_backward '
+        'adaptive_max_pool3d_backward fractional_max_pool3d_backward'),
+    ('dovetail_aten.families.random.shapes', 'bernoulli_of', (), 'bernoulli.p'),
+    ('dovetail_aten.families.random.shapes', 'binomial', (), 'binomial'),
+    ('dovetail_aten.families.random.shapes', 'normal_around', (), 'normal.Tensor_float'),
+    ('dovetail_aten.families.random.shapes', 'normal_as_wide', (), 'normal.float_Tensor'),
+    ('dovetail_aten.families.random.shapes', 'normal_of_both', (), 'normal.Tensor_Tensor'),
+    ('dovetail_aten.families.random.shapes', 'poisson', (),
+        'poisson _standard_gamma _sample_dirichlet'),
+    ('dovetail_aten.families.random.shapes', 'slopes_of_rrelu', (), '_slopes_of_rrelu'),
+    ('dovetail_aten.families.recurrent.shapes', 'fused_lstm_cell', (), '_thnn_fused_lstm_cell'),
+    ('dovetail_aten.families.recurrent.shapes', 'lstm_sequence', (), '_lstm_sequence'),
+    ('dovetail_aten.families.scattering.shapes', 'index_copy', (), 'index_copy'),
+    ('dovetail_aten.families.scattering.shapes', 'index_fill', (),
+        'index_fill.int_Tensor index_fill.int_Scalar'),
+    ('dovetail_aten.families.scattering.shapes', 'index_reduce', (), 'index_reduce'),
+    ('dovetail_aten.families.scattering.shapes', 'masked_scatter', (), 'masked_scatter'),
+    ('dovetail_aten.families.scattering.shapes', 'put', (), 'put'),
+    ('dovetail_aten.families.scattering.shapes', 'scatter_reduce', (), 'scatter_reduce.two'),
+    ('dovetail_aten.families.scattering.shapes', 'scatter_with', (),
+        'scatter.reduce scatter.value_reduce'),
+    ('dovetail_aten.families.searching.shapes', 'isin', (),
+        'isin.Tensor_Tensor isin.Tensor_Scalar'),
+    ('dovetail_aten.families.searching.shapes', 'number_isin', (), 'isin.Scalar_Tensor'),
+    ('dovetail_aten.families.searching.shapes', 'repeat_interleave', (),
+        'repeat_interleave.Tensor'),
+    ('dovetail_aten.families.searching.shapes', 'searchsorted', (), 'searchsorted.Tensor'),
+    ('dovetail_aten.families.searching.shapes', 'searchsorted_number', (), 'searchsorted.Scalar'),
+    ('dovetail_aten.families.searching.shapes', 'tril_indices', (), 'tril_indices'),
+    ('dovetail_aten.families.searching.shapes', 'triu_indices', (), 'triu_indices'),
+    ('dovetail_aten.families.softmax.shapes', 'softmax', (), '_softmax _log_softmax'),
+    ('dovetail_aten.families.softmax.shapes', 'softmax_backward', (),
+        '_softmax_backward_data _log_softmax_backward_data'),
+    ('dovetail_aten.families.split_and_scatter.shapes', 'as_strided_scatter', (),
+        'as_strided_scatter'),
+    ('dovetail_aten.families.split_and_scatter.shapes', 'diagonal_scatter', (),
+        'diagonal_scatter'),
+    ('dovetail_aten.families.split_and_scatter.shapes', 'select_scatter', (), 'select_scatter'),
+    ('dovetail_aten.families.split_and_scatter.shapes', 'slice_scatter', (), 'slice_scatter'),
+    ('dovetail_aten.families.split_and_scatter.shapes', 'unfold', (), 'unfold'),
+    ('dovetail_aten.families.split_and_scatter.shapes', 'unfold_backward', (), 'unfold_backward'),
+    ('dovetail_aten.families.statistics.shapes', 'histc', (), 'histc'),
+    ('dovetail_aten.families.statistics.shapes', 'histogram', (),
+        'histogram.bins_tensor histogram.bin_ct'),
+    ('dovetail_aten.families.statistics.shapes', 'histogramdd', (),
+        '_histogramdd_from_bin_cts _histogramdd_from_bin_tensors'),
+    ('dovetail_aten.families.statistics.shapes', 'histogramdd_bin_edges', (),
+        '_histogramdd_bin_edges'),
+    ('dovetail_aten.families.statistics.shapes', 'kthvalue', (), 'kthvalue'),
+    ('dovetail_aten.families.statistics.shapes', 'median', (), 'median nanmedian'),
+    ('dovetail_aten.families.statistics.shapes', 'mode', (), 'mode'),
+    ('dovetail_aten.families.statistics.shapes', 'nonzero_static', (), 'nonzero_static'),
+    ('dovetail_aten.families.views.shapes', 'alias', (), 'alias detach'),
+    ('dovetail_aten.families.views.shapes', 'expand', (), 'expand'),
+    ('dovetail_aten.families.views.shapes', 'permute', (), 'permute'),
+    ('dovetail_aten.families.views.shapes', 'split', (), 'unsafe_split.Tensor split.Tensor'),
+    ('dovetail_aten.families.views.shapes', 'split_with_sizes', (),
+        'unsafe_split_with_sizes split_with_sizes'),
+    ('dovetail_aten.families.views.shapes', 'squeeze', (), 'squeeze squeeze.dim squeeze.dims'),
+    ('dovetail_aten.families.views.shapes', 't', (), 't'),
+    ('dovetail_aten.families.views.shapes', 'transpose', (), 'transpose.int'),
+    ('dovetail_aten.families.views.shapes', 'unbind', (), 'unbind.int'),
+    ('dovetail_aten.families.views.shapes', 'unsqueeze', (), 'unsqueeze'),
+    ('dovetail_aten.families.views.shapes', 'view', (), 'view'),
+    ('dovetail_aten.families.views.shapes', 'view_as_complex', (), 'view_as_complex'),
+    ('dovetail_aten.families.views.shapes', 'view_as_real', (), 'view_as_real'),
+    ('dovetail_aten.families.views.shapes', 'view_dtype', (), 'view.dtype'),
+    ('dovetail_aten.meta.by_shape', 'along_dim', (), 'logcumsumexp _safe_softmax'),
     ('dovetail_aten.meta.by_shape', 'along_dim', ('accumulated',), 'cumsum cumprod'),
     ('dovetail_aten.meta.by_shape', 'along_dim', ('same', 'int64'), 'cummax cummin'),
     ('dovetail_aten.meta.by_shape', 'elementwise', (),
@@ -74,17 +255,10 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.by_shape', 'reduce', ('real',),
         'linalg_vector_norm norm.Scalar norm.ScalarOpt_dim'),
     ('dovetail_aten.meta.by_shape', 'same_as', (),
-        'fill_.Scalar fill_.Tensor zero_ log_sigmoid_forward uniform_ normal_ cauchy_ '
+        'log_sigmoid_forward fill_.Scalar fill_.Tensor zero_ uniform_ normal_ cauchy_ '
         'exponential_ geometric_ log_normal_ random_.from random_.to random_ bernoulli_.float '
         'bernoulli_.Tensor'),
     ('dovetail_aten.meta.by_shape', 'same_as', ('same', 'mask'), 'native_dropout'),
-    ('dovetail_aten.meta.convolution', 'channel_shuffle', (), 'channel_shuffle'),
-    ('dovetail_aten.meta.convolution', 'col2im', (), 'col2im'),
-    ('dovetail_aten.meta.convolution', 'convolution', (), 'convolution'),
-    ('dovetail_aten.meta.convolution', 'convolution_backward', (), 'convolution_backward'),
-    ('dovetail_aten.meta.convolution', 'im2col', (), 'im2col'),
-    ('dovetail_aten.meta.convolution', 'pixel_shuffle', (), 'pixel_shuffle'),
-    ('dovetail_aten.meta.convolution', 'pixel_unshuffle', (), 'pixel_unshuffle'),
     ('dovetail_aten.meta.copies', 'bordered', (), '_bordered'),
     ('dovetail_aten.meta.copies', 'bordered_backward', (), '_bordered_backward'),
     ('dovetail_aten.meta.copies', 'cat', (), 'cat'),
@@ -100,28 +274,6 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.copies', 'to_copy', (), '_to_copy'),
     ('dovetail_aten.meta.copies', 'triangle', (), 'tril triu'),
     ('dovetail_aten.meta.copies', 'unsafe_view', (), '_unsafe_view'),
-    ('dovetail_aten.meta.creation', 'arange', (), 'arange'),
-    ('dovetail_aten.meta.creation', 'arange_by', (), 'arange.start_step'),
-    ('dovetail_aten.meta.creation', 'arange_from', (), 'arange.start'),
-    ('dovetail_aten.meta.creation', 'bernoulli', (), 'bernoulli'),
-    ('dovetail_aten.meta.creation', 'complex', (), 'complex polar'),
-    ('dovetail_aten.meta.creation', 'empty', (), 'empty.memory_format'),
-    ('dovetail_aten.meta.creation', 'empty_permuted', (), 'empty_permuted'),
-    ('dovetail_aten.meta.creation', 'empty_strided', (), 'empty_strided'),
-    ('dovetail_aten.meta.creation', 'eye', (), 'eye'),
-    ('dovetail_aten.meta.creation', 'linspace', (), 'linspace'),
-    ('dovetail_aten.meta.creation', 'logspace', (), 'logspace'),
-    ('dovetail_aten.meta.creation', 'multinomial', (), 'multinomial'),
-    ('dovetail_aten.meta.creation', 'new_empty_strided', (), 'new_empty_strided'),
-    ('dovetail_aten.meta.creation', 'randperm', (), 'randperm randperm.generator'),
-    ('dovetail_aten.meta.creation', 'scalar_tensor', (), 'scalar_tensor'),
-    ('dovetail_aten.meta.ctc', 'ctc_loss', (), '_ctc_loss'),
-    ('dovetail_aten.meta.ctc', 'ctc_loss_backward', (), '_ctc_loss_backward'),
-    ('dovetail_aten.meta.distances', 'euclidean_dist', (), '_euclidean_dist'),
-    ('dovetail_aten.meta.distances', 'renorm', (), 'renorm'),
-    ('dovetail_aten.meta.fft', 'fft_c2c', (), '_fft_c2c'),
-    ('dovetail_aten.meta.fft', 'fft_c2r', (), '_fft_c2r'),
-    ('dovetail_aten.meta.fft', 'fft_r2c', (), '_fft_r2c'),
     ('dovetail_aten.meta.indexing', 'embedding_dense_backward', (), 'embedding_dense_backward'),
     ('dovetail_aten.meta.indexing', 'gather', (), 'gather'),
     ('dovetail_aten.meta.indexing', 'index', (), 'index.Tensor'),
@@ -131,82 +283,6 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.indexing', 'scatter', (), 'scatter.src scatter_add'),
     ('dovetail_aten.meta.indexing', 'scatter_value', (), 'scatter.value'),
     ('dovetail_aten.meta.indexing', 'take', (), 'take'),
-    ('dovetail_aten.meta.linear_algebra', 'check_errors', (), '_linalg_check_errors'),
-    ('dovetail_aten.meta.linear_algebra', 'cholesky_ex', (), 'linalg_cholesky_ex'),
-    ('dovetail_aten.meta.linear_algebra', 'cross', (), 'linalg_cross'),
-    ('dovetail_aten.meta.linear_algebra', 'determinant', (), 'linalg_det'),
-    ('dovetail_aten.meta.linear_algebra', 'eig', (), 'linalg_eig'),
-    ('dovetail_aten.meta.linear_algebra', 'eigh', (), '_linalg_eigh'),
-    ('dovetail_aten.meta.linear_algebra', 'eigvals', (), 'linalg_eigvals'),
-    ('dovetail_aten.meta.linear_algebra', 'geqrf', (), 'geqrf'),
-    ('dovetail_aten.meta.linear_algebra', 'inv_ex', (), 'linalg_inv_ex'),
-    ('dovetail_aten.meta.linear_algebra', 'ldl_factor_ex', (), 'linalg_ldl_factor_ex'),
-    ('dovetail_aten.meta.linear_algebra', 'ldl_solve', (), 'linalg_ldl_solve'),
-    ('dovetail_aten.meta.linear_algebra', 'lu_factor_ex', (), 'linalg_lu_factor_ex'),
-    ('dovetail_aten.meta.linear_algebra', 'lu_unpack', (), 'lu_unpack'),
-    ('dovetail_aten.meta.linear_algebra', 'matrix_exp', (), 'linalg_matrix_exp'),
-    ('dovetail_aten.meta.linear_algebra', 'pinv', (), 'linalg_pinv.atol_rtol_tensor'),
-    ('dovetail_aten.meta.linear_algebra', 'qr', (), 'linalg_qr'),
-    ('dovetail_aten.meta.linear_algebra', 'slogdet', (), 'linalg_slogdet'),
-    ('dovetail_aten.meta.linear_algebra', 'solve_ex', (), 'linalg_solve_ex'),
-    ('dovetail_aten.meta.linear_algebra', 'solve_triangular', (), 'linalg_solve_triangular'),
-    ('dovetail_aten.meta.linear_algebra', 'svd', (), '_linalg_svd'),
-    ('dovetail_aten.meta.matmul', 'addbmm', (), 'addbmm'),
-    ('dovetail_aten.meta.matmul', 'addmm', (), 'addmm'),
-    ('dovetail_aten.meta.matmul', 'addmv', (), 'addmv'),
-    ('dovetail_aten.meta.matmul', 'baddbmm', (), 'baddbmm'),
-    ('dovetail_aten.meta.matmul', 'bmm', (), 'bmm'),
-    ('dovetail_aten.meta.matmul', 'dot', (), 'dot vdot'),
-    ('dovetail_aten.meta.matmul', 'mm', (), 'mm'),
-    ('dovetail_aten.meta.matmul', 'mv', (), 'mv'),
-    ('dovetail_aten.meta.nn', 'binary_cross_entropy', (), 'binary_cross_entropy'),
-    ('dovetail_aten.meta.nn', 'mse_loss', (), 'mse_loss smooth_l1_loss huber_loss'),
-    ('dovetail_aten.meta.nn', 'mse_loss_backward', (), 'mse_loss_backward'),
-    ('dovetail_aten.meta.nn', 'native_layer_norm', (), 'native_layer_norm'),
-    ('dovetail_aten.meta.nn', 'native_layer_norm_backward', (), 'native_layer_norm_backward'),
-    ('dovetail_aten.meta.nn', 'nll_loss_backward', (), 'nll_loss_backward'),
-    ('dovetail_aten.meta.nn', 'nll_loss_forward', (), 'nll_loss_forward'),
-    ('dovetail_aten.meta.nn', 'prelu_backward', (), '_prelu_kernel_backward'),
-    ('dovetail_aten.meta.nn', 'softmax', (), '_softmax _log_softmax'),
-    ('dovetail_aten.meta.nn', 'softmax_backward', (),
-        '_softmax_backward_data _log_softmax_backward_data'),
-    ('dovetail_aten.meta.normalization', 'batch_norm', (), '_native_batch_norm_legit_functional'),
-    ('dovetail_aten.meta.normalization', 'native_batch_norm_backward', (),
-        'native_batch_norm_backward'),
-    ('dovetail_aten.meta.normalization', 'native_group_norm', (), 'native_group_norm'),
-    ('dovetail_aten.meta.normalization', 'native_group_norm_backward', (),
-        'native_group_norm_backward'),
-    ('dovetail_aten.meta.pointwise', 'angle', (), 'angle'),
-    ('dovetail_aten.meta.pointwise', 'div_mode', (), 'div.Tensor_mode div.Scalar_mode'),
-    ('dovetail_aten.meta.pointwise', 'frexp', (), 'frexp.Tensor'),
-    ('dovetail_aten.meta.pointwise', 'masked_fill', (), 'masked_fill.Scalar masked_fill.Tensor'),
-    ('dovetail_aten.meta.pointwise', 'where', (), 'where.self'),
-    ('dovetail_aten.meta.pooling', 'adaptive_avg_pool2d', (), '_adaptive_avg_pool2d'),
-    ('dovetail_aten.meta.pooling', 'adaptive_avg_pool3d', (), '_adaptive_avg_pool3d'),
-    ('dovetail_aten.meta.pooling', 'adaptive_max_pool2d', (), 'adaptive_max_pool2d'),
-    ('dovetail_aten.meta.pooling', 'adaptive_max_pool3d', (), 'adaptive_max_pool3d'),
-    ('dovetail_aten.meta.pooling', 'avg_pool2d', (), 'avg_pool2d'),
-    ('dovetail_aten.meta.pooling', 'avg_pool3d', (), 'avg_pool3d'),
-    ('dovetail_aten.meta.pooling', 'fractional_max_pool2d', (), 'fractional_max_pool2d'),
-    ('dovetail_aten.meta.pooling', 'fractional_max_pool3d', (), 'fractional_max_pool3d'),
-    ('dovetail_aten.meta.pooling', 'max_pool2d_with_indices', (), 'max_pool2d_with_indices'),
-    ('dovetail_aten.meta.pooling', 'max_pool3d_with_indices', (), 'max_pool3d_with_indices'),
-    ('dovetail_aten.meta.pooling', 'max_unpool2d', (), 'max_unpool2d'),
-    ('dovetail_aten.meta.pooling', 'max_unpool3d', (), 'max_unpool3d'),
-    ('dovetail_aten.meta.pooling', 'pool_backward', (),
-        'max_pool2d_with_indices_backward avg_pool2d_backward _adaptive_avg_pool2d_backward '
-        'adaptive_max_pool2d_backward fractional_max_pool2d_backward '
-        'max_pool3d_with_indices_backward avg_pool3d_backward _adaptive_avg_pool3d_backward '
-        'adaptive_max_pool3d_backward fractional_max_pool3d_backward'),
-    ('dovetail_aten.meta.random', 'bernoulli_of', (), 'bernoulli.p'),
-    ('dovetail_aten.meta.random', 'binomial', (), 'binomial'),
-    ('dovetail_aten.meta.random', 'normal_around', (), 'normal.Tensor_float'),
-    ('dovetail_aten.meta.random', 'normal_as_wide', (), 'normal.float_Tensor'),
-    ('dovetail_aten.meta.random', 'normal_of_both', (), 'normal.Tensor_Tensor'),
-    ('dovetail_aten.meta.random', 'poisson', (), 'poisson _standard_gamma _sample_dirichlet'),
-    ('dovetail_aten.meta.random', 'slopes_of_rrelu', (), '_slopes_of_rrelu'),
-    ('dovetail_aten.meta.recurrent', 'fused_lstm_cell', (), '_thnn_fused_lstm_cell'),
-    ('dovetail_aten.meta.recurrent', 'lstm_sequence', (), '_lstm_sequence'),
     ('dovetail_aten.meta.reductions', 'amax', (), 'amax amin'),
     ('dovetail_aten.meta.reductions', 'aminmax', (), 'aminmax'),
     ('dovetail_aten.meta.reductions', 'argmax', (), 'argmax argmin'),
@@ -220,109 +296,30 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.reductions', 'topk', (), 'topk'),
     ('dovetail_aten.meta.reductions', 'var', (), 'var.correction std.correction'),
     ('dovetail_aten.meta.reductions', 'var_mean', (), 'var_mean.correction std_mean.correction'),
-    ('dovetail_aten.meta.sampling', 'grid_sampler', (), 'grid_sampler_2d grid_sampler_3d'),
-    ('dovetail_aten.meta.sampling', 'upsample', (),
-        'upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d '
-        '_upsample_nearest_exact2d _upsample_nearest_exact3d upsample_linear1d '
-        'upsample_bilinear2d upsample_trilinear3d upsample_bicubic2d _upsample_bilinear2d_aa '
-        '_upsample_bicubic2d_aa'),
-    ('dovetail_aten.meta.sampling', 'upsample_backward', (),
-        'upsample_nearest1d_backward upsample_nearest2d_backward upsample_nearest3d_backward '
-        '_upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward '
-        '_upsample_nearest_exact3d_backward upsample_linear1d_backward '
-        'upsample_bilinear2d_backward upsample_trilinear3d_backward upsample_bicubic2d_backward '
-        '_upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward'),
-    ('dovetail_aten.meta.scattering', 'index_copy', (), 'index_copy'),
-    ('dovetail_aten.meta.scattering', 'index_fill', (),
-        'index_fill.int_Tensor index_fill.int_Scalar'),
-    ('dovetail_aten.meta.scattering', 'index_reduce', (), 'index_reduce'),
-    ('dovetail_aten.meta.scattering', 'masked_scatter', (), 'masked_scatter'),
-    ('dovetail_aten.meta.scattering', 'put', (), 'put'),
-    ('dovetail_aten.meta.scattering', 'scatter_reduce', (), 'scatter_reduce.two'),
-    ('dovetail_aten.meta.scattering', 'scatter_with', (), 'scatter.reduce scatter.value_reduce'),
-    ('dovetail_aten.meta.searching', 'isin', (), 'isin.Tensor_Tensor isin.Tensor_Scalar'),
-    ('dovetail_aten.meta.searching', 'number_isin', (), 'isin.Scalar_Tensor'),
-    ('dovetail_aten.meta.searching', 'repeat_interleave', (), 'repeat_interleave.Tensor'),
-    ('dovetail_aten.meta.searching', 'searchsorted', (), 'searchsorted.Tensor'),
-    ('dovetail_aten.meta.searching', 'searchsorted_number', (), 'searchsorted.Scalar'),
-    ('dovetail_aten.meta.searching', 'tril_indices', (), 'tril_indices'),
-    ('dovetail_aten.meta.searching', 'triu_indices', (), 'triu_indices'),
-    ('dovetail_aten.meta.statistics', 'histc', (), 'histc'),
-    ('dovetail_aten.meta.statistics', 'histogram', (), 'histogram.bins_tensor histogram.bin_ct'),
-    ('dovetail_aten.meta.statistics', 'histogramdd', (),
-        '_histogramdd_from_bin_cts _histogramdd_from_bin_tensors'),
-    ('dovetail_aten.meta.statistics', 'histogramdd_bin_edges', (), '_histogramdd_bin_edges'),
-    ('dovetail_aten.meta.statistics', 'kthvalue', (), 'kthvalue'),
-    ('dovetail_aten.meta.statistics', 'median', (), 'median nanmedian'),
-    ('dovetail_aten.meta.statistics', 'mode', (), 'mode'),
-    ('dovetail_aten.meta.statistics', 'nonzero_static', (), 'nonzero_static'),
-    ('dovetail_aten.meta.views', 'alias', (), 'alias detach'),
-    ('dovetail_aten.meta.views', 'as_strided', (), 'as_strided'),
-    ('dovetail_aten.meta.views', 'diagonal', (), 'diagonal'),
-    ('dovetail_aten.meta.views', 'expand', (), 'expand'),
-    ('dovetail_aten.meta.views', 'permute', (), 'permute'),
-    ('dovetail_aten.meta.views', 'select', (), 'select.int'),
-    ('dovetail_aten.meta.views', 'slice_along', (), 'slice.Tensor'),
-    ('dovetail_aten.meta.views', 'split', (), 'unsafe_split.Tensor split.Tensor'),
-    ('dovetail_aten.meta.views', 'split_with_sizes', (),
-        'unsafe_split_with_sizes split_with_sizes'),
-    ('dovetail_aten.meta.views', 'squeeze', (), 'squeeze squeeze.dim squeeze.dims'),
-    ('dovetail_aten.meta.views', 't', (), 't'),
-    ('dovetail_aten.meta.views', 'transpose', (), 'transpose.int'),
-    ('dovetail_aten.meta.views', 'unbind', (), 'unbind.int'),
-    ('dovetail_aten.meta.views', 'unsqueeze', (), 'unsqueeze'),
-    ('dovetail_aten.meta.views', 'view', (), 'view'),
-    ('dovetail_aten.meta.views', 'view_as_complex', (), 'view_as_complex'),
-    ('dovetail_aten.meta.views', 'view_as_real', (), 'view_as_real'),
-    ('dovetail_aten.meta.views', 'view_dtype', (), 'view.dtype'),
-    ('dovetail_aten.meta.windows', 'as_strided_scatter', (), 'as_strided_scatter'),
-    ('dovetail_aten.meta.windows', 'diagonal_scatter', (), 'diagonal_scatter'),
-    ('dovetail_aten.meta.windows', 'select_scatter', (), 'select_scatter'),
-    ('dovetail_aten.meta.windows', 'slice_scatter', (), 'slice_scatter'),
-    ('dovetail_aten.meta.windows', 'unfold', (), 'unfold'),
-    ('dovetail_aten.meta.windows', 'unfold_backward', (), 'unfold_backward'),
+    ('dovetail_aten.meta.view_shapes', 'as_strided', (), 'as_strided'),
+    ('dovetail_aten.meta.view_shapes', 'diagonal', (), 'diagonal'),
+    ('dovetail_aten.meta.view_shapes', 'select', (), 'select.int'),
+    ('dovetail_aten.meta.view_shapes', 'slice_along', (), 'slice.Tensor'),
 )
 """Module and function of the rule on the meta device, dtypes of the results, operators."""
 
 BATCHING: tuple[tuple[str, str, str], ...] = (
-    ('dovetail_aten.batching.activations', 'glu', 'glu'),
-    ('dovetail_aten.batching.activations', 'glu_backward', 'glu_backward'),
-    ('dovetail_aten.batching.attention', 'attention',
-        '_scaled_dot_product_flash_attention_for_cpu'),
-    ('dovetail_aten.batching.convolution', 'channel_shuffle', 'channel_shuffle'),
-    ('dovetail_aten.batching.convolution', 'convolution', 'convolution'),
-    ('dovetail_aten.batching.convolution', 'convolution_backward', 'convolution_backward'),
-    ('dovetail_aten.batching.convolution', 'pixels', 'pixel_shuffle pixel_unshuffle'),
     ('dovetail_aten.batching.creation', 'factory',
         'empty.memory_format empty_strided zeros ones full arange arange.start arange.start_step '
         'linspace eye scalar_tensor zeros_like ones_like empty_like full_like new_zeros new_ones '
         'new_full new_empty empty_permuted logspace rand_like randn_like rand randn randint '
         'randint.low normal.float_float tril_indices triu_indices'),
     ('dovetail_aten.batching.creation', 'new_empty_strided', 'new_empty_strided'),
-    ('dovetail_aten.batching.ctc', 'ctc_loss', '_ctc_loss'),
-    ('dovetail_aten.batching.ctc', 'ctc_loss_backward', '_ctc_loss_backward'),
     ('dovetail_aten.batching.data_dependent', 'allclose', 'allclose'),
     ('dovetail_aten.batching.data_dependent', 'data_dependent',
         'nonzero _unique2 unique_dim unique_consecutive unique_dim_consecutive '
         'repeat_interleave.Tensor'),
     ('dovetail_aten.batching.data_dependent', 'equal', 'equal'),
     ('dovetail_aten.batching.data_dependent', 'item', '_local_scalar_dense'),
-    ('dovetail_aten.batching.distances', 'renorm', 'renorm'),
     ('dovetail_aten.batching.each_sample', 'each_sample',
         'nonzero_static searchsorted.Scalar isin.Scalar_Tensor histc histogram.bins_tensor '
         'histogram.bin_ct _histogramdd_bin_edges _histogramdd_from_bin_cts '
         '_histogramdd_from_bin_tensors bincount'),
-    ('dovetail_aten.batching.fft', 'fourier', '_fft_c2c _fft_r2c _fft_c2r'),
-    ('dovetail_aten.batching.images', 'fractional_max_pool',
-        'fractional_max_pool2d fractional_max_pool3d'),
-    ('dovetail_aten.batching.images', 'images',
-        'im2col col2im max_pool2d_with_indices max_pool3d_with_indices avg_pool2d avg_pool3d '
-        '_adaptive_avg_pool2d _adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool3d '
-        'max_unpool2d max_unpool3d max_pool2d_with_indices_backward avg_pool2d_backward '
-        '_adaptive_avg_pool2d_backward adaptive_max_pool2d_backward '
-        'fractional_max_pool2d_backward max_pool3d_with_indices_backward avg_pool3d_backward '
-        '_adaptive_avg_pool3d_backward adaptive_max_pool3d_backward '
-        'fractional_max_pool3d_backward'),
     ('dovetail_aten.batching.indexing', 'embedding', 'embedding'),
     ('dovetail_aten.batching.indexing', 'embedding_dense_backward', 'embedding_dense_backward'),
     ('dovetail_aten.batching.indexing', 'gather', 'gather'),
@@ -335,50 +332,13 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'scatter.value scatter.src scatter_add scatter.reduce scatter.value_reduce '
         'scatter_reduce.two'),
     ('dovetail_aten.batching.indexing', 'take', 'take'),
-    ('dovetail_aten.batching.joining', 'cat', 'cat'),
-    ('dovetail_aten.batching.joining', 'clone', 'clone'),
-    ('dovetail_aten.batching.joining', 'stack', 'stack'),
-    ('dovetail_aten.batching.joining', 'to_copy', '_to_copy'),
-    ('dovetail_aten.batching.linear_algebra', 'batched_matrices',
-        'linalg_cholesky_ex linalg_lu_factor_ex lu_unpack linalg_ldl_factor_ex linalg_ldl_solve '
-        'linalg_qr geqrf linalg_inv_ex linalg_solve_triangular linalg_det linalg_slogdet '
-        '_linalg_eigh linalg_eig linalg_eigvals _linalg_svd linalg_matrix_exp'),
-    ('dovetail_aten.batching.linear_algebra', 'check_errors_of_batch', '_linalg_check_errors'),
-    ('dovetail_aten.batching.linear_algebra', 'linalg_cross', 'linalg_cross'),
-    ('dovetail_aten.batching.linear_algebra', 'linalg_lstsq', 'linalg_lstsq'),
-    ('dovetail_aten.batching.linear_algebra', 'linalg_solve_ex', 'linalg_solve_ex'),
-    ('dovetail_aten.batching.matmul', 'addbmm', 'addbmm'),
-    ('dovetail_aten.batching.matmul', 'addmm', 'addmm'),
-    ('dovetail_aten.batching.matmul', 'addmv', 'addmv'),
-    ('dovetail_aten.batching.matmul', 'baddbmm', 'baddbmm'),
-    ('dovetail_aten.batching.matmul', 'bmm', 'bmm'),
-    ('dovetail_aten.batching.matmul', 'dot', 'dot'),
-    ('dovetail_aten.batching.matmul', 'mm', 'mm'),
-    ('dovetail_aten.batching.matmul', 'mv', 'mv'),
-    ('dovetail_aten.batching.matmul', 'vdot', 'vdot'),
-    ('dovetail_aten.batching.nn', 'mse_loss', 'mse_loss'),
-    ('dovetail_aten.batching.nn', 'mse_loss_backward', 'mse_loss_backward'),
-    ('dovetail_aten.batching.nn', 'native_layer_norm', 'native_layer_norm'),
-    ('dovetail_aten.batching.nn', 'native_layer_norm_backward', 'native_layer_norm_backward'),
-    ('dovetail_aten.batching.nn', 'nll_loss_backward', 'nll_loss_backward'),
-    ('dovetail_aten.batching.nn', 'nll_loss_forward', 'nll_loss_forward'),
-    ('dovetail_aten.batching.nn', 'pointwise_loss',
-        'smooth_l1_loss huber_loss binary_cross_entropy'),
-    ('dovetail_aten.batching.nn', 'softmax_backward',
-        '_softmax_backward_data _log_softmax_backward_data'),
-    ('dovetail_aten.batching.normalization', 'batch_norm', '_native_batch_norm_legit_functional'),
-    ('dovetail_aten.batching.normalization', 'native_batch_norm_backward',
-        'native_batch_norm_backward'),
-    ('dovetail_aten.batching.normalization', 'native_group_norm', 'native_group_norm'),
-    ('dovetail_aten.batching.normalization', 'native_group_norm_backward',
-        'native_group_norm_backward'),
     ('dovetail_aten.batching.pointwise', 'copy', 'copy_'),
     ('dovetail_aten.batching.pointwise', 'elementwise',
         'hardswish hardsigmoid mish hardshrink softshrink celu hardswish_backward '
-        'hardsigmoid_backward mish_backward hardshrink_backward softshrink_backward complex polar '
-        'relu leaky_relu elu gelu silu softplus hardtanh _prelu_kernel threshold '
-        'threshold_backward silu_backward elu_backward leaky_relu_backward softplus_backward '
-        'hardtanh_backward add.Tensor add.Scalar sub.Tensor sub.Scalar rsub.Tensor rsub.Scalar '
+        'hardsigmoid_backward mish_backward hardshrink_backward softshrink_backward relu '
+        'leaky_relu elu gelu silu softplus hardtanh _prelu_kernel threshold threshold_backward '
+        'silu_backward elu_backward leaky_relu_backward softplus_backward hardtanh_backward '
+        'complex polar add.Tensor add.Scalar sub.Tensor sub.Scalar rsub.Tensor rsub.Scalar '
         'mul.Tensor mul.Scalar div.Tensor div.Scalar div.Tensor_mode div.Scalar_mode floor_divide '
         'floor_divide.Scalar remainder.Tensor remainder.Scalar fmod.Tensor fmod.Scalar '
         'pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar logaddexp hypot xlogy.Tensor '
@@ -443,11 +403,9 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.randomness', 'multinomial', 'multinomial'),
     ('dovetail_aten.batching.randomness', 'native_dropout', 'native_dropout'),
     ('dovetail_aten.batching.randomness', 'randperm', 'randperm randperm.generator'),
-    ('dovetail_aten.batching.recurrent', 'fused_lstm_cell', '_thnn_fused_lstm_cell'),
-    ('dovetail_aten.batching.recurrent', 'lstm_sequence', '_lstm_sequence'),
     ('dovetail_aten.batching.reductions', 'along_dim',
-        '_safe_softmax _softmax _log_softmax cumsum cumprod cummax cummin logcumsumexp sort '
-        'sort.stable topk'),
+        'cumsum cumprod cummax cummin logcumsumexp sort sort.stable topk _safe_softmax _softmax '
+        '_log_softmax'),
     ('dovetail_aten.batching.reductions', 'argmax', 'argmax argmin'),
     ('dovetail_aten.batching.reductions', 'count_nonzero', 'count_nonzero'),
     ('dovetail_aten.batching.reductions', 'largest', 'max'),
@@ -457,26 +415,6 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'std_mean.correction linalg_vector_norm logsumexp count_nonzero.dim_IntList median.dim '
         'nanmedian.dim mode kthvalue'),
     ('dovetail_aten.batching.reductions', 'smallest', 'min'),
-    ('dovetail_aten.batching.sampling', 'grid_sampler', 'grid_sampler_2d grid_sampler_3d'),
-    ('dovetail_aten.batching.sampling', 'upsample',
-        'upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d '
-        '_upsample_nearest_exact2d _upsample_nearest_exact3d upsample_linear1d '
-        'upsample_bilinear2d upsample_trilinear3d upsample_bicubic2d _upsample_bilinear2d_aa '
-        '_upsample_bicubic2d_aa'),
-    ('dovetail_aten.batching.sampling', 'upsample_backward',
-        'upsample_nearest1d_backward upsample_nearest2d_backward upsample_nearest3d_backward '
-        '_upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward '
-        '_upsample_nearest_exact3d_backward upsample_linear1d_backward '
-        'upsample_bilinear2d_backward upsample_trilinear3d_backward upsample_bicubic2d_backward '
-        '_upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward'),
-    ('dovetail_aten.batching.scattering', 'index_copy', 'index_copy'),
-    ('dovetail_aten.batching.scattering', 'index_fill', 'index_fill.int_Scalar'),
-    ('dovetail_aten.batching.scattering', 'index_fill_with_tensor', 'index_fill.int_Tensor'),
-    ('dovetail_aten.batching.scattering', 'index_reduce', 'index_reduce'),
-    ('dovetail_aten.batching.scattering', 'masked_scatter', 'masked_scatter'),
-    ('dovetail_aten.batching.scattering', 'put', 'put'),
-    ('dovetail_aten.batching.searching', 'isin', 'isin.Tensor_Tensor isin.Tensor_Scalar'),
-    ('dovetail_aten.batching.searching', 'searchsorted', 'searchsorted.Tensor'),
     ('dovetail_aten.batching.statistics', 'aminmax', 'aminmax'),
     ('dovetail_aten.batching.statistics', 'median', 'median nanmedian'),
     ('dovetail_aten.batching.statistics', 'tested_over', 'any.dims all.dims'),
@@ -510,63 +448,151 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.views', 'view_as_complex', 'view_as_complex'),
     ('dovetail_aten.batching.views', 'view_as_real', 'view_as_real'),
     ('dovetail_aten.batching.views', 'view_dtype', 'view.dtype'),
-    ('dovetail_aten.batching.windows', 'as_strided_scatter', 'as_strided_scatter'),
-    ('dovetail_aten.batching.windows', 'diagonal_scatter', 'diagonal_scatter'),
-    ('dovetail_aten.batching.windows', 'select_scatter', 'select_scatter'),
-    ('dovetail_aten.batching.windows', 'slice_scatter', 'slice_scatter'),
-    ('dovetail_aten.batching.windows', 'unfold', 'unfold'),
-    ('dovetail_aten.batching.windows', 'unfold_backward', 'unfold_backward'),
-    ('dovetail_aten.batching.windows', 'unsafe_split', 'unsafe_split.Tensor'),
-    ('dovetail_aten.batching.windows', 'unsafe_split_with_sizes', 'unsafe_split_with_sizes'),
+    ('dovetail_aten.families.activations.batching', 'glu', 'glu'),
+    ('dovetail_aten.families.activations.batching', 'glu_backward', 'glu_backward'),
+    ('dovetail_aten.families.attention.batching', 'attention',
+        '_scaled_dot_product_flash_attention_for_cpu'),
+    ('dovetail_aten.families.convolution.batching', 'channel_shuffle', 'channel_shuffle'),
+    ('dovetail_aten.families.convolution.batching', 'convolution', 'convolution'),
+    ('dovetail_aten.families.convolution.batching', 'convolution_backward',
+        'convolution_backward'),
+    ('dovetail_aten.families.convolution.batching', 'pixels', 'pixel_shuffle pixel_unshuffle'),
+    ('dovetail_aten.families.ctc.batching', 'ctc_loss', '_ctc_loss'),
+    ('dovetail_aten.families.ctc.batching', 'ctc_loss_backward', '_ctc_loss_backward'),
+    ('dovetail_aten.families.distances.batching', 'renorm', 'renorm'),
+    ('dovetail_aten.families.fft.batching', 'fourier', '_fft_c2c _fft_r2c _fft_c2r'),
+    ('dovetail_aten.families.interpolation.batching', 'grid_sampler',
+        'grid_sampler_2d grid_sampler_3d'),
+    ('dovetail_aten.families.interpolation.batching', 'upsample',
+        'upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d '
+        '_upsample_nearest_exact2d _upsample_nearest_exact3d upsample_linear1d '
+        'upsample_bilinear2d upsample_trilinear3d upsample_bicubic2d _upsample_bilinear2d_aa '
+        '_upsample_bicubic2d_aa'),
+    ('dovetail_aten.families.interpolation.batching', 'upsample_backward',
+        'upsample_nearest1d_backward upsample_nearest2d_backward upsample_nearest3d_backward '
+        '_upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward '
+        '_upsample_nearest_exact3d_backward upsample_linear1d_backward '
+        'upsample_bilinear2d_backward upsample_trilinear3d_backward upsample_bicubic2d_backward '
+        '_upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward'),
+    ('dovetail_aten.families.linalg.batching', 'batched_matrices',
+        'linalg_cholesky_ex linalg_lu_factor_ex lu_unpack linalg_ldl_factor_ex linalg_ldl_solve '
+        'linalg_qr geqrf linalg_inv_ex linalg_solve_triangular linalg_det linalg_slogdet '
+        '_linalg_eigh linalg_eig linalg_eigvals _linalg_svd linalg_matrix_exp'),
+    ('dovetail_aten.families.linalg.batching', 'check_errors_of_batch', '_linalg_check_errors'),
+    ('dovetail_aten.families.linalg.batching', 'linalg_cross', 'linalg_cross'),
+    ('dovetail_aten.families.linalg.batching', 'linalg_lstsq', 'linalg_lstsq'),
+    ('dovetail_aten.families.linalg.batching', 'linalg_solve_ex', 'linalg_solve_ex'),
+    ('dovetail_aten.families.losses.batching', 'mse_loss', 'mse_loss'),
+    ('dovetail_aten.families.losses.batching', 'mse_loss_backward', 'mse_loss_backward'),
+    ('dovetail_aten.families.losses.batching', 'nll_loss_backward', 'nll_loss_backward'),
+    ('dovetail_aten.families.losses.batching', 'nll_loss_forward', 'nll_loss_forward'),
+    ('dovetail_aten.families.losses.batching', 'pointwise_loss',
+        'smooth_l1_loss huber_loss binary_cross_entropy'),
+    ('dovetail_aten.families.matmul.batching', 'addbmm', 'addbmm'),
+    ('dovetail_aten.families.matmul.batching', 'addmm', 'addmm'),
+    ('dovetail_aten.families.matmul.batching', 'addmv', 'addmv'),
+    ('dovetail_aten.families.matmul.batching', 'baddbmm', 'baddbmm'),
+    ('dovetail_aten.families.matmul.batching', 'bmm', 'bmm'),
+    ('dovetail_aten.families.matmul.batching', 'dot', 'dot'),
+    ('dovetail_aten.families.matmul.batching', 'mm', 'mm'),
+    ('dovetail_aten.families.matmul.batching', 'mv', 'mv'),
+    ('dovetail_aten.families.matmul.batching', 'vdot', 'vdot'),
+    ('dovetail_aten.families.normalization.batching', 'batch_norm',
+        '_native_batch_norm_legit_functional'),
+    ('dovetail_aten.families.normalization.batching', 'native_batch_norm_backward',
+        'native_batch_norm_backward'),
+    ('dovetail_aten.families.normalization.batching', 'native_group_norm', 'native_group_norm'),
+    ('dovetail_aten.families.normalization.batching', 'native_group_norm_backward',
+        'native_group_norm_backward'),
+    ('dovetail_aten.families.normalization.batching', 'native_layer_norm', 'native_layer_norm'),
+    ('dovetail_aten.families.normalization.batching', 'native_layer_norm_backward',
+        'native_layer_norm_backward'),
+    ('dovetail_aten.families.pooling.batching', 'fractional_max_pool',
+        'fractional_max_pool2d fractional_max_pool3d'),
+    ('dovetail_aten.families.pooling.batching', 'images',
+        'im2col col2im max_pool2d_with_indices max_pool3d_with_indices avg_pool2d avg_pool3d '
+        '_adaptive_avg_pool2d _adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool3d '
+        'max_unpool2d max_unpool3d max_pool2d_with_indices_backward avg_pool2d_backward '
+        '_adaptive_avg_pool2d_backward adaptive_max_pool2d_backward '
+        'fractional_max_pool2d_backward max_pool3d_with_indices_backward avg_pool3d_backward '
+        '_adaptive_avg_pool3d_backward adaptive_max_pool3d_backward '
+        'fractional_max_pool3d_backward'),
+    ('dovetail_aten.families.recurrent.batching', 'fused_lstm_cell', '_thnn_fused_lstm_cell'),
+    ('dovetail_aten.families.recurrent.batching', 'lstm_sequence', '_lstm_sequence'),
+    ('dovetail_aten.families.scattering.batching', 'index_copy', 'index_copy'),
+    ('dovetail_aten.families.scattering.batching', 'index_fill', 'index_fill.int_Scalar'),
+    ('dovetail_aten.families.scattering.batching', 'index_fill_with_tensor',
+        'index_fill.int_Tensor'),
+    ('dovetail_aten.families.scattering.batching', 'index_reduce', 'index_reduce'),
+    ('dovetail_aten.families.scattering.batching', 'masked_scatter', 'masked_scatter'),
+    ('dovetail_aten.families.scattering.batching', 'put', 'put'),
+    ('dovetail_aten.families.searching.batching', 'isin',
+        'isin.Tensor_Tensor isin.Tensor_Scalar'),
+    ('dovetail_aten.families.searching.batching', 'searchsorted', 'searchsorted.Tensor'),
+    ('dovetail_aten.families.shapes.batching', 'cat', 'cat'),
+    ('dovetail_aten.families.shapes.batching', 'clone', 'clone'),
+    ('dovetail_aten.families.shapes.batching', 'stack', 'stack'),
+    ('dovetail_aten.families.shapes.batching', 'to_copy', '_to_copy'),
+    ('dovetail_aten.families.softmax.batching', 'softmax_backward',
+        '_softmax_backward_data _log_softmax_backward_data'),
+    ('dovetail_aten.families.split_and_scatter.batching', 'as_strided_scatter',
+        'as_strided_scatter'),
+    ('dovetail_aten.families.split_and_scatter.batching', 'diagonal_scatter', 'diagonal_scatter'),
+    ('dovetail_aten.families.split_and_scatter.batching', 'select_scatter', 'select_scatter'),
+    ('dovetail_aten.families.split_and_scatter.batching', 'slice_scatter', 'slice_scatter'),
+    ('dovetail_aten.families.split_and_scatter.batching', 'unfold', 'unfold'),
+    ('dovetail_aten.families.split_and_scatter.batching', 'unfold_backward', 'unfold_backward'),
+    ('dovetail_aten.families.split_and_scatter.batching', 'unsafe_split', 'unsafe_split.Tensor'),
+    ('dovetail_aten.families.split_and_scatter.batching', 'unsafe_split_with_sizes',
+        'unsafe_split_with_sizes'),
 )
 """Module and function of the batching rule, operators."""
 
 AUTOCAST: tuple[tuple[str, str, str], ...] = (
     ('cpu', 'fp32',
-        'reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d replication_pad3d '
         'ctc_loss.IntList ctc_loss.Tensor cdist fft_fft fft_ifft fft_rfft fft_irfft fft_hfft '
         'fft_ihfft fft_fft2 fft_ifft2 fft_rfft2 fft_irfft2 fft_fftn fft_ifftn fft_rfftn '
-        'fft_irfftn stft.center stft linalg_cholesky_ex linalg_cholesky cholesky cholesky_solve '
-        'cholesky_inverse _lu_with_info linalg_lu_solve lu_solve linalg_qr qr geqrf '
-        'linalg_householder_product orgqr ormqr linalg_inv_ex linalg_inv inverse linalg_solve '
-        'triangular_solve linalg_lstsq linalg_tensorinv linalg_tensorsolve linalg_matrix_rank '
-        'linalg_matrix_rank.tol_tensor linalg_matrix_rank.atol_rtol_tensor '
-        'linalg_matrix_rank.atol_rtol_float pinverse linalg_eigh linalg_eigvalsh linalg_eig '
-        'linalg_eigvals linalg_svd linalg_svdvals svd linalg_cond linalg_cond.p_str trace '
-        'nll_loss nll_loss_nd cross_entropy_loss mse_loss l1_loss smooth_l1_loss '
-        'binary_cross_entropy_with_logits huber_loss binary_cross_entropy kl_div poisson_nll_loss '
-        'hinge_embedding_loss margin_ranking_loss cosine_embedding_loss triplet_margin_loss '
-        'soft_margin_loss multi_margin_loss multilabel_margin_loss max_pool3d avg_pool3d '
-        'adaptive_avg_pool3d adaptive_max_pool3d fractional_max_pool2d fractional_max_pool3d '
-        'max_unpool2d max_unpool3d prod prod.dim_int grid_sampler grid_sampler_2d grid_sampler_3d '
-        'view_as_complex'),
+        'fft_irfftn stft.center stft grid_sampler grid_sampler_2d grid_sampler_3d '
+        'linalg_cholesky_ex linalg_cholesky cholesky cholesky_solve cholesky_inverse '
+        '_lu_with_info linalg_lu_solve lu_solve linalg_qr qr geqrf linalg_householder_product '
+        'orgqr ormqr linalg_inv_ex linalg_inv inverse linalg_solve triangular_solve linalg_lstsq '
+        'linalg_tensorinv linalg_tensorsolve linalg_matrix_rank linalg_matrix_rank.tol_tensor '
+        'linalg_matrix_rank.atol_rtol_tensor linalg_matrix_rank.atol_rtol_float pinverse '
+        'linalg_eigh linalg_eigvalsh linalg_eig linalg_eigvals linalg_svd linalg_svdvals svd '
+        'linalg_cond linalg_cond.p_str trace nll_loss nll_loss_nd cross_entropy_loss mse_loss '
+        'l1_loss smooth_l1_loss binary_cross_entropy_with_logits huber_loss binary_cross_entropy '
+        'kl_div poisson_nll_loss hinge_embedding_loss margin_ranking_loss cosine_embedding_loss '
+        'triplet_margin_loss soft_margin_loss multi_margin_loss multilabel_margin_loss '
+        'reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d replication_pad3d '
+        'max_pool3d avg_pool3d adaptive_avg_pool3d adaptive_max_pool3d fractional_max_pool2d '
+        'fractional_max_pool3d max_unpool2d max_unpool3d prod prod.dim_int view_as_complex'),
     ('cpu', 'lower_precision_fp',
-        'scaled_dot_product_attention conv1d conv1d.padding conv2d conv2d.padding conv3d '
+        'prelu scaled_dot_product_attention conv1d conv1d.padding conv2d conv2d.padding conv3d '
         'conv3d.padding conv_transpose1d conv_transpose2d.input conv_transpose3d.input conv_tbc '
-        'linalg_vecdot mm bmm addmm addbmm baddbmm matmul linear prelu'),
+        'linalg_vecdot mm bmm addmm addbmm baddbmm matmul linear'),
     ('cpu', 'promote', 'bilinear cat stack'),
     ('cuda', 'fp32',
-        'reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d replication_pad3d '
-        'cosine_similarity pdist cdist dist renorm cholesky_solve cholesky_inverse '
+        'softplus cosine_similarity pdist cdist dist renorm cholesky_solve cholesky_inverse '
         'linalg_lu_solve lu_solve linalg_householder_product orgqr ormqr linalg_matrix_norm '
         'linalg_matrix_norm.str_ord nuclear_norm nuclear_norm.dim frobenius_norm.dim nll_loss '
         'nll_loss_nd mse_loss l1_loss smooth_l1_loss binary_cross_entropy_with_logits huber_loss '
         'kl_div poisson_nll_loss hinge_embedding_loss margin_ranking_loss cosine_embedding_loss '
-        'triplet_margin_loss soft_margin_loss multi_margin_loss multilabel_margin_loss softplus '
-        'layer_norm native_layer_norm group_norm rms_norm pow.Tensor_Tensor pow.Tensor_Scalar '
-        'pow.Scalar reciprocal rsqrt exp expm1 log log2 log10 log1p tan asin acos sinh cosh '
-        'logsumexp erfinv'),
+        'triplet_margin_loss soft_margin_loss multi_margin_loss multilabel_margin_loss layer_norm '
+        'native_layer_norm group_norm rms_norm reflection_pad1d reflection_pad2d '
+        'replication_pad1d replication_pad2d replication_pad3d pow.Tensor_Tensor '
+        'pow.Tensor_Scalar pow.Scalar reciprocal rsqrt exp expm1 log log2 log10 log1p tan asin '
+        'acos sinh cosh logsumexp erfinv'),
     ('cuda', 'fp32_set_opt_dtype',
-        'softmax.int log_softmax.int sum.dim_IntList sum prod prod.dim_int norm.Scalar '
-        'norm.ScalarOpt_dim cumsum cumprod'),
+        'sum.dim_IntList sum prod prod.dim_int norm.Scalar norm.ScalarOpt_dim cumsum cumprod '
+        'softmax.int log_softmax.int'),
     ('cuda', 'lower_precision_fp',
-        'scaled_dot_product_attention _convolution conv1d conv1d.padding conv2d conv2d.padding '
-        'conv3d conv3d.padding conv_transpose1d conv_transpose2d.input conv_transpose3d.input '
-        'conv_tbc linalg_vecdot linalg_multi_dot chain_matmul mm bmm mv addmm addmv addbmm '
-        'baddbmm matmul linear einsum prelu'),
+        'prelu scaled_dot_product_attention _convolution conv1d conv1d.padding conv2d '
+        'conv2d.padding conv3d conv3d.padding conv_transpose1d conv_transpose2d.input '
+        'conv_transpose3d.input conv_tbc linalg_vecdot linalg_multi_dot chain_matmul mm bmm mv '
+        'addmm addmv addbmm baddbmm matmul linear einsum'),
     ('cuda', 'promote',
-        'index_put scatter_add cross tensordot addr dot vdot bilinear atan2 addcmul addcdiv '
-        'grid_sampler cat stack'),
+        'index_put scatter_add grid_sampler cross tensordot addr dot vdot bilinear atan2 addcmul '
+        'addcdiv cat stack'),
 )
 """Device, policy, operators."""
 

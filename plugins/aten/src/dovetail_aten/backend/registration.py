@@ -12,8 +12,8 @@ from dovetail_kernel import Backend, backend, has_backend, plugin_manager
 from dovetail_kernel.errors import did_you_mean
 from dovetail_kernel.plugins.entries import BACKENDS
 
-from ..array_kernels import Define, KernelTable, array_kernel_table, register_array_kernels
-from ..array_kernels.complete_namespace import complete
+from ..kernel_support import Define, KernelTable, array_kernel_table, register_array_kernels
+from ..kernel_support.complete_namespace import complete
 from .cpu_fallback import use_cpu_fallback
 from .namespace_arrays import NamespaceArrays
 
@@ -54,8 +54,8 @@ def register_backend(
         define takes the place of the generic kernel.
     families
         Classes derived from families of generic kernels, to take their place:
-        ``{"scans.Scans": "package.module.FastScans"}``. Each is imported when one of its kernels is
-        first used.
+        ``{"reductions.Scans": "package.module.FastScans"}``. Each is imported when one of its
+        kernels is first used.
     without
         Names of operators, such as ``"sort"`` or ``"add.Tensor"``, to leave without kernel.
     cpu_fallback

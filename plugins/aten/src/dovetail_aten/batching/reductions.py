@@ -8,7 +8,7 @@ from dovetail_dispatcher import Operator
 from dovetail_dispatcher.table import registry
 
 from .._generated import functions as F
-from ..array_kernels.dims import wrap_dim
+from ..kernel_support.dims import wrap_dim
 from .table import Rule, flat, front, logical_ndim
 
 

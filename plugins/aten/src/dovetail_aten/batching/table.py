@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._generated import functions as F
-from ..array_kernels.dims import wrap_dim
+from ..kernel_support.dims import wrap_dim
 
 __all__ = [
     "Rule",

@@ -15,8 +15,10 @@ import yaml
 
 from .errors import Location
 
-FAMILIES = ("declarations",)
-"""Folders of a package whose declarations are split by family, each in a folder of its own."""
+FAMILIES = ("families", "declarations")
+"""Folders of a package whose declarations are split by family, each in a folder of its own.
+The second is the name of earlier versions.
+"""
 
 
 @dataclass(frozen=True, slots=True)

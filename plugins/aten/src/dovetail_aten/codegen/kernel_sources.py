@@ -12,9 +12,9 @@ from typing import Final
 
 from .errors import DeclarationError, Location
 
-_LISTING: Final = "array_kernels/families.py"
+_LISTING: Final = "kernel_support/families.py"
 _LIST: Final = "PLACES"
-_FOLDER: Final = "array_kernels"
+_FOLDER: Final = "families"
 """Where the modules lie that the list names."""
 _OF_THE_NAMESPACE: Final = ("functions", "functions_with_out")
 _OF_SCIPY: Final = "scipy_functions"

@@ -62,7 +62,7 @@ class SourceCalls:
         Parameters
         ----------
         module
-            Its import name, ``dovetail_aten.composites.nn``.
+            Its import name, ``dovetail_aten.families.activations.composites``.
         name
             A function, or ``Class.method``.
         """

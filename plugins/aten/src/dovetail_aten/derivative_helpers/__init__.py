@@ -6,4 +6,5 @@ The first argument of each is `k`, the namespace of operators: the operator func
 spell alike is used directly: ``x.shape``, ``x.ndim``, ``x.dtype``; everything else goes through
 `k`, under the operators' base names. A few functions need more than arrays have; modules list
 theirs in `TENSORS_ONLY`. Generated code imports each from its module.
+Those of one family lie in its folder.
 """

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import uint8
 
-from ..array_kernels.broadcasting import broadcast_shapes, indexed_layout
-from ..array_kernels.dims import wrap_dim
+from ..kernel_support.broadcasting import broadcast_shapes, indexed_layout
+from ..kernel_support.dims import wrap_dim
 from .meta_array import MetaArray
 from .table import like
 

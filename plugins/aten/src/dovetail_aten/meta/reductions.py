@@ -9,7 +9,7 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype as DType
 from dovetail_kernel import int64, uint8
 
-from ..array_kernels.dims import wrap_dim, wrap_dims
+from ..kernel_support.dims import wrap_dim, wrap_dims
 from .meta_array import MetaArray
 from .table import dense_like, like
 

@@ -28,8 +28,8 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel.types.dtype import DTYPES
 
 from .._generated import functions as aten
-from ..array_kernels.memory_layout import is_contiguous
 from ..backend.devices import as_device, is_on
+from ..kernel_support.memory_layout import is_contiguous
 from .array_namespace import TensorNamespace
 from .conversion import conversion_of
 from .legacy_constructors import TensorMeta, TypedTensor

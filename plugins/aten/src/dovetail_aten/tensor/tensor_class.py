@@ -28,8 +28,8 @@ from dovetail_kernel.tensor.version import WritableCounter, apart
 from dovetail_kernel.types.signature import INFERENCE, NO_GRAD, NORMAL, WRAPPED_BIT, ZERO_DIM
 
 from .._generated import functions as aten
-from ..array_kernels.memory_layout import is_contiguous
 from ..backend.pinned_memory import is_pinned, pin_memory
+from ..kernel_support.memory_layout import is_contiguous
 from . import indexing, printing
 from .batch_errors import ItemOfBatchError
 from .copying import deepcopy_tensor, reduce_tensor

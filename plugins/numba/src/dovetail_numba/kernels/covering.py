@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dovetail_aten.array_kernels import Function
+from dovetail_aten.kernel_support import Function
 from dovetail_cpu.few_elements import few as few_elements
 from dovetail_cpu.few_elements import few_of
 from dovetail_dispatcher.calls.array_errors import broadcast_shape, shape_of_output_error

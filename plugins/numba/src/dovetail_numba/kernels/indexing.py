@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail_aten.array_kernels import wrap_dim
+from dovetail_aten.kernel_support import wrap_dim
 
 from ..machine.threads import split
 from .covering import over

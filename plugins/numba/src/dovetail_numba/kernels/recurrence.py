@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail_aten.array_kernels.recurrent_sequences import check_lstm_sequence, places
+from dovetail_aten.families.recurrent.kernels.recurrent_sequences import check_lstm_sequence, places
 from dovetail_cpu.blas_threads import numpy_in_calling_thread
 
 from .covering import over, over_helper

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dovetail_aten.array_kernels.convolution_geometry import convolution_of
-from dovetail_aten.array_kernels.pooling_geometry import pooled_windows
+from dovetail_aten.families.convolution.kernels.convolution_geometry import convolution_of
+from dovetail_aten.families.pooling.kernels.pooling_geometry import pooled_windows
 
 from ..machine.threads import split
 from .covering import over

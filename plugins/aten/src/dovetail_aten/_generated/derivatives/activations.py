@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
-from dovetail_aten.derivative_helpers.activations import (
-    glu_double_backward, glu_double_backward_grad_output, hardswish_double_backward,
-    mish_double_backward,
+from dovetail_aten.families.activations.formulas import (
+    elu_double_backward, gelu_double_backward, glu_double_backward, glu_double_backward_grad_output,
+    hardswish_double_backward, log_sigmoid_double_backward, mish_double_backward,
+    prelu_kernel_double_backward, silu_double_backward, softplus_double_backward,
 )
 
 
@@ -217,12 +218,321 @@ def glu_backward_arrays(node, k, edges, grad):
     return grad_grad_output, grad_self
 
 
-def safe_softmax_tensors(node, grad):
-    result = node.unpack_result()
-    return (k._softmax_backward_data(grad, result, node._dim, node._self_scalar_type),)
+def elu_tensors(node, grad):
+    self = node.unpack_self()
+    return (k.elu_backward(grad, node._alpha, node._scale, node._input_scale, False, self),)
 
-def safe_softmax_forward(result, self_t, dim):
-    return k.mul(result, k.sub(self_t, k.sum(k.mul(result, self_t), dim, True)))
+def elu_arrays(node, k, edges, grad):
+    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+    return (k.elu_backward(grad, node._alpha, node._scale, node._input_scale, False, self),)
+
+def elu_forward(grad, alpha, scale, input_scale, self):
+    return k.elu_backward(grad, alpha, scale, input_scale, False, self)
+
+
+def elu_backward_tensors(node, grad):
+    grad_output_edge, self_or_result_edge = node.next_edges
+    self_or_result = node.unpack_self_or_result()
+    grad_self_or_result = None
+    grad_grad_output = None if grad_output_edge is None else k.elu_backward(grad, node._alpha, node._scale, node._input_scale, node._is_result, self_or_result)
+    if self_or_result_edge is not None:
+        grad_output = node.unpack_grad_output()
+        grad_self_or_result = elu_double_backward(k, grad, grad_output, node._alpha, node._scale, node._input_scale, node._is_result, self_or_result)
+    return grad_grad_output, grad_self_or_result
+
+def elu_backward_arrays(node, k, edges, grad):
+    grad_output_edge, self_or_result_edge = edges
+    grad_grad_output = grad_self_or_result = None
+    if grad_output_edge is not None:
+        self_or_result = saved.array if (version := (saved := node._self_or_result)._counter) is None or version.value == node._self_or_result_version else node.unpack_self_or_result()
+        grad_grad_output = k.elu_backward(grad, node._alpha, node._scale, node._input_scale, node._is_result, self_or_result)
+    if self_or_result_edge is not None:
+        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
+        self_or_result = saved.array if (version := (saved := node._self_or_result)._counter) is None or version.value == node._self_or_result_version else node.unpack_self_or_result()
+        grad_self_or_result = elu_double_backward(k, grad, grad_output, node._alpha, node._scale, node._input_scale, node._is_result, self_or_result)
+    return grad_grad_output, grad_self_or_result
+
+
+def gelu_tensors(node, grad):
+    self = node.unpack_self()
+    return (k.gelu_backward(grad, self, approximate=node._approximate),)
+
+def gelu_arrays(node, k, edges, grad):
+    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+    return (k.gelu_backward(grad, self, approximate=node._approximate),)
+
+def gelu_forward(grad, self, approximate):
+    return k.gelu_backward(grad, self, approximate=approximate)
+
+
+def gelu_backward_tensors(node, grad):
+    grad_output_edge, self_edge = node.next_edges
+    self = node.unpack_self()
+    grad_self = None
+    grad_grad_output = None if grad_output_edge is None else k.gelu_backward(grad, self, approximate=node._approximate)
+    if self_edge is not None:
+        grad_output = node.unpack_grad_output()
+        grad_self = gelu_double_backward(k, grad, grad_output, self, node._approximate)
+    return grad_grad_output, grad_self
+
+def gelu_backward_arrays(node, k, edges, grad):
+    grad_output_edge, self_edge = edges
+    grad_grad_output = grad_self = None
+    if grad_output_edge is not None:
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        grad_grad_output = k.gelu_backward(grad, self, approximate=node._approximate)
+    if self_edge is not None:
+        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        grad_self = gelu_double_backward(k, grad, grad_output, self, node._approximate)
+    return grad_grad_output, grad_self
+
+
+def hardtanh_tensors(node, grad):
+    self = node.unpack_self()
+    return (k.hardtanh_backward(grad, self, node._min_val, node._max_val),)
+
+def hardtanh_arrays(node, k, edges, grad):
+    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+    return (k.hardtanh_backward(grad, self, node._min_val, node._max_val),)
+
+def hardtanh_forward(grad, self, min_val, max_val):
+    return k.hardtanh_backward(grad, self, min_val, max_val)
+
+
+def hardtanh_backward_tensors(node, grad):
+    grad_output_edge, self_edge = node.next_edges
+    grad_grad_output = None
+    if grad_output_edge is not None:
+        self = node.unpack_self()
+        grad_grad_output = k.hardtanh_backward(grad, self, node._min_val, node._max_val)
+    grad_self = None if self_edge is None else k.zeros_like(grad)
+    return grad_grad_output, grad_self
+
+def hardtanh_backward_arrays(node, k, edges, grad):
+    grad_output_edge, self_edge = edges
+    grad_grad_output = None
+    if grad_output_edge is not None:
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        grad_grad_output = k.hardtanh_backward(grad, self, node._min_val, node._max_val)
+    grad_self = None if self_edge is None else k.zeros_like(grad)
+    return grad_grad_output, grad_self
+
+
+def leaky_relu_tensors(node, grad):
+    self = node.unpack_self()
+    return (k.leaky_relu_backward(grad, self, node._negative_slope, False),)
+
+def leaky_relu_arrays(node, k, edges, grad):
+    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+    return (k.leaky_relu_backward(grad, self, node._negative_slope, False),)
+
+def leaky_relu_forward(grad, self, negative_slope):
+    return k.leaky_relu_backward(grad, self, negative_slope, False)
+
+
+def leaky_relu_backward_tensors(node, grad):
+    grad_output_edge, self_edge = node.next_edges
+    grad_grad_output = None
+    if grad_output_edge is not None:
+        self = node.unpack_self()
+        grad_grad_output = k.leaky_relu_backward(grad, self, node._negative_slope, False)
+    grad_self = None if self_edge is None else k.zeros_like(grad)
+    return grad_grad_output, grad_self
+
+def leaky_relu_backward_arrays(node, k, edges, grad):
+    grad_output_edge, self_edge = edges
+    grad_grad_output = None
+    if grad_output_edge is not None:
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        grad_grad_output = k.leaky_relu_backward(grad, self, node._negative_slope, False)
+    grad_self = None if self_edge is None else k.zeros_like(grad)
+    return grad_grad_output, grad_self
+
+
+def log_sigmoid_forward_tensors(node, grad, *_):
+    self = node.unpack_self()
+    buffer = node.unpack_buffer()
+    return (k.log_sigmoid_backward(grad, self, buffer),)
+
+def log_sigmoid_forward_arrays(node, k, edges, grad, *_):
+    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+    buffer, version, expected = node._buffer
+    if version.value != expected: node.unpack_buffer()
+    return (k.log_sigmoid_backward(grad, self, buffer),)
+
+
+def log_sigmoid_backward_tensors(node, grad):
+    grad_output_edge, self_edge = node.next_edges
+    self = node.unpack_self()
+    grad_grad_output = grad_self = None
+    if grad_output_edge is not None:
+        buffer = node.unpack_buffer()
+        grad_grad_output = k.log_sigmoid_backward(grad, self, buffer)
+    if self_edge is not None:
+        grad_output = node.unpack_grad_output()
+        grad_self = log_sigmoid_double_backward(k, k.mul(grad, grad_output), self)
+    return grad_grad_output, grad_self
+
+def log_sigmoid_backward_arrays(node, k, edges, grad):
+    grad_output_edge, self_edge = edges
+    grad_grad_output = grad_self = None
+    if grad_output_edge is not None:
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        buffer = saved.array if (version := (saved := node._buffer)._counter) is None or version.value == node._buffer_version else node.unpack_buffer()
+        grad_grad_output = k.log_sigmoid_backward(grad, self, buffer)
+    if self_edge is not None:
+        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        grad_self = log_sigmoid_double_backward(k, k.mul(grad, grad_output), self)
+    return grad_grad_output, grad_self
+
+
+def prelu_kernel_tensors(node, grad):
+    self = node.unpack_self()
+    weight = node.unpack_weight()
+    return k._prelu_kernel_backward(grad, self, weight)
+
+def prelu_kernel_arrays(node, k, edges, grad):
+    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+    weight = saved.array if (version := (saved := node._weight)._counter) is None or version.value == node._weight_version else node.unpack_weight()
+    return k._prelu_kernel_backward(grad, self, weight)
+
+
+def prelu_kernel_backward_tensors(node, *grads):
+    grad_output = node.unpack_grad_output()
+    self = node.unpack_self()
+    weight = node.unpack_weight()
+    return prelu_kernel_double_backward(k, grads[0], grads[1], grad_output, self, weight)
+
+def prelu_kernel_backward_arrays(node, k, edges, *grads):
+    grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
+    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+    weight = saved.array if (version := (saved := node._weight)._counter) is None or version.value == node._weight_version else node.unpack_weight()
+    return prelu_kernel_double_backward(k, grads[0], grads[1], grad_output, self, weight)
+
+
+def relu_tensors(node, grad):
+    result = node.unpack_result()
+    return (k.threshold_backward(grad, result, 0),)
+
+def relu_arrays(node, k, edges, grad):
+    result, version, expected = node._result
+    if version.value != expected: node.unpack_result()
+    return (k.threshold_backward(grad, result, 0),)
+
+def relu_forward(grad, result): return k.threshold_backward(grad, result, 0)
+
+
+def silu_tensors(node, grad):
+    self = node.unpack_self()
+    return (k.silu_backward(grad, self),)
+
+def silu_arrays(node, k, edges, grad):
+    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+    return (k.silu_backward(grad, self),)
+
+def silu_forward(grad, self): return k.silu_backward(grad, self)
+
+
+def silu_backward_tensors(node, grad):
+    grad_output_edge, self_edge = node.next_edges
+    self = node.unpack_self()
+    grad_self = None
+    grad_grad_output = None if grad_output_edge is None else k.silu_backward(grad, k.conj(self))
+    if self_edge is not None:
+        grad_output = node.unpack_grad_output()
+        grad_self = silu_double_backward(k, k.mul(k.conj(grad), grad_output), self)
+    return grad_grad_output, grad_self
+
+def silu_backward_arrays(node, k, edges, grad):
+    grad_output_edge, self_edge = edges
+    grad_grad_output = grad_self = None
+    if grad_output_edge is not None:
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        grad_grad_output = k.silu_backward(grad, k.conj(self))
+    if self_edge is not None:
+        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        grad_self = silu_double_backward(k, k.mul(k.conj(grad), grad_output), self)
+    return grad_grad_output, grad_self
+
+def silu_backward_real(node, k, edges, grad):
+    grad_output_edge, self_edge = edges
+    grad_grad_output = grad_self = None
+    if grad_output_edge is not None:
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        grad_grad_output = k.silu_backward(grad, self)
+    if self_edge is not None:
+        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        grad_self = silu_double_backward(k, k.mul(grad, grad_output), self)
+    return grad_grad_output, grad_self
+
+
+def softplus_tensors(node, grad):
+    self = node.unpack_self()
+    return (k.softplus_backward(grad, self, node._beta, node._threshold),)
+
+def softplus_arrays(node, k, edges, grad):
+    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+    return (k.softplus_backward(grad, self, node._beta, node._threshold),)
+
+def softplus_forward(grad, self, beta, threshold):
+    return k.softplus_backward(grad, self, beta, threshold)
+
+
+def softplus_backward_tensors(node, grad):
+    grad_output_edge, self_edge = node.next_edges
+    self = node.unpack_self()
+    grad_self = None
+    grad_grad_output = None if grad_output_edge is None else k.softplus_backward(grad, self, node._beta, node._threshold)
+    if self_edge is not None:
+        grad_output = node.unpack_grad_output()
+        grad_self = softplus_double_backward(k, k.mul(grad, grad_output), self, node._beta, node._threshold)
+    return grad_grad_output, grad_self
+
+def softplus_backward_arrays(node, k, edges, grad):
+    grad_output_edge, self_edge = edges
+    grad_grad_output = grad_self = None
+    if grad_output_edge is not None:
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        grad_grad_output = k.softplus_backward(grad, self, node._beta, node._threshold)
+    if self_edge is not None:
+        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        grad_self = softplus_double_backward(k, k.mul(grad, grad_output), self, node._beta, node._threshold)
+    return grad_grad_output, grad_self
+
+
+def threshold_tensors(node, grad):
+    self = node.unpack_self()
+    return (k.threshold_backward(grad, self, node._threshold),)
+
+def threshold_arrays(node, k, edges, grad):
+    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+    return (k.threshold_backward(grad, self, node._threshold),)
+
+def threshold_forward(grad, self, threshold): return k.threshold_backward(grad, self, threshold)
+
+
+def threshold_backward_tensors(node, grad):
+    grad_output_edge, self_edge = node.next_edges
+    grad_grad_output = None
+    if grad_output_edge is not None:
+        self = node.unpack_self()
+        grad_grad_output = k.threshold_backward(grad, self, node._threshold)
+    grad_self = None if self_edge is None else k.zeros_like(grad)
+    return grad_grad_output, grad_self
+
+def threshold_backward_arrays(node, k, edges, grad):
+    grad_output_edge, self_edge = edges
+    grad_grad_output = None
+    if grad_output_edge is not None:
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        grad_grad_output = k.threshold_backward(grad, self, node._threshold)
+    grad_self = None if self_edge is None else k.zeros_like(grad)
+    return grad_grad_output, grad_self
 
 
 FORMULAS = (
@@ -239,6 +549,24 @@ FORMULAS = (
     Formula('aten::celu', 'CeluBackward0', ('self',), saved=(Saved('self', 'input'), Saved('alpha', 'value')), tensors=celu_tensors, arrays=celu_arrays, forward=(Forward(0, 'elementwise', celu_forward, ('alpha', 'self')),), where='activations/derivatives.yaml:43'),
     Formula('aten::glu', 'GluBackward0', ('self',), saved=(Saved('self', 'input'), Saved('dim', 'value')), tensors=glu_tensors, arrays=glu_arrays, where='activations/derivatives.yaml:47'),
     Formula('aten::glu_backward', 'GluBackwardBackward0', ('grad_output', 'self'), saved=(Saved('grad_output', 'input', needed_by=('self',)), Saved('self', 'input', needed_by=('grad_output', 'self')), Saved('dim', 'value', needed_by=('grad_output', 'self'))), tensors=glu_backward_tensors, arrays=glu_backward_arrays, where='activations/derivatives.yaml:50'),
-    Formula('aten::_safe_softmax', 'SafeSoftmaxBackward0', ('self',), saved=(Saved('self_scalar_type', 'value', expression='self.dtype'), Saved('dim', 'value'), Saved('result', 'result')), tensors=safe_softmax_tensors, forward=(Forward(0, 'expression', safe_softmax_forward, ('result', 'self_t', 'dim')),), where='activations/derivatives.yaml:54'),
+    Formula('aten::elu', 'EluBackward0', ('self',), saved=(Saved('self', 'input'), Saved('alpha', 'value'), Saved('scale', 'value'), Saved('input_scale', 'value')), tensors=elu_tensors, arrays=elu_arrays, forward=(Forward(0, 'elementwise', elu_forward, ('alpha', 'scale', 'input_scale', 'self')),), where='activations/derivatives.yaml:54'),
+    Formula('aten::elu_backward', 'EluBackwardBackward0', ('grad_output', 'self_or_result'), saved=(Saved('grad_output', 'input', needed_by=('self_or_result',)), Saved('alpha', 'value', needed_by=('grad_output', 'self_or_result')), Saved('scale', 'value', needed_by=('grad_output', 'self_or_result')), Saved('input_scale', 'value', needed_by=('grad_output', 'self_or_result')), Saved('is_result', 'value', needed_by=('grad_output', 'self_or_result')), Saved('self_or_result', 'input', needed_by=('grad_output', 'self_or_result'))), tensors=elu_backward_tensors, arrays=elu_backward_arrays, where='activations/derivatives.yaml:58'),
+    Formula('aten::gelu', 'GeluBackward0', ('self',), saved=(Saved('self', 'input'), Saved('approximate', 'value')), tensors=gelu_tensors, arrays=gelu_arrays, forward=(Forward(0, 'elementwise', gelu_forward, ('self', 'approximate')),), where='activations/derivatives.yaml:62'),
+    Formula('aten::gelu_backward', 'GeluBackwardBackward0', ('grad_output', 'self'), saved=(Saved('grad_output', 'input', needed_by=('self',)), Saved('self', 'input', needed_by=('grad_output', 'self')), Saved('approximate', 'value', needed_by=('grad_output', 'self'))), tensors=gelu_backward_tensors, arrays=gelu_backward_arrays, where='activations/derivatives.yaml:66'),
+    Formula('aten::hardtanh', 'HardtanhBackward0', ('self',), saved=(Saved('self', 'input'), Saved('min_val', 'value'), Saved('max_val', 'value')), tensors=hardtanh_tensors, arrays=hardtanh_arrays, forward=(Forward(0, 'elementwise', hardtanh_forward, ('self', 'min_val', 'max_val')),), where='activations/derivatives.yaml:70'),
+    Formula('aten::hardtanh_backward', 'HardtanhBackwardBackward0', ('grad_output', 'self'), saved=(Saved('self', 'input', needed_by=('grad_output',)), Saved('min_val', 'value', needed_by=('grad_output',)), Saved('max_val', 'value', needed_by=('grad_output',))), tensors=hardtanh_backward_tensors, arrays=hardtanh_backward_arrays, where='activations/derivatives.yaml:74'),
+    Formula('aten::leaky_relu', 'LeakyReluBackward0', ('self',), saved=(Saved('self', 'input'), Saved('negative_slope', 'value')), tensors=leaky_relu_tensors, arrays=leaky_relu_arrays, forward=(Forward(0, 'elementwise', leaky_relu_forward, ('self', 'negative_slope')),), where='activations/derivatives.yaml:78'),
+    Formula('aten::leaky_relu_backward', 'LeakyReluBackwardBackward0', ('grad_output', 'self'), saved=(Saved('self', 'input', needed_by=('grad_output',)), Saved('negative_slope', 'value', needed_by=('grad_output',))), tensors=leaky_relu_backward_tensors, arrays=leaky_relu_backward_arrays, where='activations/derivatives.yaml:82'),
+    Formula('aten::log_sigmoid_forward', 'LogSigmoidBackward0', ('self',), saved=(Saved('self', 'input'), Saved('buffer', 'result', output=1)), tensors=log_sigmoid_forward_tensors, arrays=log_sigmoid_forward_arrays, output_differentiability=(True, False), where='activations/derivatives.yaml:86'),
+    Formula('aten::log_sigmoid_backward', 'LogSigmoidBackwardBackward0', ('grad_output', 'self'), saved=(Saved('grad_output', 'input', needed_by=('self',)), Saved('self', 'input', needed_by=('grad_output', 'self')), Saved('buffer', 'input', needed_by=('grad_output',))), tensors=log_sigmoid_backward_tensors, arrays=log_sigmoid_backward_arrays, refused=('buffer',), where='activations/derivatives.yaml:90'),
+    Formula('aten::_prelu_kernel', 'PreluKernelBackward0', ('self', 'weight'), saved=(Saved('self', 'input', needed_by=('self', 'weight')), Saved('weight', 'input', needed_by=('self', 'weight'))), tensors=prelu_kernel_tensors, arrays=prelu_kernel_arrays, where='activations/derivatives.yaml:94'),
+    Formula('aten::_prelu_kernel_backward', 'PreluKernelBackwardBackward0', ('grad_output', 'self', 'weight'), saved=(Saved('grad_output', 'input', needed_by=('grad_output', 'self', 'weight')), Saved('self', 'input', needed_by=('grad_output', 'self', 'weight')), Saved('weight', 'input', needed_by=('grad_output', 'self', 'weight'))), tensors=prelu_kernel_backward_tensors, arrays=prelu_kernel_backward_arrays, where='activations/derivatives.yaml:97'),
+    Formula('aten::relu', 'ReluBackward0', ('self',), saved=(Saved('result', 'result'),), tensors=relu_tensors, arrays=relu_arrays, forward=(Forward(0, 'elementwise', relu_forward, ('result',)),), where='activations/derivatives.yaml:100'),
+    Formula('aten::silu', 'SiluBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=silu_tensors, arrays=silu_arrays, forward=(Forward(0, 'elementwise', silu_forward, ('self',)),), where='activations/derivatives.yaml:104'),
+    Formula('aten::silu_backward', 'SiluBackwardBackward0', ('grad_output', 'self'), saved=(Saved('grad_output', 'input', needed_by=('self',)), Saved('self', 'input', needed_by=('grad_output', 'self'))), tensors=silu_backward_tensors, arrays=silu_backward_arrays, real_arrays=silu_backward_real, where='activations/derivatives.yaml:108'),
+    Formula('aten::softplus', 'SoftplusBackward0', ('self',), saved=(Saved('self', 'input'), Saved('beta', 'value'), Saved('threshold', 'value')), tensors=softplus_tensors, arrays=softplus_arrays, forward=(Forward(0, 'elementwise', softplus_forward, ('self', 'beta', 'threshold')),), where='activations/derivatives.yaml:112'),
+    Formula('aten::softplus_backward', 'SoftplusBackwardBackward0', ('grad_output', 'self'), saved=(Saved('grad_output', 'input', needed_by=('self',)), Saved('self', 'input', needed_by=('grad_output', 'self')), Saved('beta', 'value', needed_by=('grad_output', 'self')), Saved('threshold', 'value', needed_by=('grad_output', 'self'))), tensors=softplus_backward_tensors, arrays=softplus_backward_arrays, where='activations/derivatives.yaml:116'),
+    Formula('aten::threshold', 'ThresholdBackward0', ('self',), saved=(Saved('self', 'input'), Saved('threshold', 'value')), tensors=threshold_tensors, arrays=threshold_arrays, forward=(Forward(0, 'elementwise', threshold_forward, ('self', 'threshold')),), where='activations/derivatives.yaml:120'),
+    Formula('aten::threshold_backward', 'ThresholdBackwardBackward0', ('grad_output', 'self'), saved=(Saved('self', 'input', needed_by=('grad_output',)), Saved('threshold', 'value', needed_by=('grad_output',))), tensors=threshold_backward_tensors, arrays=threshold_backward_arrays, where='activations/derivatives.yaml:124'),
 )
 """One record per operator; in-place variants use that of their functional operator."""

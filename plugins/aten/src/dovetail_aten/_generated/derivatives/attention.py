@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
-from dovetail_aten.derivative_helpers.attention import (attention_backward)
+from dovetail_aten.families.attention.formulas import (attention_backward)
 
 
 def scaled_dot_product_flash_attention_for_cpu_tensors(node, grad, *_):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
-from dovetail_aten.derivative_helpers.convolution import (convolution_double_backward)
+from dovetail_aten.families.convolution.formulas import (convolution_double_backward)
 
 
 def convolution_tensors(node, grad):

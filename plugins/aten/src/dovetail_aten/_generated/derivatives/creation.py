@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
-from dovetail_aten.derivative_helpers.complex_parts import (
-    imaginary_part, polar_abs_backward, real_part,
-)
+from dovetail_aten.families.creation.formulas import (imaginary_part, polar_abs_backward, real_part)
 
 
 def fill_Scalar_tensors(node, grad): return (k.zeros_like(grad),)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
-from dovetail_aten.derivative_helpers.distances import (
+from dovetail_aten.families.distances.formulas import (
     euclidean_dist_backward, euclidean_dist_backward_x2, pdist_backward, renorm_backward,
 )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
-from dovetail_aten.derivative_helpers.fft import (fft_c2r_backward, fft_r2c_backward)
+from dovetail_aten.families.fft.formulas import (fft_c2r_backward, fft_r2c_backward)
 
 
 def fft_c2c_tensors(node, grad):

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
-from dovetail_aten.derivative_helpers.indexing import (
+from dovetail_aten.derivative_helpers.shapes import (zero_of)
+from dovetail_aten.families.indexing.formulas import (
     gather_backward, index_backward, index_select_backward, masked_select_backward, take_backward,
 )
-from dovetail_aten.derivative_helpers.shapes import (zero_of)
 
 
 def gather_tensors(node, grad):

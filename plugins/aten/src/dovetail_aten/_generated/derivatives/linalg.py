@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
-from dovetail_aten.derivative_helpers.factor_solutions import (
+from dovetail_aten.families.linalg.formulas.factor_solutions import (
     cholesky_inverse_backward, cholesky_solve_backward, householder_product_backward,
     lu_solve_backward, ormqr_backward,
 )
-from dovetail_aten.derivative_helpers.factorizations import (
+from dovetail_aten.families.linalg.formulas.factorizations import (
     cholesky_ex_backward, lu_factor_ex_backward, lu_unpack_backward, qr_backward,
 )
-from dovetail_aten.derivative_helpers.linear_systems import (
+from dovetail_aten.families.linalg.formulas.linear_systems import (
     det_backward, inv_ex_backward, lstsq_backward, pinv_backward, slogdet_backward,
     solve_ex_backward, solve_triangular_backward,
 )
-from dovetail_aten.derivative_helpers.matmul import (trace_backward)
-from dovetail_aten.derivative_helpers.spectra import (
+from dovetail_aten.families.linalg.formulas.spectra import (
     eig_backward, eigh_backward, matrix_exp_backward, svd_backward,
 )
+from dovetail_aten.families.matmul.formulas import (trace_backward)
 
 
 def linalg_eigh_tensors(node, grad_eigenvalues, grad_eigenvectors):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
-from dovetail_aten.derivative_helpers.losses import (
+from dovetail_aten.families.losses.formulas import (
     binary_cross_entropy_backward, binary_cross_entropy_target_backward,
     binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward,
     huber_loss_backward, mse_loss_double_backward, nll_loss2d_double_backward,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
-from dovetail_aten.derivative_helpers.margin_losses import (
+from dovetail_aten.families.margin_losses.formulas import (
     multi_margin_loss_backward, multilabel_margin_loss_backward,
 )
 

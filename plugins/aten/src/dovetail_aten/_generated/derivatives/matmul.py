@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
-from dovetail_aten.derivative_helpers.matmul import (mm_mat2_backward)
+from dovetail_aten.families.matmul.formulas import (mm_mat2_backward)
 
 
 def addbmm_tensors(node, grad):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
-from dovetail_aten.derivative_helpers.pointwise import (
+from dovetail_aten.families.pointwise.formulas import (
     acosh_backward, angle_backward, atan2_slope, clamp_backward, clamp_backward_min_max,
     copysign_backward, nan_to_num_backward, pow_backward, pow_backward_exponent, pow_backward_self,
     sgn_backward, xlogy_number_backward, xlogy_self_backward,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
-from dovetail_aten.derivative_helpers.pooling import (elements_at_places)
+from dovetail_aten.families.pooling.formulas import (elements_at_places)
 
 
 def max_pool2d_with_indices_tensors(node, grad, *_):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
-from dovetail_aten.derivative_helpers.special import (dirichlet_backward)
+from dovetail_aten.families.special.formulas import (dirichlet_backward)
 
 
 def bernoulli_tensors(node, grad): return (k.zeros_like(grad),)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
-from dovetail_aten.derivative_helpers.recurrent import (
+from dovetail_aten.families.recurrent.formulas import (
     fused_lstm_cell_backward, lstm_sequence_backward,
 )
 

@@ -14,7 +14,7 @@ from dovetail_aten.derivative_helpers.reductions import (
     std_backward, sum_backward, value_selecting_reduction_backward, var_backward,
 )
 from dovetail_aten.derivative_helpers.shapes import (restore_reduced_dims)
-from dovetail_aten.derivative_helpers.statistics import (
+from dovetail_aten.families.statistics.formulas import (
     aminmax_backward, cummaxmin_backward, logcumsumexp_backward, nansum_backward, std_mean_backward,
     var_mean_backward,
 )

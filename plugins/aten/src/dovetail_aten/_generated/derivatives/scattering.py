@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
-from dovetail_aten.derivative_helpers.scattering import (
+from dovetail_aten.families.scattering.formulas import (
     index_fill_value_backward, index_reduce_backward, masked_scatter_backward,
     scatter_reduce_backward,
 )

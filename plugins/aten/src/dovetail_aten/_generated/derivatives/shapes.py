@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
-from dovetail_aten.derivative_helpers.views import (
+from dovetail_aten.families.views.formulas import (
     cat_tensors_backward, constant_pad_nd_backward, copy_to_device, repeat_backward, roll_backward,
     to_copy_backward,
 )

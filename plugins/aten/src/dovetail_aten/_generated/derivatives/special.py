@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
-from dovetail_aten.derivative_helpers.pointwise import (xlogy_number_backward)
-from dovetail_aten.derivative_helpers.special import (
+from dovetail_aten.families.pointwise.formulas import (xlogy_number_backward)
+from dovetail_aten.families.special.formulas import (
     i1_backward, i1e_backward, logit_double_backward, mvlgamma_backward, sinc_backward,
     xlog1py_self_backward, zeta_backward,
 )

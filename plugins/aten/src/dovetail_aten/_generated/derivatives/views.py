@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
-from dovetail_aten.derivative_helpers.views import (
+from dovetail_aten.families.views.formulas import (
     as_strided_backward, as_strided_jvp, permute_backwards, slice_backward_wrapper, split_backward,
     split_with_sizes_backward, unbind_backward,
 )

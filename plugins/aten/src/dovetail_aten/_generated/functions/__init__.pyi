@@ -4,7 +4,6 @@
 
 from .activations import *
 from .attention import *
-from .borders import *
 from .convolution import *
 from .creation import *
 from .ctc import *
@@ -13,92 +12,93 @@ from .dropouts import *
 from .embeddings import *
 from .fft import *
 from .indexing import *
+from .interpolation import *
 from .linalg import *
 from .losses import *
 from .margin_losses import *
 from .matmul import *
-from .nn import *
 from .normalization import *
-from .pieces import *
+from .padding import *
 from .pointwise import *
 from .pooling import *
 from .random import *
 from .recurrent import *
 from .reductions import *
-from .sampling import *
 from .scattering import *
 from .searching import *
 from .shapes import *
+from .softmax import *
 from .special import *
-from .stacks import *
+from .split_and_scatter import *
+from .stack_and_tile import *
 from .statistics import *
 from .views import *
 
 __all__ = [
-    "hardshrink", "celu", "celu_", "selu", "selu_", "rrelu", "rrelu_", "convolution", "conv1d",
-    "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc",
-    "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle", "empty",
-    "empty_strided", "zeros", "ones", "full", "arange", "linspace", "eye", "scalar_tensor",
-    "zeros_like", "ones_like", "empty_like", "full_like", "empty_permuted", "logspace", "fill",
-    "complex", "polar", "fill_", "zero_", "ctc_loss", "pairwise_distance", "cosine_similarity",
-    "pdist", "cdist", "dist", "renorm", "dropout_", "feature_dropout", "feature_dropout_",
-    "alpha_dropout", "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_",
-    "embedding_renorm_", "embedding_bag", "stft", "istft", "index_put", "index_put_",
-    "index_select", "index_add", "gather", "scatter", "scatter_add", "masked_select", "take",
-    "cholesky", "cholesky_solve", "cholesky_inverse", "lu_unpack", "lu_solve", "qr", "geqrf",
-    "orgqr", "ormqr", "inverse", "triangular_solve", "det", "slogdet", "logdet", "pinverse", "svd",
-    "matrix_exp", "nuclear_norm", "frobenius_norm", "trace", "cross", "kron", "tensordot",
-    "chain_matmul", "matrix_power", "addr", "cartesian_prod", "combinations", "vander", "cov",
-    "corrcoef", "binary_cross_entropy_with_logits", "kl_div", "poisson_nll_loss",
-    "hinge_embedding_loss", "margin_ranking_loss", "cosine_embedding_loss", "triplet_margin_loss",
-    "mm", "bmm", "mv", "dot", "vdot", "inner", "addmm", "addmv", "addmv_", "addbmm", "baddbmm",
-    "matmul", "outer", "ger", "einsum", "relu", "relu_", "prelu", "threshold", "threshold_",
-    "softmax", "log_softmax", "bilinear", "embedding", "layer_norm", "native_layer_norm",
-    "batch_norm", "native_batch_norm", "instance_norm", "group_norm", "native_group_norm",
-    "rms_norm", "tensor_split", "hsplit", "vsplit", "dsplit", "unsafe_split",
-    "unsafe_split_with_sizes", "unsafe_chunk", "narrow_copy", "unfold_copy", "select_scatter",
-    "slice_scatter", "diagonal_scatter", "as_strided_scatter", "add", "sub", "rsub", "mul", "div",
-    "floor_divide", "remainder", "fmod", "pow", "subtract", "multiply", "divide", "true_divide",
-    "negative", "negative_", "absolute", "logaddexp", "hypot", "xlogy", "xlogy_", "neg", "neg_",
-    "positive", "abs", "abs_", "sign", "sgn", "reciprocal", "reciprocal_", "sqrt", "sqrt_", "rsqrt",
-    "rsqrt_", "square", "square_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_",
-    "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan",
-    "tan_", "asin", "asin_", "acos", "acos_", "atan", "atan_", "atan2", "sinh", "sinh_", "cosh",
-    "cosh_", "tanh", "tanh_", "asinh", "asinh_", "acosh", "acosh_", "atanh", "atanh_", "erf",
-    "erf_", "erfc", "erfc_", "sigmoid", "sigmoid_", "floor", "floor_", "ceil", "ceil_", "round",
-    "round_", "trunc", "trunc_", "fix", "fix_", "frac", "frac_", "isnan", "isinf", "isfinite",
-    "nan_to_num", "nan_to_num_", "arcsin", "arcsin_", "arccos", "arccos_", "arctan", "arctan_",
-    "arctan2", "arcsinh", "arcsinh_", "arccosh", "arccosh_", "arctanh", "arctanh_", "clip", "clip_",
-    "clamp", "clamp_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum",
-    "where", "lerp", "addcmul", "addcdiv", "masked_fill", "logical_and", "logical_or",
-    "logical_xor", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "eq",
-    "ne", "lt", "le", "gt", "ge", "greater", "greater_equal", "less", "less_equal", "not_equal",
-    "isclose", "equal", "allclose", "copysign", "signbit", "isposinf", "isneginf", "isreal",
-    "nextafter", "heaviside", "ldexp", "ldexp_", "frexp", "gcd", "gcd_", "lcm", "lcm_",
-    "bitwise_left_shift", "bitwise_right_shift", "logaddexp2", "fmax", "fmin", "deg2rad",
-    "deg2rad_", "rad2deg", "rad2deg_", "float_power", "conj_physical", "conj_physical_",
-    "resolve_neg", "is_conj", "is_neg", "is_complex", "is_floating_point", "angle", "is_nonzero",
-    "max_pool1d_with_indices", "max_pool1d", "max_pool2d", "max_pool3d", "avg_pool1d",
-    "adaptive_avg_pool1d", "adaptive_max_pool1d", "rand_like", "randn_like", "rand", "randn",
-    "randint", "randperm", "normal", "poisson", "binomial", "bernoulli", "native_dropout",
-    "dropout", "multinomial", "lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell",
-    "rnn_tanh_cell", "rnn_relu_cell", "sum", "mean", "nansum", "nanmean", "prod", "amax", "amin",
-    "max", "min", "aminmax", "argmax", "argmin", "any", "all", "var", "var_mean", "std", "std_mean",
-    "norm", "logsumexp", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "sort", "msort",
-    "argsort", "topk", "nonzero", "argwhere", "nonzero_static", "count_nonzero", "grid_sampler",
-    "grid_sampler_2d", "grid_sampler_3d", "affine_grid_generator", "index_fill", "index_copy",
-    "index_reduce", "scatter_reduce", "masked_scatter", "put", "take_along_dim",
+    "hardshrink", "celu", "celu_", "selu", "selu_", "rrelu", "rrelu_", "relu", "relu_", "prelu",
+    "threshold", "threshold_", "convolution", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
+    "conv_transpose2d", "conv_transpose3d", "conv_tbc", "pixel_shuffle", "pixel_unshuffle",
+    "channel_shuffle", "native_channel_shuffle", "empty", "empty_strided", "zeros", "ones", "full",
+    "arange", "linspace", "eye", "scalar_tensor", "zeros_like", "ones_like", "empty_like",
+    "full_like", "empty_permuted", "logspace", "fill", "complex", "polar", "fill_", "zero_",
+    "ctc_loss", "pairwise_distance", "cosine_similarity", "pdist", "cdist", "dist", "renorm",
+    "dropout_", "feature_dropout", "feature_dropout_", "alpha_dropout", "alpha_dropout_",
+    "feature_alpha_dropout", "feature_alpha_dropout_", "embedding_renorm_", "embedding_bag",
+    "embedding", "stft", "istft", "index_put", "index_put_", "index_select", "index_add", "gather",
+    "scatter", "scatter_add", "masked_select", "take", "grid_sampler", "grid_sampler_2d",
+    "grid_sampler_3d", "affine_grid_generator", "cholesky", "cholesky_solve", "cholesky_inverse",
+    "lu_unpack", "lu_solve", "qr", "geqrf", "orgqr", "ormqr", "inverse", "triangular_solve", "det",
+    "slogdet", "logdet", "pinverse", "svd", "matrix_exp", "nuclear_norm", "frobenius_norm", "trace",
+    "cross", "kron", "tensordot", "chain_matmul", "matrix_power", "addr", "cartesian_prod",
+    "combinations", "vander", "cov", "corrcoef", "binary_cross_entropy_with_logits", "kl_div",
+    "poisson_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "cosine_embedding_loss",
+    "triplet_margin_loss", "mm", "bmm", "mv", "dot", "vdot", "inner", "addmm", "addmv", "addmv_",
+    "addbmm", "baddbmm", "matmul", "outer", "ger", "einsum", "bilinear", "layer_norm",
+    "native_layer_norm", "batch_norm", "native_batch_norm", "instance_norm", "group_norm",
+    "native_group_norm", "rms_norm", "add", "sub", "rsub", "mul", "div", "floor_divide",
+    "remainder", "fmod", "pow", "subtract", "multiply", "divide", "true_divide", "negative",
+    "negative_", "absolute", "logaddexp", "hypot", "xlogy", "xlogy_", "neg", "neg_", "positive",
+    "abs", "abs_", "sign", "sgn", "reciprocal", "reciprocal_", "sqrt", "sqrt_", "rsqrt", "rsqrt_",
+    "square", "square_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2",
+    "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_",
+    "asin", "asin_", "acos", "acos_", "atan", "atan_", "atan2", "sinh", "sinh_", "cosh", "cosh_",
+    "tanh", "tanh_", "asinh", "asinh_", "acosh", "acosh_", "atanh", "atanh_", "erf", "erf_", "erfc",
+    "erfc_", "sigmoid", "sigmoid_", "floor", "floor_", "ceil", "ceil_", "round", "round_", "trunc",
+    "trunc_", "fix", "fix_", "frac", "frac_", "isnan", "isinf", "isfinite", "nan_to_num",
+    "nan_to_num_", "arcsin", "arcsin_", "arccos", "arccos_", "arctan", "arctan_", "arctan2",
+    "arcsinh", "arcsinh_", "arccosh", "arccosh_", "arctanh", "arctanh_", "clip", "clip_", "clamp",
+    "clamp_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "where",
+    "lerp", "addcmul", "addcdiv", "masked_fill", "logical_and", "logical_or", "logical_xor",
+    "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "eq", "ne", "lt",
+    "le", "gt", "ge", "greater", "greater_equal", "less", "less_equal", "not_equal", "isclose",
+    "equal", "allclose", "copysign", "signbit", "isposinf", "isneginf", "isreal", "nextafter",
+    "heaviside", "ldexp", "ldexp_", "frexp", "gcd", "gcd_", "lcm", "lcm_", "bitwise_left_shift",
+    "bitwise_right_shift", "logaddexp2", "fmax", "fmin", "deg2rad", "deg2rad_", "rad2deg",
+    "rad2deg_", "float_power", "conj_physical", "conj_physical_", "resolve_neg", "is_conj",
+    "is_neg", "is_complex", "is_floating_point", "angle", "is_nonzero", "max_pool1d_with_indices",
+    "max_pool1d", "max_pool2d", "max_pool3d", "avg_pool1d", "adaptive_avg_pool1d",
+    "adaptive_max_pool1d", "rand_like", "randn_like", "rand", "randn", "randint", "randperm",
+    "normal", "poisson", "binomial", "bernoulli", "native_dropout", "dropout", "multinomial",
+    "lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell",
+    "rnn_relu_cell", "sum", "mean", "nansum", "nanmean", "prod", "amax", "amin", "max", "min",
+    "aminmax", "argmax", "argmin", "any", "all", "var", "var_mean", "std", "std_mean", "norm",
+    "logsumexp", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "sort", "msort",
+    "argsort", "topk", "nonzero", "argwhere", "nonzero_static", "count_nonzero", "index_fill",
+    "index_copy", "index_reduce", "scatter_reduce", "masked_scatter", "put", "take_along_dim",
     "unique_consecutive", "searchsorted", "bucketize", "isin", "repeat_interleave",
     "segment_reduce", "tril_indices", "triu_indices", "clone", "flip", "roll", "tile", "cat",
     "concat", "concatenate", "stack", "hstack", "vstack", "tril", "triu", "diag", "diag_embed",
-    "constant_pad_nd", "lgamma", "digamma", "polygamma", "mvlgamma", "igamma", "igammac", "erfinv",
-    "logit", "logit_", "sinc", "sinc_", "i0", "i0_", "atleast_1d", "atleast_2d", "atleast_3d",
-    "column_stack", "dstack", "row_stack", "block_diag", "meshgrid", "broadcast_tensors", "fliplr",
-    "flipud", "rot90", "ravel", "diagflat", "median", "nanmedian", "mode", "kthvalue", "quantile",
-    "nanquantile", "diff", "gradient", "trapezoid", "trapz", "cumulative_trapezoid", "histc",
-    "histogram", "histogramdd", "bincount", "conj", "resolve_conj", "real", "imag", "view_copy",
-    "reshape", "permute", "permute_copy", "transpose", "transpose_copy", "t", "t_copy", "adjoint",
-    "select", "select_copy", "slice_copy", "expand_copy", "unsqueeze", "unsqueeze_copy", "squeeze",
+    "constant_pad_nd", "softmax", "log_softmax", "lgamma", "digamma", "polygamma", "mvlgamma",
+    "igamma", "igammac", "erfinv", "logit", "logit_", "sinc", "sinc_", "i0", "i0_", "tensor_split",
+    "hsplit", "vsplit", "dsplit", "unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk",
+    "narrow_copy", "unfold_copy", "select_scatter", "slice_scatter", "diagonal_scatter",
+    "as_strided_scatter", "atleast_1d", "atleast_2d", "atleast_3d", "column_stack", "dstack",
+    "row_stack", "block_diag", "meshgrid", "broadcast_tensors", "fliplr", "flipud", "rot90",
+    "ravel", "diagflat", "median", "nanmedian", "mode", "kthvalue", "quantile", "nanquantile",
+    "diff", "gradient", "trapezoid", "trapz", "cumulative_trapezoid", "histc", "histogram",
+    "histogramdd", "bincount", "conj", "resolve_conj", "real", "imag", "view_copy", "reshape",
+    "permute", "permute_copy", "transpose", "transpose_copy", "t", "t_copy", "adjoint", "select",
+    "select_copy", "slice_copy", "expand_copy", "unsqueeze", "unsqueeze_copy", "squeeze",
     "squeeze_copy", "unbind", "unbind_copy", "split", "split_copy", "split_with_sizes",
     "split_with_sizes_copy", "chunk", "diagonal", "diagonal_copy", "narrow", "flatten", "unflatten",
     "movedim", "moveaxis", "as_strided", "as_strided_copy", "alias_copy", "detach", "detach_copy",

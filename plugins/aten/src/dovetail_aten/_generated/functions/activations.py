@@ -23,10 +23,19 @@ __all__ = [
     "hardswish_out", "hardswish", "hardswish_", "hardsigmoid_out", "hardsigmoid", "hardsigmoid_",
     "mish_out", "mish", "mish_", "hardshrink_out", "hardshrink", "softshrink_out", "softshrink",
     "celu_out", "celu", "celu_", "selu", "selu_", "relu6", "relu6_", "rrelu", "rrelu_", "glu_out",
-    "glu", "_safe_softmax", "hardswish_backward", "hardsigmoid_backward_grad_input",
-    "hardsigmoid_backward", "mish_backward", "hardshrink_backward_grad_input",
-    "hardshrink_backward", "softshrink_backward_grad_input", "softshrink_backward",
-    "glu_backward_grad_input", "glu_backward",
+    "glu", "hardswish_backward", "hardsigmoid_backward_grad_input", "hardsigmoid_backward",
+    "mish_backward", "hardshrink_backward_grad_input", "hardshrink_backward",
+    "softshrink_backward_grad_input", "softshrink_backward", "glu_backward_grad_input",
+    "glu_backward", "relu_out", "relu", "relu_", "leaky_relu_out", "leaky_relu", "leaky_relu_",
+    "elu_out", "elu", "elu_", "gelu_out", "gelu", "gelu_", "silu_out", "silu", "silu_",
+    "softplus_out", "softplus", "hardtanh_out", "hardtanh", "hardtanh_", "log_sigmoid_out",
+    "log_sigmoid", "log_sigmoid_forward_output", "log_sigmoid_forward", "prelu", "_prelu_kernel",
+    "threshold_out", "threshold", "threshold_", "threshold_backward_grad_input",
+    "threshold_backward", "gelu_backward_grad_input", "gelu_backward", "silu_backward_grad_input",
+    "silu_backward", "elu_backward_grad_input", "elu_backward", "leaky_relu_backward_grad_input",
+    "leaky_relu_backward", "softplus_backward_grad_input", "softplus_backward",
+    "hardtanh_backward_grad_input", "hardtanh_backward", "log_sigmoid_backward_grad_input",
+    "log_sigmoid_backward", "_prelu_kernel_backward",
 ]
 
 
@@ -376,7 +385,6 @@ def glu(input=MISSING, dim=-1, surplus=MISSING, out=None, x=None, x1=None, a=Non
         return route(input, dim)
     return miss(glu_op, (input, dim,), {}, glu)
 
-def _safe_softmax(input, dim, dtype=None): return complete(_safe_softmax, "aten::_safe_softmax", "")(input, dim, dtype)
 def hardswish_backward(grad_output=MISSING, input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(hardswish_backward, "aten::hardswish_backward", "")(grad_output, input, surplus=surplus, x=x, x1=x1, a=a)
 def hardsigmoid_backward_grad_input(grad_output, input, *, grad_input): return complete(hardsigmoid_backward_grad_input, "aten::hardsigmoid_backward", "grad_input")(grad_output, input, grad_input=grad_input)
 def hardsigmoid_backward(grad_output=MISSING, input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(hardsigmoid_backward, "aten::hardsigmoid_backward", "", "hardsigmoid_backward_grad_input", ('grad_input',))(grad_output, input, out=out, surplus=surplus, x=x, x1=x1, a=a)
@@ -387,3 +395,436 @@ def softshrink_backward_grad_input(grad_output, input, lambd, *, grad_input): re
 def softshrink_backward(grad_output=MISSING, input=MISSING, lambd=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(softshrink_backward, "aten::softshrink_backward", "", "softshrink_backward_grad_input", ('grad_input',))(grad_output, input, lambd, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def glu_backward_grad_input(grad_output, input, dim, *, grad_input): return complete(glu_backward_grad_input, "aten::glu_backward", "grad_input")(grad_output, input, dim, grad_input=grad_input)
 def glu_backward(grad_output=MISSING, input=MISSING, dim=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(glu_backward, "aten::glu_backward", "", "glu_backward_grad_input", ('grad_input',))(grad_output, input, dim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+
+def relu_out(input, *, out): return complete(relu_out, "aten::relu", "out")(input, out=out)
+
+relu_op, relu_routes = operator("aten::relu", "")
+def relu(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """relu(input, *, out=None)
+
+    Return each element where it is positive, and 0 elsewhere.
+
+    Computes ``max(x, 0)``.
+
+    Integers stay integers; NaN stays NaN.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Raises
+    ------
+    RuntimeError
+        For bools.
+    NotImplementedError
+        For complex numbers.
+    """
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(relu, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
+    if out is not None:
+        return relu_out(input, out=out)
+    try:
+        route = relu_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(relu_op, (input,), {}, relu)
+
+
+def relu_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """relu_(input)
+
+    Do what `relu` does, and write the result into `input`.
+    """
+    return complete(relu_, "aten::relu_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+
+
+def leaky_relu_out(input, negative_slope=0.01, *, out): return complete(leaky_relu_out, "aten::leaky_relu", "out")(input, negative_slope, out=out)
+
+leaky_relu_op, leaky_relu_routes = operator("aten::leaky_relu", "")
+def leaky_relu(input=MISSING, negative_slope=0.01, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(leaky_relu, {"input": input, "negative_slope": negative_slope, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
+    if out is not None:
+        return leaky_relu_out(input, negative_slope, out=out)
+    if negative_slope.__class__ is not int and negative_slope.__class__ is not float:
+        return miss(leaky_relu_op, (input, negative_slope,), {}, leaky_relu)
+    try:
+        route = leaky_relu_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, negative_slope)
+    return miss(leaky_relu_op, (input, negative_slope,), {}, leaky_relu)
+
+
+def leaky_relu_(input=MISSING, negative_slope=0.01, surplus=MISSING, x=None, x1=None, a=None):
+    """leaky_relu_(input, negative_slope=0.01)
+
+    Multiply negative elements by a slope, in place.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    negative_slope : number
+        The factor of negative elements. Default: 0.01.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+    """
+    return complete(leaky_relu_, "aten::leaky_relu_", "")(input, negative_slope, surplus=surplus, x=x, x1=x1, a=a)
+
+
+def elu_out(input, alpha=1, scale=1, input_scale=1, *, out): return complete(elu_out, "aten::elu", "out")(input, alpha, scale, input_scale, out=out)
+
+elu_op, elu_routes = operator("aten::elu", "")
+def elu(input=MISSING, alpha=1, scale=1, input_scale=1, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(elu, {"input": input, "alpha": alpha, "scale": scale, "input_scale": input_scale, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
+    if out is not None:
+        return elu_out(input, alpha, scale, input_scale, out=out)
+    if alpha.__class__ is not int and alpha.__class__ is not float or scale.__class__ is not int and scale.__class__ is not float or input_scale.__class__ is not int and input_scale.__class__ is not float:
+        return miss(elu_op, (input, alpha, scale, input_scale,), {}, elu)
+    try:
+        route = elu_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, alpha, scale, input_scale)
+    return miss(elu_op, (input, alpha, scale, input_scale,), {}, elu)
+
+
+def elu_(input=MISSING, alpha=1, scale=1, input_scale=1, surplus=MISSING, x=None, x1=None, a=None):
+    """elu_(input, alpha=1, scale=1, input_scale=1)
+
+    Apply ELU to each element, in place.
+
+    Computes ``scale * x if x > 0 else alpha * scale * (exp(input_scale * x) - 1)``.
+
+    Source: Clevert et al., 2015.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    alpha : number
+        The limit for negative numbers is `-alpha * scale`. Default: 1.
+    scale : number
+        A factor of the result. Default: 1.
+    input_scale : number
+        A factor of negative elements before the exponential. Default: 1.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+    """
+    return complete(elu_, "aten::elu_", "")(input, alpha, scale, input_scale, surplus=surplus, x=x, x1=x1, a=a)
+
+
+def gelu_out(input, *, approximate='none', out): return complete(gelu_out, "aten::gelu", "out")(input, approximate=approximate, out=out)
+
+gelu_op, gelu_routes = operator("aten::gelu", "")
+def gelu(input=MISSING, surplus=MISSING, approximate='none', out=None, x=None, x1=None, a=None):
+    """gelu(input, *, approximate="none", out=None)
+
+    Return each element times the probability that a standard normal number is less than it.
+
+    Computes ``x * (1 + erf(x / sqrt(2))) / 2``.
+
+    With "tanh" it is 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))).
+
+    Source: Hendrycks and Gimpel, 2016, arXiv:1606.08415.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    approximate : str
+        "none" for the exact function, "tanh" for an approximation by the hyperbolic tangent.
+        Default: "none".
+    out : Tensor
+        A tensor to write the result into.
+
+    Raises
+    ------
+    RuntimeError
+        For another `approximate`.
+    NotImplementedError
+        For integers and bools.
+    """
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(gelu, {"input": input, "approximate": approximate, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
+    if out is not None:
+        return gelu_out(input, approximate=approximate, out=out)
+    if approximate.__class__ is not str:
+        return miss(gelu_op, (input,), {"approximate": approximate}, gelu)
+    try:
+        route = gelu_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, approximate)
+    return miss(gelu_op, (input,), {"approximate": approximate}, gelu)
+
+
+def gelu_(input=MISSING, surplus=MISSING, approximate='none', x=None, x1=None, a=None):
+    """gelu_(input, *, approximate="none")
+
+    Do what `gelu` does, and write the result into `input`.
+    """
+    return complete(gelu_, "aten::gelu_", "")(input, approximate=approximate, surplus=surplus, x=x, x1=x1, a=a)
+
+
+def silu_out(input, *, out): return complete(silu_out, "aten::silu", "out")(input, out=out)
+
+silu_op, silu_routes = operator("aten::silu", "")
+def silu(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(silu, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
+    if out is not None:
+        return silu_out(input, out=out)
+    try:
+        route = silu_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(silu_op, (input,), {}, silu)
+
+def silu_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(silu_, "aten::silu_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+
+
+def softplus_out(input, beta=1, threshold=20, *, out): return complete(softplus_out, "aten::softplus", "out")(input, beta, threshold, out=out)
+
+softplus_op, softplus_routes = operator("aten::softplus", "")
+def softplus(input=MISSING, beta=1, threshold=20, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """softplus(input, beta=1, threshold=20, *, out=None)
+
+    Return a smooth approximation of `relu` of each element.
+
+    Computes ``log(1 + exp(beta * x)) / beta``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    beta : number
+        How sharp the bend is. Default: 1.
+    threshold : number
+        Where `beta * x` exceeds it, the element itself is returned. Default: 20.
+    out : Tensor
+        A tensor to write the result into.
+
+    Raises
+    ------
+    NotImplementedError
+        For integers and bools.
+    """
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(softplus, {"input": input, "beta": beta, "threshold": threshold, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
+    if out is not None:
+        return softplus_out(input, beta, threshold, out=out)
+    if beta.__class__ is not int and beta.__class__ is not float or threshold.__class__ is not int and threshold.__class__ is not float:
+        return miss(softplus_op, (input, beta, threshold,), {}, softplus)
+    try:
+        route = softplus_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, beta, threshold)
+    return miss(softplus_op, (input, beta, threshold,), {}, softplus)
+
+
+def hardtanh_out(input, min_val=-1, max_val=1, *, out): return complete(hardtanh_out, "aten::hardtanh", "out")(input, min_val, max_val, out=out)
+
+hardtanh_op, hardtanh_routes = operator("aten::hardtanh", "")
+def hardtanh(input=MISSING, min_val=-1, max_val=1, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(hardtanh, {"input": input, "min_val": min_val, "max_val": max_val, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
+    if out is not None:
+        return hardtanh_out(input, min_val, max_val, out=out)
+    if min_val.__class__ is not int and min_val.__class__ is not float or max_val.__class__ is not int and max_val.__class__ is not float:
+        return miss(hardtanh_op, (input, min_val, max_val,), {}, hardtanh)
+    try:
+        route = hardtanh_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, min_val, max_val)
+    return miss(hardtanh_op, (input, min_val, max_val,), {}, hardtanh)
+
+
+def hardtanh_(input=MISSING, min_val=-1, max_val=1, surplus=MISSING, x=None, x1=None, a=None):
+    """hardtanh_(input, min_val=-1, max_val=1)
+
+    Limit each element to an interval, in place.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    min_val : number
+        The least value. Default: -1.
+    max_val : number
+        The greatest value. Default: 1.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+    """
+    return complete(hardtanh_, "aten::hardtanh_", "")(input, min_val, max_val, surplus=surplus, x=x, x1=x1, a=a)
+
+
+def log_sigmoid_out(input, *, out): return complete(log_sigmoid_out, "aten::log_sigmoid", "out")(input, out=out)
+
+log_sigmoid_op, log_sigmoid_routes = operator("aten::log_sigmoid", "")
+def log_sigmoid(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """log_sigmoid(input, *, out=None)
+
+    Return the logarithm of the sigmoid of each element.
+
+    Computes ``-log(1 + exp(-x))``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`; precise also where the sigmoid itself is 0.
+    """
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(log_sigmoid, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
+    if out is not None:
+        return log_sigmoid_out(input, out=out)
+    try:
+        route = log_sigmoid_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(log_sigmoid_op, (input,), {}, log_sigmoid)
+
+def log_sigmoid_forward_output(input, *, output, buffer): return complete(log_sigmoid_forward_output, "aten::log_sigmoid_forward", "output")(input, output=output, buffer=buffer)
+def log_sigmoid_forward(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(log_sigmoid_forward, "aten::log_sigmoid_forward", "", "log_sigmoid_forward_output", ('output', 'buffer'))(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
+
+
+prelu_op, prelu_routes = operator("aten::prelu", "")
+def prelu(input=MISSING, weight=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """prelu(input, weight)
+
+    Return each element where it is positive, and elsewhere the element times the weight of its
+    channel.
+
+    Computes ``x if x > 0 else weight * x``.
+
+    Source: He et al., 2015, arXiv:1502.01852.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(N, C, *)`, or of any shape for a single weight.
+    weight : Tensor
+        One number, or a vector of one for each channel, dimension 1; of the dtype of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        If dtypes differ, or if `weight` has several dimensions or another number of elements.
+    NotImplementedError
+        For integers and bools.
+    """
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(prelu, {"input": input, "weight": weight}, surplus, {"x": x, "x1": x1, "a": a})
+    try:
+        route = prelu_routes[input._signature | weight._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, weight)
+    return miss(prelu_op, (input, weight,), {}, prelu)
+
+def _prelu_kernel(input, weight): return complete(_prelu_kernel, "aten::_prelu_kernel", "")(input, weight)
+
+
+def threshold_out(input, threshold, value, *, out): return complete(threshold_out, "aten::threshold", "out")(input, threshold, value, out=out)
+
+threshold_op, threshold_routes = operator("aten::threshold", "")
+def threshold(input=MISSING, threshold=MISSING, value=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """threshold(input, threshold, value, *, out=None)
+
+    Return each element that is greater than a threshold, and a number in place of the others.
+
+    Computes ``x if x > threshold else value``.
+
+    NaN stays NaN.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    threshold : number
+        The threshold.
+    value : number
+        What replaces elements that do not exceed it.
+    out : Tensor
+        A tensor to write the result into.
+
+    Raises
+    ------
+    NotImplementedError
+        For bools and complex numbers.
+    """
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(globals()["threshold"], {"input": input, "threshold": threshold, "value": value, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
+    if out is not None:
+        return threshold_out(input, threshold, value, out=out)
+    if threshold.__class__ is not int and threshold.__class__ is not float or value.__class__ is not int and value.__class__ is not float:
+        return miss(threshold_op, (input, threshold, value,), {}, globals()["threshold"])
+    try:
+        route = threshold_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, threshold, value)
+    return miss(threshold_op, (input, threshold, value,), {}, globals()["threshold"])
+
+
+def threshold_(input=MISSING, threshold=MISSING, value=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """threshold_(input, threshold, value)
+
+    Do what `threshold` does, and write the result into `input`.
+    """
+    return complete(threshold_, "aten::threshold_", "")(input, threshold, value, surplus=surplus, x=x, x1=x1, a=a)
+
+def threshold_backward_grad_input(grad_output, input, threshold, *, grad_input): return complete(threshold_backward_grad_input, "aten::threshold_backward", "grad_input")(grad_output, input, threshold, grad_input=grad_input)
+def threshold_backward(grad_output=MISSING, input=MISSING, threshold=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(threshold_backward, "aten::threshold_backward", "", "threshold_backward_grad_input", ('grad_input',))(grad_output, input, threshold, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def gelu_backward_grad_input(grad_output, input, *, approximate='none', grad_input): return complete(gelu_backward_grad_input, "aten::gelu_backward", "grad_input")(grad_output, input, approximate=approximate, grad_input=grad_input)
+def gelu_backward(grad_output=MISSING, input=MISSING, surplus=MISSING, approximate='none', out=None, x=None, x1=None, a=None): return complete(gelu_backward, "aten::gelu_backward", "", "gelu_backward_grad_input", ('grad_input',))(grad_output, input, approximate=approximate, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def silu_backward_grad_input(grad_output, input, *, grad_input): return complete(silu_backward_grad_input, "aten::silu_backward", "grad_input")(grad_output, input, grad_input=grad_input)
+def silu_backward(grad_output=MISSING, input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(silu_backward, "aten::silu_backward", "", "silu_backward_grad_input", ('grad_input',))(grad_output, input, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def elu_backward_grad_input(grad_output, alpha, scale, input_scale, is_result, self_or_result, *, grad_input): return complete(elu_backward_grad_input, "aten::elu_backward", "grad_input")(grad_output, alpha, scale, input_scale, is_result, self_or_result, grad_input=grad_input)
+def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result, *, out=None): return complete(elu_backward, "aten::elu_backward", "", "elu_backward_grad_input", ('grad_input',))(grad_output, alpha, scale, input_scale, is_result, self_or_result, out=out)
+def leaky_relu_backward_grad_input(grad_output, input, negative_slope, self_is_result, *, grad_input): return complete(leaky_relu_backward_grad_input, "aten::leaky_relu_backward", "grad_input")(grad_output, input, negative_slope, self_is_result, grad_input=grad_input)
+def leaky_relu_backward(grad_output=MISSING, input=MISSING, negative_slope=MISSING, self_is_result=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(leaky_relu_backward, "aten::leaky_relu_backward", "", "leaky_relu_backward_grad_input", ('grad_input',))(grad_output, input, negative_slope, self_is_result, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def softplus_backward_grad_input(grad_output, input, beta, threshold, *, grad_input): return complete(softplus_backward_grad_input, "aten::softplus_backward", "grad_input")(grad_output, input, beta, threshold, grad_input=grad_input)
+def softplus_backward(grad_output=MISSING, input=MISSING, beta=MISSING, threshold=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(softplus_backward, "aten::softplus_backward", "", "softplus_backward_grad_input", ('grad_input',))(grad_output, input, beta, threshold, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def hardtanh_backward_grad_input(grad_output, input, min_val, max_val, *, grad_input): return complete(hardtanh_backward_grad_input, "aten::hardtanh_backward", "grad_input")(grad_output, input, min_val, max_val, grad_input=grad_input)
+def hardtanh_backward(grad_output=MISSING, input=MISSING, min_val=MISSING, max_val=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(hardtanh_backward, "aten::hardtanh_backward", "", "hardtanh_backward_grad_input", ('grad_input',))(grad_output, input, min_val, max_val, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def log_sigmoid_backward_grad_input(grad_output, input, buffer, *, grad_input): return complete(log_sigmoid_backward_grad_input, "aten::log_sigmoid_backward", "grad_input")(grad_output, input, buffer, grad_input=grad_input)
+def log_sigmoid_backward(grad_output=MISSING, input=MISSING, buffer=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(log_sigmoid_backward, "aten::log_sigmoid_backward", "", "log_sigmoid_backward_grad_input", ('grad_input',))(grad_output, input, buffer, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def _prelu_kernel_backward(grad_output, input, weight): return complete(_prelu_kernel_backward, "aten::_prelu_kernel_backward", "")(grad_output, input, weight)

@@ -21,7 +21,7 @@ from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
     "_embedding_bag", "embedding_renorm_", "embedding_bag_default", "embedding_bag_padding_idx",
-    "embedding_bag",
+    "embedding_bag", "embedding", "embedding_dense_backward",
 ]
 def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=-1): return complete(_embedding_bag, "aten::_embedding_bag", "")(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx)
 
@@ -148,3 +148,47 @@ def embedding_bag(*args, **kwargs):
         if count == 9:
             return embedding_bag_padding_idx(*args)
     return _embedding_bag_overloads.choose(args, kwargs)
+
+
+embedding_op, embedding_routes = operator("aten::embedding", "")
+def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
+    """embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False)
+
+    Return the rows of a matrix at the given indices.
+
+    Parameters
+    ----------
+    weight : Tensor
+        A matrix of shape `(rows, features)`.
+    indices : Tensor
+        A tensor of int32 or int64 indices of rows, at least 0.
+    padding_idx : int
+        A row that gets no gradient; -1 for none. Default: -1.
+    scale_grad_by_freq : bool
+        Divide the gradient of each row by how often `indices` name it. Default: False.
+    sparse : bool
+        Without effect; gradients are dense. Default: False.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `indices` and a last dimension of `features`.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of range.
+    RuntimeError
+        If `weight` is no matrix, or if `indices` are of another dtype.
+    """
+    if padding_idx.__class__ is not int or scale_grad_by_freq.__class__ is not bool or sparse.__class__ is not bool:
+        return miss(embedding_op, (weight, indices, padding_idx, scale_grad_by_freq, sparse,), {}, embedding)
+    try:
+        route = embedding_routes[weight._signature | indices._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(weight, indices, padding_idx, scale_grad_by_freq, sparse)
+    return miss(embedding_op, (weight, indices, padding_idx, scale_grad_by_freq, sparse,), {}, embedding)
+
+def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq): return complete(embedding_dense_backward, "aten::embedding_dense_backward", "")(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)

@@ -24,6 +24,7 @@ __all__ = [
     "inner_out", "inner", "addmm_out", "addmm", "addmm_", "addmv_out", "addmv", "addmv_",
     "addbmm_out", "addbmm", "addbmm_", "baddbmm_out", "baddbmm", "baddbmm_", "matmul_out", "matmul",
     "matmul_operator", "linear_out", "linear", "outer_out", "outer", "ger_out", "ger", "einsum",
+    "bilinear",
 ]
 
 
@@ -825,3 +826,44 @@ def einsum(equation, tensors, *, path=None):
     else:
         return route(equation, tensors, path_ints)
     return miss(einsum_op, (equation, tensors,), {"path": path}, einsum)
+
+
+bilinear_op, bilinear_routes = operator("aten::bilinear", "")
+def bilinear(input1, input2, weight, bias=None):
+    """bilinear(input1, input2, weight, bias=None)
+
+    Return a bilinear form of two vectors for each output, plus a bias.
+
+    Computes ``y_k = sum_ij x1_i * weight_kij * x2_j + bias_k``.
+
+    Parameters
+    ----------
+    input1 : Tensor
+        A tensor of shape `(*, in1)`.
+    input2 : Tensor
+        A tensor of shape `(*, in2)`.
+    weight : Tensor
+        A tensor of shape `(out, in1, in2)`.
+    bias : Tensor or None
+        A vector of shape `(out,)`.
+
+    Returns
+    -------
+    Tensor
+        Of shape `(*, out)`.
+
+    Raises
+    ------
+    RuntimeError
+        If dtypes differ, or if shapes do not fit.
+    """
+    try:
+        bits = input1._signature | input2._signature | weight._signature | state()
+        if bias is not None:
+            bits |= bias._signature
+        route = bilinear_routes[bits]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input1, input2, weight, bias)
+    return miss(bilinear_op, (input1, input2, weight, bias,), {}, bilinear)

@@ -20,12 +20,137 @@ from dovetail_aten.calling.return_types import named
 from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
+    "layer_norm", "native_layer_norm_out", "native_layer_norm", "native_layer_norm_backward",
     "batch_norm", "native_batch_norm_out", "native_batch_norm", "_native_batch_norm_legit_default",
     "_native_batch_norm_legit_no_stats", "_native_batch_norm_legit",
     "_native_batch_norm_legit_no_training", "_batch_norm_with_update", "_batch_norm_no_update",
     "_native_batch_norm_legit_functional", "instance_norm", "group_norm", "native_group_norm_out",
     "native_group_norm", "rms_norm", "native_batch_norm_backward", "native_group_norm_backward",
 ]
+
+
+layer_norm_op, layer_norm_routes = operator("aten::layer_norm", "")
+def layer_norm(input=MISSING, normalized_shape=MISSING, weight=None, bias=None, eps=1e-05, cudnn_enable=True, surplus=MISSING, x=None, x1=None, a=None):
+    """layer_norm(input, normalized_shape, weight=None, bias=None, eps=1.0000000000000001e-05, cudnn_enable=True)
+
+    Return the tensor normalized to mean 0 and variance 1 over its last dimensions, then scaled and
+    shifted.
+
+    Computes ``(x - mean(x)) / sqrt(var(x) + eps) * weight + bias``.
+
+    The variance is divided by the number of elements.
+
+    Source: Ba et al., 2016, arXiv:1607.06450.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(*, *normalized_shape)` of floating-point numbers.
+    normalized_shape : list of int
+        The last dimensions, over which is normalized.
+    weight : Tensor or None
+        Factors, of shape `normalized_shape`.
+    bias : Tensor or None
+        Terms, of shape `normalized_shape`.
+    eps : float
+        What is added to the variance. Default: 1.0000000000000001e-05.
+    cudnn_enable : bool
+        Without effect. Default: True.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        If `normalized_shape` is empty or not that of the last dimensions, or if `weight` or `bias`
+        has another shape.
+    NotImplementedError
+        For integers and bools.
+    """
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(layer_norm, {"input": input, "normalized_shape": normalized_shape, "weight": weight, "bias": bias, "eps": eps, "cudnn_enable": cudnn_enable}, surplus, {"x": x, "x1": x1, "a": a})
+    normalized_shape_ints = tuple(normalized_shape) if normalized_shape.__class__ is list else normalized_shape
+    if not are_ints(normalized_shape_ints) or eps.__class__ is not float or cudnn_enable.__class__ is not bool:
+        return miss(layer_norm_op, (input, normalized_shape, weight, bias, eps, cudnn_enable,), {}, layer_norm)
+    try:
+        bits = input._signature | state()
+        if weight is not None:
+            bits |= weight._signature
+        if bias is not None:
+            bits |= bias._signature
+        route = layer_norm_routes[bits]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, normalized_shape_ints, weight, bias, eps, cudnn_enable)
+    return miss(layer_norm_op, (input, normalized_shape, weight, bias, eps, cudnn_enable,), {}, layer_norm)
+
+
+def native_layer_norm_out(input, normalized_shape, weight, bias, eps, *, out0, out1, out2): return complete(native_layer_norm_out, "aten::native_layer_norm", "out")(input, normalized_shape, weight, bias, eps, out0=out0, out1=out1, out2=out2)
+
+native_layer_norm_op, native_layer_norm_routes = operator("aten::native_layer_norm", "")
+def native_layer_norm(input=MISSING, normalized_shape=MISSING, weight=MISSING, bias=MISSING, eps=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """native_layer_norm(input, normalized_shape, weight, bias, eps, *, out=None)
+
+    Return what `layer_norm` does, with the means and the reciprocal standard deviations.
+
+    Computes ``(x - mean(x)) / sqrt(var(x) + eps) * weight + bias``.
+
+    Source: Ba et al., 2016, arXiv:1607.06450.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(*, *normalized_shape)` of floating-point numbers.
+    normalized_shape : list of int
+        The last dimensions, over which is normalized.
+    weight : Tensor or None
+        Factors, of shape `normalized_shape`, or None.
+    bias : Tensor or None
+        Terms, of shape `normalized_shape`, or None.
+    eps : float
+        What is added to the variance.
+    out : tuple of Tensor
+        Tensors to write the results into.
+
+    Returns
+    -------
+    tuple of 3 Tensor
+        The normalized tensor, `mean(x)` and `1 / sqrt(var(x) + eps)`; the last two in the shape of
+        `input` with size 1 in place of the normalized dimensions.
+
+    Raises
+    ------
+    RuntimeError
+        If `normalized_shape` is empty or not that of the last dimensions, or if `weight` or `bias`
+        has another shape.
+    NotImplementedError
+        For integers and bools.
+    """
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(native_layer_norm, {"input": input, "normalized_shape": normalized_shape, "weight": weight, "bias": bias, "eps": eps, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
+    if out is not None:
+        return native_layer_norm_out(input, normalized_shape, weight, bias, eps, **several_outs("native_layer_norm", ("out0", "out1", "out2"), out))
+    normalized_shape_ints = tuple(normalized_shape) if normalized_shape.__class__ is list else normalized_shape
+    if not are_ints(normalized_shape_ints) or eps.__class__ is not float:
+        return miss(native_layer_norm_op, (input, normalized_shape, weight, bias, eps,), {}, native_layer_norm)
+    try:
+        bits = input._signature | state()
+        if weight is not None:
+            bits |= weight._signature
+        if bias is not None:
+            bits |= bias._signature
+        route = native_layer_norm_routes[bits]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, normalized_shape_ints, weight, bias, eps)
+    return miss(native_layer_norm_op, (input, normalized_shape, weight, bias, eps,), {}, native_layer_norm)
+
+def native_layer_norm_backward(grad_out=MISSING, input=MISSING, normalized_shape=MISSING, mean=MISSING, rstd=MISSING, weight=MISSING, bias=MISSING, output_mask=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(native_layer_norm_backward, "aten::native_layer_norm_backward", "")(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask, surplus=surplus, x=x, x1=x1, a=a)
 
 
 batch_norm_op, batch_norm_routes = operator("aten::batch_norm", "")

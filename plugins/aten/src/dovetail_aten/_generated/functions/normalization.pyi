@@ -13,13 +13,17 @@ from dovetail_kernel import Device, Layout, MemoryFormat, Storage, TensorBase, d
 Number: TypeAlias = bool | int | float | builtins.complex
 Generator: TypeAlias = Any
 __all__ = [
-    "batch_norm", "native_batch_norm", "_native_batch_norm_legit",
-    "_native_batch_norm_legit_default", "_native_batch_norm_legit_no_stats",
-    "_native_batch_norm_legit_no_training", "_batch_norm_with_update", "_batch_norm_no_update",
-    "_native_batch_norm_legit_functional", "instance_norm", "group_norm", "native_group_norm",
-    "rms_norm", "native_batch_norm_backward", "native_group_norm_backward",
+    "layer_norm", "native_layer_norm", "native_layer_norm_backward", "batch_norm",
+    "native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_default",
+    "_native_batch_norm_legit_no_stats", "_native_batch_norm_legit_no_training",
+    "_batch_norm_with_update", "_batch_norm_no_update", "_native_batch_norm_legit_functional",
+    "instance_norm", "group_norm", "native_group_norm", "rms_norm", "native_batch_norm_backward",
+    "native_group_norm_backward",
 ]
 
+def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = ..., bias: Tensor | None = ..., eps: float = ..., cudnn_enable: bool = ...) -> Tensor: ...
+def native_layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]: ...
+def native_layer_norm_backward(grad_out: Tensor, input: Tensor, normalized_shape: Sequence[int], mean: Tensor, rstd: Tensor, weight: Tensor | None, bias: Tensor | None, output_mask: Sequence[bool]) -> tuple[Tensor, Tensor, Tensor]: ...
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: bool, momentum: float, eps: float, cudnn_enabled: bool) -> Tensor: ...
 def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: bool, momentum: float, eps: float, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]: ...
 @overload

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail_aten.array_kernels.border_geometry import bordered_shape
+from dovetail_aten.kernel_support.border_geometry import bordered_shape
 from dovetail_dispatcher.testing import OpInfo, SampleInput, TensorMaker
 
 from ..samples import ALL, NUMBERS, Samples, op_info, refusals

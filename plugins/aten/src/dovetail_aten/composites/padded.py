@@ -1,0 +1,48 @@
+"""Padding of every mode, of operators for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dovetail_aten._generated import functions as F
+from dovetail_aten.kernel_support.border_geometry import BORDERS
+from dovetail_kernel import contiguous_format
+
+
+def pad(self: Any, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Any:
+    """Return `self` with `pad` elements before and after, for dimensions from the last.
+
+    Parameters
+    ----------
+    mode
+        ``constant``, ``reflect``, ``replicate`` or ``circular``.
+    value
+        What constant padding is made of; default 0.
+    """
+    if len(pad) % 2:
+        raise RuntimeError(
+            "Padding length must be divisible by 2. Give a (before, after) pair per dimension."
+        )
+    if len(pad) > 2 * self.ndim:
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but "
+            "got padding length "
+            f"{len(pad)} and input of dimension {self.ndim}. Leave some out."
+        )
+    if mode == "constant":
+        return F.constant_pad_nd(self, pad, 0 if value is None else value)
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument. Leave it out.')
+    if mode not in BORDERS:
+        raise NotImplementedError(
+            f"Unrecognised padding mode {mode}. It is one of: constant, {', '.join(BORDERS)}."
+        )
+    if self.ndim - len(pad) // 2 not in (1, 2) or len(pad) not in (2, 4, 6):
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {self.ndim}D input tensor. The last 1, "
+            "2 or 3 dimensions are padded, and 1 or 2 come before them: use unsqueeze first."
+        )
+    if not any(pad):
+        return F.clone(self, memory_format=contiguous_format)
+    return F._bordered(self, pad, mode)

@@ -1,0 +1,101 @@
+"""Activation functions that multiply by a gate, each beside its backward kernel: mish and glu."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....kernel_support.dims import wrap_dim
+from ....kernel_support.family import operator, widened
+from .choosing import Choosing
+
+_SATURATED = 20
+"""Beyond it the gate of mish is 1 in every dtype."""
+
+
+class GatedUnits(Choosing):
+    """mish, and the gated linear unit."""
+
+    def _gate(self, x: Any) -> tuple[Any, Any]:
+        """Return ``exp(x)``, bounded, and ``tanh(softplus(x))``, which is a ratio of polynomials
+        of it.
+        """
+        xp, like = self.xp, self.numbers.like
+        power = xp.exp(xp.minimum(x, like(x, _SATURATED)))
+        square = xp.multiply(power, xp.add(power, like(x, 2)))
+        return power, xp.true_divide(square, xp.add(square, like(x, 2)))
+
+    @operator("mish")
+    @widened
+    def mish(self, x: Any) -> Any:
+        """Return ``x * tanh(softplus(x))`` (Misra 2019, arXiv:1908.08681)."""
+        self.check_float("mish_cpu", x)
+        return self.xp.multiply(x, self._gate(x)[1])
+
+    @operator("mish_backward")
+    @widened
+    def mish_backward(self, grad_output: Any, x: Any) -> Any:
+        """Return the gradient of `mish`: with t = tanh(softplus(x)), ``grad * (t + x * sigmoid(x) *
+        (1 - t ** 2))``.
+        """
+        xp = self.xp
+        self.check_float("mish_backward_cpu", x)
+        one = self._ones[x.dtype]
+        power, gate = self._gate(x)
+        sigmoid = xp.true_divide(power, xp.add(power, one))
+        bend = xp.multiply(sigmoid, xp.subtract(one, xp.multiply(gate, gate)))
+        return xp.multiply(grad_output, xp.add(gate, xp.multiply(x, bend)))
+
+    def _halves(self, name: str, x: Any, dim: int) -> tuple[int, Any, Any]:
+        """Return the dimension that is halved, counted from 0, the first half, and the sigmoid of
+        the second.
+        """
+        xp = self.xp
+        axis = check_glu(x.shape, dim)
+        self.check_float(name, x)
+        middle = x.shape[axis] // 2
+        before = (slice(None),) * axis
+        value, gate = x[(*before, slice(middle))], x[(*before, slice(middle, None))]
+        one = self._ones[x.dtype]
+        return axis, value, xp.reciprocal(xp.add(xp.exp(xp.negative(gate)), one))
+
+    @operator("glu")
+    @widened
+    def glu(self, x: Any, dim: int = -1) -> Any:
+        """Return the first half along `dim` times the sigmoid of the second (Dauphin et al. 2016,
+        arXiv:1612.08083).
+        """
+        _, value, sigmoid = self._halves("glu_cpu", x, dim)
+        return self.ordered(self.xp.multiply(value, sigmoid))
+
+    @operator("glu_backward")
+    @widened
+    def glu_backward(self, grad_output: Any, x: Any, dim: int) -> Any:
+        """Return the gradient of `glu`: with s the sigmoid, of the first half ``grad * s``, of the
+        second ``grad * value * s * (1 - s)``.
+        """
+        xp = self.xp
+        axis, value, sigmoid = self._halves("glu_backward_cpu", x, dim)
+        to_value = xp.multiply(grad_output, sigmoid)
+        slope = xp.multiply(value, xp.subtract(self._ones[x.dtype], sigmoid))
+        return xp.concatenate([to_value, xp.multiply(to_value, slope)], axis=axis)
+
+
+def check_glu(shape: Any, dim: int) -> int:
+    """Return the dimension that `glu` halves, counted from 0.
+
+    Raises
+    ------
+    RuntimeError
+        If there is none, or its size is odd.
+    IndexError
+        If `dim` is out of range.
+    """
+    if not len(shape):
+        raise RuntimeError("glu does not support 0-dimensional tensors. Give it a dimension.")
+    axis = int(wrap_dim(dim, len(shape)))
+    if shape[axis] % 2:
+        raise RuntimeError(
+            f"Halving dimension must be even, but dimension {axis} is size {shape[axis]}. Pad the "
+            "tensor, or choose another dimension."
+        )
+    return axis

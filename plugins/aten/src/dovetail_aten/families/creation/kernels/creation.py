@@ -1,0 +1,336 @@
+"""Factories. Layout, device and pinned memory are the business of what chose the backend."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dovetail_kernel import bool as bool_
+from dovetail_kernel import (
+    complex128,
+    contiguous_format,
+    float32,
+    float64,
+    preserve_format,
+    scalar_category,
+    scalar_dtype,
+)
+from dovetail_kernel.types.dtype import COMPLEX, FLOAT
+
+from ....kernel_support.dims import check_size
+from ....kernel_support.family import Family, operator
+from ....kernel_support.memory_layout import check_physical_layout, inverse, required_order
+from ....kernel_support.operands import check_representable
+from ....kernel_support.view_bounds import check_strides, extent
+from .ranges import check_bounds, range_length
+
+
+class Creation(Family):
+    """New arrays: filled, like others, and ranges."""
+
+    @operator("empty.memory_format")
+    def empty(
+        self, size: Sequence[int], *, dtype: Any = None, memory_format: Any = None, **options: Any
+    ) -> Any:
+        """Return a new uninitialised array."""
+        dtype = dtype or self.default_float()
+        shape = check_size(size, dtype.itemsize)
+        if memory_format is None or memory_format is contiguous_format:
+            return self.capabilities.empty(shape, dtype)
+        return self._in_format(self.capabilities.empty, shape, dtype, memory_format)
+
+    def _in_format(
+        self, make: Callable[..., Any], shape: Sequence[int], dtype: Any, memory_format: Any
+    ) -> Any:
+        """Return what `make` makes, in the order of dimensions that a memory format means."""
+        order = required_order(memory_format, len(shape))
+        return make([shape[dim] for dim in order], dtype).transpose(inverse(order))
+
+    @operator("empty_strided")
+    def empty_strided(
+        self, size: Sequence[int], stride: Sequence[int], *, dtype: Any = None, **options: Any
+    ) -> Any:
+        """Return a new uninitialised array with these strides, in elements."""
+        dtype = dtype or self.default_float()
+        check_strides(size, stride, dtype.itemsize)
+        memory = self.capabilities.empty((extent(size, stride),), dtype)
+        return self.capabilities.as_strided(memory, tuple(size), tuple(stride), 0)
+
+    @operator("empty_permuted")
+    def empty_permuted(
+        self,
+        size: Sequence[int],
+        physical_layout: Sequence[int],
+        *,
+        dtype: Any = None,
+        **options: Any,
+    ) -> Any:
+        """Return a new uninitialised array whose dimensions lie in memory in this order."""
+        check_physical_layout(size, physical_layout)
+        dtype = dtype or self.default_float()
+        size = check_size(size, dtype.itemsize)
+        made = self.capabilities.empty(tuple([size[dim] for dim in physical_layout]), dtype)
+        return made.transpose(inverse(physical_layout)) if size else made
+
+    @operator("zeros")
+    def zeros(self, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
+        """Return a new array full of 0."""
+        dtype = dtype or self.default_float()
+        return self.xp.zeros(check_size(size, dtype.itemsize), dtype=dtype)
+
+    @operator("ones")
+    def ones(self, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
+        """Return a new array full of 1."""
+        dtype = dtype or self.default_float()
+        return self.xp.ones(check_size(size, dtype.itemsize), dtype=dtype)
+
+    def _filled(self, shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
+        """Return a new array full of a number that its dtype must be able to hold."""
+        return self.capabilities.filled(shape, self.numbers.stored(value, dtype), dtype)
+
+    @operator("full")
+    def full(
+        self, size: Sequence[int], fill_value: Any, *, dtype: Any = None, **options: Any
+    ) -> Any:
+        """Return a new array full of `fill_value`, by default in the dtype that the number has."""
+        if dtype is None:
+            dtype = self.native_dtypes[scalar_dtype(scalar_category(fill_value))]
+        return self._filled(check_size(size, dtype.itemsize), fill_value, dtype)
+
+    @operator("scalar_tensor")
+    def scalar_tensor(self, s: Any, *, dtype: Any = None, **options: Any) -> Any:
+        """Return the number `s` as a new 0-d array."""
+        if dtype is None:
+            dtype = (
+                self.native_dtypes[scalar_dtype(COMPLEX)]
+                if isinstance(s, complex)
+                else self.default_float()
+            )
+        if dtype in self.precision.halves:  # what single precision can hold, they hold as infinity
+            check_representable(s, float32)
+            return self._filled((), s, self.precision.single).astype(dtype)
+        return self._filled((), s, dtype)
+
+    @operator("full_like")
+    def full_like(
+        self,
+        x: Any,
+        fill_value: Any,
+        *,
+        dtype: Any = None,
+        memory_format: Any = None,
+        **options: Any,
+    ) -> Any:
+        """Return a new array like `x` full of `fill_value`."""
+        own = dtype or x.dtype
+        if memory_format is None or memory_format is preserve_format:
+            if self.capabilities.is_contiguous(x):
+                return self._filled(x.shape, fill_value, own)
+            check_representable(fill_value, self.dtypes[own])
+            number = self.capabilities.number(fill_value, own)
+            return self.xp.full_like(x, number, dtype=own, order=_order_like(x))
+
+        def make(shape: Any, dtype: Any) -> Any:
+            return self._filled(tuple(shape), fill_value, dtype)
+
+        return self._in_format(make, x.shape, own, memory_format)
+
+    @operator("new_full")
+    def new_full(
+        self, x: Any, size: Sequence[int], fill_value: Any, *, dtype: Any = None, **options: Any
+    ) -> Any:
+        """Return a new array of `size`, in the dtype of `x`, full of `fill_value`."""
+        dtype = dtype or x.dtype
+        return self._filled(check_size(size, dtype.itemsize), fill_value, dtype)
+
+    @operator("empty_like")
+    def empty_like(
+        self, x: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any
+    ) -> Any:
+        """Return a new uninitialised array like `x`, in its order of strides."""
+        if not (memory_format is None or memory_format is preserve_format):
+            return self._in_format(
+                self.capabilities.empty, x.shape, dtype or x.dtype, memory_format
+            )
+        if self.capabilities.is_contiguous(x):
+            return self.capabilities.empty(x.shape, dtype or x.dtype)
+        return self.xp.empty_like(x, dtype=dtype, order=_order_like(x))
+
+    @operator("zeros_like")
+    def zeros_like(
+        self, x: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any
+    ) -> Any:
+        """Return a new array like `x` full of 0."""
+        xp = self.xp
+        if not (memory_format is None or memory_format is preserve_format):
+            return self._in_format(xp.zeros, x.shape, dtype or x.dtype, memory_format)
+        if self.capabilities.is_contiguous(x):
+            return xp.zeros(x.shape, dtype=dtype or x.dtype)
+        return xp.zeros_like(x, dtype=dtype, order=_order_like(x))
+
+    @operator("ones_like")
+    def ones_like(
+        self, x: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any
+    ) -> Any:
+        """Return a new array like `x` full of 1."""
+        xp = self.xp
+        if not (memory_format is None or memory_format is preserve_format):
+            return self._in_format(xp.ones, x.shape, dtype or x.dtype, memory_format)
+        if self.capabilities.is_contiguous(x):
+            return xp.ones(x.shape, dtype=dtype or x.dtype)
+        return xp.ones_like(x, dtype=dtype, order=_order_like(x))
+
+    @operator("new_zeros")
+    def new_zeros(self, x: Any, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
+        """Return a new array of `size`, in the dtype of `x`, full of 0."""
+        dtype = dtype or x.dtype
+        return self.xp.zeros(check_size(size, dtype.itemsize), dtype=dtype)
+
+    @operator("new_ones")
+    def new_ones(self, x: Any, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
+        """Return a new array of `size`, in the dtype of `x`, full of 1."""
+        dtype = dtype or x.dtype
+        return self.xp.ones(check_size(size, dtype.itemsize), dtype=dtype)
+
+    @operator("new_empty")
+    def new_empty(self, x: Any, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
+        """Return a new uninitialised array of `size`, in the dtype of `x`."""
+        dtype = dtype or x.dtype
+        return self.capabilities.empty(check_size(size, dtype.itemsize), dtype)
+
+    def _progression(self, start: Any, step: Any, length: int, dtype: Any) -> Any:
+        """Return start + i * step, computed in double or int64 precision."""
+        xp = self.xp
+        wide = xp.float64 if self.dtypes[dtype].category >= FLOAT else xp.int64
+        if wide is xp.int64:
+            start, step = int(start), int(step)
+        places = xp.arange(length, dtype=wide)
+        if step != 1:
+            places = places * self.numbers.like(places, step)
+        if start != 0:
+            places = places + self.numbers.like(places, start)
+        return places.astype(dtype, copy=False)
+
+    def _range(self, start: Any, end: Any, step: Any, dtype: Any) -> Any:
+        """Return the numbers from `start` on in steps, before `end`."""
+        if dtype is not None and (
+            self.dtypes[dtype].category == COMPLEX or self.dtypes[dtype] is bool_
+        ):
+            raise NotImplementedError(
+                f"\"arange\" not implemented for '{self.dtypes[dtype].scalar_name}'. Ask for a "
+                "real number dtype."
+            )
+        ints = start.__class__ is int and end.__class__ is int and step.__class__ is int
+        if not (ints and step > 0 and start <= end):
+            _check_range(start, end, step)
+        if dtype is None:
+            dtype = self.native_dtypes[
+                scalar_dtype(max(1, *map(scalar_category, (start, end, step))))
+            ]
+        return self._progression(
+            start, step, range_length(start, end, step, self.dtypes[dtype]), dtype
+        )
+
+    @operator("arange")
+    def arange(self, end: Any, *, dtype: Any = None, **options: Any) -> Any:
+        """Return the numbers 0, 1, … before `end`."""
+        return self._range(0, end, 1, dtype)
+
+    @operator("arange.start")
+    def arange_start(self, start: Any, end: Any, *, dtype: Any = None, **options: Any) -> Any:
+        """Return the numbers `start`, ``start + 1``, … before `end`."""
+        return self._range(start, end, 1, dtype)
+
+    @operator("arange.start_step")
+    def arange_step(
+        self, start: Any, end: Any, step: Any = 1, *, dtype: Any = None, **options: Any
+    ) -> Any:
+        """Return the numbers `start`, ``start + step``, … before `end`."""
+        return self._range(start, end, step, dtype)
+
+    @operator("linspace")
+    def linspace(
+        self, start: Any, end: Any, steps: int, *, dtype: Any = None, **options: Any
+    ) -> Any:
+        """Return `steps` numbers at equal distances from `start` to `end`, both exact."""
+        xp = self.xp
+        if steps < 0:
+            raise RuntimeError(f"number of steps must be non-negative, but is {steps}")
+        if dtype is None:
+            dtype = self.native_dtypes[
+                scalar_dtype(max(2, scalar_category(start), scalar_category(end)))
+            ]
+        if self.dtypes[dtype] is bool_:
+            raise NotImplementedError(
+                "\"linspace_cpu\" not implemented for 'Bool'. Ask for a number dtype."
+            )
+        check_bounds("linspace", start, end, self.dtypes[dtype])
+        check_size((steps,), max(dtype.itemsize, 8))  # computed in double precision
+        wide = xp.complex128 if self.dtypes[dtype].category == COMPLEX else xp.float64
+        if steps < 2:
+            return xp.full((steps,), start, dtype=wide).astype(dtype)
+        # From the nearer end, so that both ends are exact.
+        near = steps - steps // 2
+        away = xp.multiply(xp.arange(near, dtype=xp.float64), (end - start) / (steps - 1))
+        halves = start + away, (end - away[: steps - near])[::-1]
+        return xp.concatenate(halves).astype(dtype)
+
+    @operator("logspace")
+    def logspace(
+        self,
+        start: Any,
+        end: Any,
+        steps: int,
+        base: float = 10.0,
+        *,
+        dtype: Any = None,
+        **options: Any,
+    ) -> Any:
+        """Return `base` to the power of numbers at equal distances from `start` to `end`."""
+        xp = self.xp
+        if steps < 0:
+            raise RuntimeError(f"number of steps must be non-negative, but is {steps}")
+        if dtype is None:
+            dtype = self.native_dtypes[
+                scalar_dtype(max(2, scalar_category(start), scalar_category(end)))
+            ]
+        if self.dtypes[dtype] is bool_:
+            raise NotImplementedError(
+                "\"logspace_cpu\" not implemented for 'Bool'. Ask for a number dtype."
+            )
+        wide = self.native_dtypes[complex128 if self.dtypes[dtype].category == COMPLEX else float64]
+        exponents = self.linspace(start, end, steps, dtype=wide)
+        return xp.power(xp.full_like(exponents, base), exponents).astype(dtype)
+
+    @operator("eye")
+    def eye(self, n: int, *, dtype: Any = None, **options: Any) -> Any:
+        """Return a new matrix of `n` rows with 1 on its diagonal, else 0."""
+        if n < 0:
+            raise RuntimeError(f"n must be greater or equal to 0, got {n}")
+        dtype = dtype or self.default_float()
+        check_size((n, n), dtype.itemsize)
+        return self.xp.eye(n, dtype=dtype)
+
+
+def _check_range(start: Any, end: Any, step: Any) -> None:
+    """Refuse a range of complex numbers, and one that never ends."""
+    for number in (start, end, step):
+        if isinstance(number, complex):
+            raise RuntimeError(
+                f"value cannot be converted to type double without overflow: {number!r}. Give "
+                "a real number."
+            )
+    if not abs(step) > 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * (1 if step > 0 else -1) < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+
+
+def _order_like(array: Any) -> str:
+    """Return the order for an array like a given one: expanded dimensions would come to lie
+    innermost.
+    """
+    return "C" if 0 in getattr(array, "strides", ()) else "K"

@@ -1,0 +1,20 @@
+"""Distances and lengths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...kernel_support.broadcasting import broadcast_shapes
+from ...kernel_support.norm_checks import check_renorm
+from ...meta.meta_array import MetaArray
+from ...meta.table import dense_like, like
+
+
+def euclidean_dist(x1: MetaArray, x2: MetaArray) -> MetaArray:
+    batch = broadcast_shapes([x1.shape[:-2], x2.shape[:-2]])
+    return like(x1, (*batch, x1.shape[-2], x2.shape[-2]))
+
+
+def renorm(self: MetaArray, p: Any, dim: int, maxnorm: Any) -> MetaArray:
+    check_renorm(self.shape, p, dim, maxnorm)
+    return dense_like(self)

@@ -1,0 +1,191 @@
+"""Factorizations of matrices, and solutions by them, in terms of others."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dovetail_aten._generated import functions as F
+
+from ..kernels.factor_checks import check_lu_solve, check_ormqr, check_reflections
+from ..kernels.matrix_checks import check_old_system, check_square, refuse_dtypes
+
+
+def _adjoint(x: Any) -> Any:
+    return F.conj(F.transpose(x, -2, -1))
+
+
+def linalg_cholesky(self: Any, *, upper: bool = False) -> Any:
+    """Return the triangular factor of positive-definite matrices."""
+    factor, info = F.linalg_cholesky_ex(self, upper=upper)
+    F._linalg_check_errors(info, "linalg.cholesky", is_matrix=self.ndim == 2)
+    return factor
+
+
+def cholesky(self: Any, upper: bool = False) -> Any:
+    """Return the triangular factor of positive-definite matrices."""
+    check_square("cholesky", self.shape)
+    refuse_dtypes("cholesky_cpu", self.dtype)
+    factor, info = F.linalg_cholesky_ex(self, upper=upper)
+    F._linalg_check_errors(info, "cholesky", is_matrix=self.ndim == 2)
+    return factor
+
+
+def cholesky_solve(self: Any, input2: Any, upper: bool = False) -> Any:
+    """Return the solutions of ``A X = self`` for the matrices whose Cholesky factors are given."""
+    check_old_system("cholesky_solve", input2.shape, self.shape, input2.dtype, self.dtype)
+    refuse_dtypes("cholesky_solve_cpu", self.dtype)
+    lower = _adjoint(input2) if upper else input2
+    half = F.linalg_solve_triangular(lower, self, upper=False)
+    return F.linalg_solve_triangular(_adjoint(lower), half, upper=True)
+
+
+# -- LU and LDL ------------------------------------------------------------------------------------
+
+
+def linalg_lu_factor(A: Any, *, pivot: bool = True) -> Any:
+    """Return both triangular factors in one matrix, and the rows that were exchanged."""
+    lu, pivots, info = F.linalg_lu_factor_ex(A, pivot=pivot)
+    F._linalg_check_errors(info, "torch.linalg.lu_factor", is_matrix=A.ndim == 2)
+    return lu, pivots
+
+
+def _lu_with_info(self: Any, pivot: bool = True, check_errors: bool = True) -> Any:
+    """Return both triangular factors in one matrix, the pivots and LAPACK's info."""
+    return tuple(F.linalg_lu_factor_ex(self, pivot=pivot, check_errors=check_errors))
+
+
+def linalg_lu(A: Any, *, pivot: bool = True) -> Any:
+    """Return the permutation and both triangular factors."""
+    if A.ndim < 2:
+        raise RuntimeError(
+            f"linalg.lu: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} "
+            "instead. Use unsqueeze for a vector."
+        )
+    lu, pivots, _ = F.linalg_lu_factor_ex(A, pivot=pivot)
+    return tuple(F.lu_unpack(lu, pivots))
+
+
+def linalg_lu_solve(
+    LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False
+) -> Any:
+    """Return the solutions of ``A X = B`` for the matrices whose LU factors are given, or of those
+    with A on the right, or with its conjugate transpose.
+    """
+    check_lu_solve(LU, pivots, B, LU.dtype, pivots.dtype, B.dtype, left)
+    permutation, lower, upper = F.lu_unpack(LU, pivots)
+    if adjoint:
+        lower, upper = _adjoint(lower), _adjoint(upper)
+    first: Any = {"upper": adjoint, "left": left, "unitriangular": True}
+    second: Any = {"upper": not adjoint, "left": left}
+    if left and not adjoint:
+        made = F.linalg_solve_triangular(lower, F.matmul(_turned(permutation), B), **first)
+        return F.linalg_solve_triangular(upper, made, **second)
+    if left:
+        made = F.linalg_solve_triangular(upper, B, **second)
+        return F.matmul(permutation, F.linalg_solve_triangular(lower, made, **first))
+    if adjoint:
+        made = F.linalg_solve_triangular(lower, F.matmul(B, permutation), **first)
+        return F.linalg_solve_triangular(upper, made, **second)
+    made = F.linalg_solve_triangular(upper, B, **second)
+    return F.matmul(F.linalg_solve_triangular(lower, made, **first), _turned(permutation))
+
+
+def _turned(x: Any) -> Any:
+    return F.transpose(x, -2, -1)
+
+
+def lu_solve(self: Any, LU_data: Any, LU_pivots: Any) -> Any:
+    """Return the solutions of ``A X = self`` for the matrices whose LU factors are given."""
+    return F.linalg_lu_solve(LU_data, LU_pivots, self)
+
+
+def linalg_ldl_factor(self: Any, *, hermitian: bool = False) -> Any:
+    """Return the factors of symmetric or Hermitian matrices in one matrix, and the pivots."""
+    ld, pivots, info = F.linalg_ldl_factor_ex(self, hermitian=hermitian)
+    F._linalg_check_errors(info, "torch.linalg.ldl_factor", is_matrix=self.ndim == 2)
+    return ld, pivots
+
+
+def triangular_solve(
+    self: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> Any:
+    """Return the solutions of ``A X = self`` for triangular matrices, and a copy of these."""
+    if self.ndim < 2 or A.ndim < 2:
+        name, ndim = ("b", self.ndim) if self.ndim < 2 else ("A", A.ndim)
+        raise RuntimeError(
+            f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has "
+            f"{ndim} dimensions instead. Use unsqueeze."
+        )
+    batch = check_old_system("triangular_solve", A.shape, self.shape, A.dtype, self.dtype)
+    matrix = _turned(A) if transpose else A
+    made = F.linalg_solve_triangular(
+        matrix, self, upper=upper is not transpose, unitriangular=unitriangular
+    )
+    return made, F.clone(A if A.shape[:-2] == batch else F.expand(A, (*batch, *A.shape[-2:])))
+
+
+# -- QR --------------------------------------------------------------------------------------------
+
+
+def qr(self: Any, some: bool = True) -> Any:
+    """Return an orthonormal and an upper triangular factor, the smallest ones or complete."""
+    return tuple(F.linalg_qr(self, "reduced" if some else "complete"))
+
+
+def ones_on_diagonal(x: Any, rows: int, columns: int) -> Any:
+    """Return a matrix of ones on the diagonal, like `x`."""
+    made = F.eye(max(rows, columns), dtype=x.dtype, device=x.device)
+    if rows == columns:
+        return made
+    return F.narrow(made, 1 if rows > columns else 0, 0, min(rows, columns))
+
+
+def _reflections(input: Any, tau: Any) -> tuple[Any, Any]:
+    """Return V and W with ``Q = I - V W`` for the product Q of reflections ``I - tau v v^H``.
+
+    V has the vectors of LAPACK's form as columns. W is T V^H, T^-1 being the upper triangle of
+    V^H V with 1 / tau on the diagonal.
+    """
+    count = tau.shape[-1]
+    ones = ones_on_diagonal(input, input.shape[-2], count)
+    kept = input if count == input.shape[-1] else F.narrow(input, -1, 0, count)
+    vectors = F.add(F.tril(kept, -1), ones)
+    turned = _adjoint(vectors)
+    factors = F.unsqueeze(tau, -1)
+    inner = F.mul(F.triu(F.matmul(turned, vectors), 1), factors)
+    scaled = F.mul(turned, factors)
+    return vectors, F.linalg_solve_triangular(inner, scaled, upper=True, unitriangular=True)
+
+
+def linalg_householder_product(input: Any, tau: Any) -> Any:
+    """Return the first columns of the product of Householder reflections."""
+    rows, columns = check_reflections(input, tau, input.dtype, tau.dtype)
+    ones = ones_on_diagonal(input, rows, columns)
+    if not tau.shape[-1] or not math.prod(input.shape):
+        # Sums of nothing are 0, of the shape of the batch, and differentiable as the rest is.
+        nothing = F.sum(F.narrow(input, -1, 0, 0), [-1], True)
+        return F.add(F.add(ones, nothing), F.sum(tau))
+    vectors, turned = _reflections(input, tau)
+    kept = turned if rows == columns else F.narrow(turned, -1, 0, columns)
+    return F.sub(ones, F.matmul(vectors, kept))
+
+
+def orgqr(self: Any, input2: Any) -> Any:
+    """Return the first columns of the product of Householder reflections."""
+    return F.linalg_householder_product(self, input2)
+
+
+def ormqr(self: Any, input2: Any, input3: Any, left: bool = True, transpose: bool = False) -> Any:
+    """Return the product of the orthonormal matrix of Householder reflections, or its conjugate
+    transpose, and a matrix, from the left or from the right.
+    """
+    check_ormqr(self, input2, input3, self.dtype, input2.dtype, input3.dtype, left)
+    if not math.prod(input3.shape) or not input2.shape[-1]:
+        return F.clone(input3)
+    first, second = _reflections(self, input2)
+    if transpose:
+        first, second = _adjoint(second), _adjoint(first)
+    if left:
+        return F.sub(input3, F.matmul(first, F.matmul(second, input3)))
+    return F.sub(input3, F.matmul(F.matmul(input3, first), second))

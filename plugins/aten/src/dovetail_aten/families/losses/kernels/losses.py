@@ -1,0 +1,284 @@
+"""Losses, each beside its backward kernel. Reductions are numbered: 0 none, 1 mean, 2 sum."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+from dovetail_kernel import result_dtype
+from dovetail_kernel.types.dtype import FLOAT
+
+from ....kernel_support.broadcasting import raise_misfit
+from ....kernel_support.capabilities import Capabilities
+from ....kernel_support.family import Family, operator, widened
+from ....kernel_support.loss_reductions import MEAN, NONE, SUM
+from ....kernel_support.table import Function, KernelTable
+
+
+def reduced(loss: Any, reduction: int) -> Any:
+    """Return a loss of every element reduced as the number says.
+
+    Raises
+    ------
+    RuntimeError
+        If the number means no reduction.
+    """
+    if reduction == NONE:
+        return loss
+    total = loss.sum()
+    if reduction == SUM:
+        return total
+    if reduction != MEAN:
+        raise RuntimeError(
+            f"{reduction} is not a reduction. Give 0 for none, 1 for the mean or 2 for the sum."
+        )
+    return total / (loss.size or math.nan)
+
+
+class Losses(Family):
+    """Losses between numbers, and of logits."""
+
+    def __init__(
+        self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
+    ) -> None:
+        super().__init__(xp, capabilities, table)
+        floats = {each for each, dtype in self.dtypes.items() if dtype.category == FLOAT}
+        self._full = frozenset(floats - self.precision.halves)
+
+    def _common(self, name: str, x: Any, target: Any) -> tuple[Any, Any]:
+        """Return the operands in their common dtype, where the dispatcher has not promoted them."""
+        sized = [self.dtypes[each.dtype] for each in (x, target) if each.ndim]
+        own = result_dtype(
+            sized, [self.dtypes[each.dtype] for each in (x, target) if not each.ndim], []
+        )
+        if own.category != FLOAT:
+            raise NotImplementedError(
+                f"\"{name}\" not implemented for '{own.scalar_name}'. Convert to a floating-point "
+                "dtype first."
+            )
+        native = self.native_dtypes[own]
+        return x.astype(native, copy=False), target.astype(native, copy=False)
+
+    def _away_from(self, name: str, x: Any, target: Any) -> Any:
+        """Return ``x - target``."""
+        if x.dtype != target.dtype or x.dtype not in self._full:
+            x, target = self._common(name, x, target)
+        return self._difference(x, target)
+
+    def _difference(self, x: Any, target: Any) -> Any:
+        """Return ``x - target``.
+
+        Raises
+        ------
+        RuntimeError
+            If they do not broadcast, in PyTorch's words.
+        """
+        try:
+            return self.xp.subtract(x, target)
+        except (TypeError, ValueError) as error:
+            raise_misfit(error, x, target)
+
+    def _in_single(
+        self, name: str, function: Function, x: Any, target: Any, reduction: int, *more: Any
+    ) -> Any:
+        """Return a loss of half-precision operands, computed in single precision."""
+        x, target = self._common(name, x, target)
+        own = x.dtype
+        if own not in self.precision.halves:
+            return function(x, target, reduction, *more)
+        return function(
+            x.astype(self.precision.single), target.astype(self.precision.single), reduction, *more
+        ).astype(own)
+
+    @operator("mse_loss")
+    def mse_loss(self, x: Any, target: Any, reduction: int = MEAN) -> Any:
+        """Return the square of ``x - target``, reduced."""
+        xp = self.xp
+        if x.dtype != target.dtype or x.dtype not in self._full:
+            return self._in_single("mse_cpu", self.mse_loss, x, target, reduction)
+        away = self._difference(x, target)
+        return reduced(xp.multiply(away, away), reduction)
+
+    def _as_input(self, grad: Any, x: Any) -> Any:
+        """Return a gradient of a loss in the dtype of its input `x`.
+
+        Raises
+        ------
+        RuntimeError
+            If the dtype cannot hold it.
+        """
+        if grad.dtype == x.dtype:
+            return grad
+        own, result = self.dtypes[x.dtype], self.dtypes[grad.dtype]
+        if result.category > own.category:
+            raise RuntimeError(
+                f"result type {result.scalar_name} can't be cast to the desired output type "
+                f"{own.scalar_name}. Convert the input of the loss first."
+            )
+        return grad.astype(x.dtype)
+
+    @operator("mse_loss_backward")
+    def mse_loss_backward(self, grad_output: Any, x: Any, target: Any, reduction: int) -> Any:
+        """Return the gradient of `mse_loss`: ``2 * (x - target)``, divided by the number for a
+        mean.
+        """
+        return self._as_input(self._mse_gradient(grad_output, x, target, reduction), x)
+
+    @widened
+    def _mse_gradient(self, grad_output: Any, x: Any, target: Any, reduction: int) -> Any:
+        """Return the gradient in the common dtype."""
+        xp = self.xp
+        away = self._away_from("mse_backward_cpu", x, target)
+        grad_output = self._as_input(grad_output, away)
+        factor = self.numbers.like(grad_output, 2 / (away.size or 1) if reduction == MEAN else 2)
+        return xp.multiply(away, xp.multiply(grad_output, factor))
+
+    @operator("smooth_l1_loss")
+    def smooth_l1_loss(self, x: Any, target: Any, reduction: int = MEAN, beta: float = 1.0) -> Any:
+        """Return the Huber loss divided by beta, reduced: ``d ** 2 / (2 * beta)`` where d = abs(x -
+        target) is less than `beta`, else ``d - beta / 2``.
+        """
+        xp = self.xp
+        if not beta >= 0:
+            raise RuntimeError(
+                "smooth_l1_loss does not support negative values for beta. Give 0 or more."
+            )
+        if x.dtype != target.dtype or x.dtype not in self._full:
+            return self._in_single("smooth_l1_cpu", self.smooth_l1_loss, x, target, reduction, beta)
+        size = xp.absolute(self._difference(x, target))
+        if beta == 0:
+            return reduced(size, reduction)
+        # With the lesser of size and beta, one formula gives both the parabola and the lines.
+        lesser = xp.minimum(size, self.numbers.like(size, beta))
+        loss = xp.multiply(
+            lesser, xp.subtract(size, xp.multiply(lesser, self.numbers.like(size, 0.5)))
+        )
+        return reduced(loss if beta == 1 else loss / self.numbers.like(size, beta), reduction)
+
+    @operator("smooth_l1_loss_backward")
+    def smooth_l1_loss_backward(
+        self, grad_output: Any, x: Any, target: Any, reduction: int, beta: float
+    ) -> Any:
+        """Return the gradient of `smooth_l1_loss`: ``(x - target) / beta``, limited to -1 and 1."""
+        gradient = self._smooth_l1_gradient(grad_output, x, target, reduction, beta)
+        return self._as_input(gradient, x)
+
+    @widened
+    def _smooth_l1_gradient(
+        self, grad_output: Any, x: Any, target: Any, reduction: int, beta: float
+    ) -> Any:
+        """Return the gradient in the common dtype."""
+        xp = self.xp
+        away = self._away_from("smooth_l1_backward_cpu", x, target)
+        grad_output = self._as_input(grad_output, away)
+        if beta == 0:
+            slope = xp.sign(away)
+        else:
+            bound = self.numbers.like(away, beta)
+            slope = xp.minimum(xp.maximum(away, self.numbers.like(away, -beta)), bound)
+            slope = slope if beta == 1 else slope / bound
+        if reduction == MEAN:
+            grad_output = xp.multiply(
+                grad_output, self.numbers.like(grad_output, 1 / (away.size or 1))
+            )
+        return xp.multiply(slope, grad_output)
+
+    @operator("huber_loss")
+    def huber_loss(self, x: Any, target: Any, reduction: int = MEAN, delta: float = 1.0) -> Any:
+        """Return ``d ** 2 / 2`` where d = abs(x - target) is less than `delta`, else ``delta * (d -
+        delta / 2)``, reduced (Huber 1964, doi:10.1214/aoms/1177703732).
+        """
+        xp = self.xp
+        if not delta > 0:
+            raise RuntimeError(
+                "huber_loss does not support non-positive values for delta. Give more than 0."
+            )
+        if x.dtype != target.dtype or x.dtype not in self._full:
+            result = self._in_single("huber_cpu", self.huber_loss, x, target, reduction, delta)
+            return self._as_input(result, x)
+        size = xp.absolute(self._difference(x, target))
+        lesser = xp.minimum(size, self.numbers.like(size, delta))
+        half = xp.multiply(lesser, self.numbers.like(size, 0.5))
+        return reduced(xp.multiply(lesser, xp.subtract(size, half)), reduction)
+
+    def _check_probabilities(self, x: Any, target: Any) -> tuple[Any, ...]:
+        """Return both, after refusing what are no probabilities."""
+        own, other = self.dtypes[x.dtype], self.dtypes[target.dtype]
+        if own is not other:
+            raise RuntimeError(
+                f"Found dtype {other.scalar_name} but expected {own.scalar_name}. Convert one."
+            )
+        if own.category != FLOAT:
+            raise NotImplementedError(
+                f"\"binary_cross_entropy\" not implemented for '{own.scalar_name}'. Convert to a "
+                "floating-point dtype first."
+            )
+        return tuple(
+            [
+                self.checked(each, (each >= 0) & (each <= 1), partial(_no_probability, name))
+                for name, each in (("input", x), ("target", target))
+            ]
+        )
+
+    @operator("binary_cross_entropy")
+    def binary_cross_entropy(
+        self, x: Any, target: Any, weight: Any = None, reduction: int = MEAN
+    ) -> Any:
+        """Return ``-target * log(x) - (1 - target) * log(1 - x)``, weighted and reduced; a
+        logarithm is at least -100.
+        """
+        x, target = self._check_probabilities(x, target)
+        return self._entropy(x, target, weight, reduction)
+
+    @widened
+    def _entropy(self, x: Any, target: Any, weight: Any, reduction: int) -> Any:
+        """Return the binary cross entropy of probabilities."""
+        xp, like = self.xp, self.numbers.like
+        least = like(x, -100)
+        of_one = xp.maximum(xp.log(x), least)
+        of_zero = xp.maximum(xp.log1p(xp.negative(x)), least)
+        loss = xp.subtract(
+            xp.multiply(xp.subtract(target, like(x, 1)), of_zero), xp.multiply(target, of_one)
+        )
+        if weight is not None:
+            loss = xp.multiply(loss, weight).astype(x.dtype, copy=False)
+        return reduced(loss, reduction)
+
+    @operator("binary_cross_entropy_with_logits")
+    @widened
+    def binary_cross_entropy_with_logits(
+        self, x: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = MEAN
+    ) -> Any:
+        """Return ``-target * log(sigmoid(x)) - (1 - target) * log(1 - sigmoid(x))``, weighted and
+        reduced.
+        """
+        xp = self.xp
+        self.check_float("log_sigmoid_cpu", x)
+        if x.dtype in self.precision.complex:
+            raise NotImplementedError(
+                '"log_sigmoid_cpu" not implemented for '
+                f"'{self.dtypes[x.dtype].scalar_name}'. "
+                "Take the real part."
+            )
+        one = self.numbers.like(x, 1)
+        # log(1 + exp(-|x|)) + max(-x, 0) is -log sigmoid(x), without overflow for large x of either
+        # sign.
+        tail = xp.log1p(xp.exp(xp.negative(xp.absolute(x))))
+        tail = xp.add(tail, xp.maximum(xp.negative(x), self.numbers.like(x, 0)))
+        try:
+            if pos_weight is not None:
+                factor = xp.add(xp.multiply(xp.subtract(pos_weight, one), target), one)
+                tail = xp.multiply(tail, factor)
+            loss = xp.add(xp.multiply(xp.subtract(one, target), x), tail)
+            loss = loss if weight is None else xp.multiply(loss, weight)
+        except (TypeError, ValueError) as error:
+            raise_misfit(error, pos_weight, target, x, weight)
+        return reduced(loss, reduction)
+
+
+def _no_probability(name: str, _value: Any) -> Exception:
+    return RuntimeError(
+        f"all elements of {name} should be between 0 and 1. Take the sigmoid, or use "
+        "binary_cross_entropy_with_logits."
+    )

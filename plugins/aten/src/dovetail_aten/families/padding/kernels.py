@@ -1,0 +1,43 @@
+"""Borders around arrays that are made of their own elements, and their gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dovetail_kernel import int64
+
+from ...kernel_support.border_geometry import bordered_sizes, sources_of
+from ...kernel_support.family import Family, never_warns, operator, widened
+
+
+class Borders(Family):
+    """Arrays with elements of their own before and after, or without some at the ends."""
+
+    @operator("_bordered")
+    @never_warns
+    def bordered(self, x: Any, pad: Sequence[int], mode: str) -> Any:
+        """Return a copy with `pad` elements before and after, for dimensions from the last."""
+        first = x.ndim - len(pad) // 2
+        for axis, places in enumerate(sources_of(x.shape, tuple(pad), mode), first):
+            if places is not None:
+                x = self.xp.take(x, self._index(places), axis=axis)
+        return x
+
+    @operator("_bordered_backward")
+    @widened
+    def bordered_backward(
+        self, grad_output: Any, pad: Sequence[int], mode: str, input_size: Sequence[int]
+    ) -> Any:
+        """Return for each element the sum of what came from it."""
+        sizes = bordered_sizes(grad_output.shape, pad, input_size)
+        made, first = grad_output, len(sizes) - len(pad) // 2
+        for axis, places in enumerate(sources_of(sizes, tuple(pad), mode), first):
+            if places is not None:
+                shape = (*made.shape[:axis], sizes[axis], *made.shape[axis + 1 :])
+                zeros = self.xp.zeros(shape, dtype=made.dtype)
+                made = self.capabilities.index_add(zeros, axis, self._index(places), made)
+        return self.ordered(made)
+
+    def _index(self, places: Sequence[int]) -> Any:
+        return self.xp.asarray(places, dtype=self.native_dtypes[int64])

@@ -1,0 +1,123 @@
+"""Comparisons, logic and bits."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from dovetail_kernel.types.dtype import FLOAT
+
+from ....kernel_support.broadcasting import broadcast_shapes
+from ....kernel_support.family import Family, operator
+
+
+def check_tolerances(rtol: float, atol: float) -> None:
+    """Refuse negative tolerances, and NaN.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if not value >= 0:
+            raise RuntimeError(
+                f"{name} must be greater than or equal to zero, but got {value}. Give a positive "
+                "one."
+            )
+
+
+class Comparison(Family):
+    """Comparisons, logic and bits."""
+
+    functions: ClassVar = {
+        "eq.Tensor": "equal",
+        "ne.Tensor": "not_equal",
+        "lt.Tensor": "less",
+        "le.Tensor": "less_equal",
+        "gt.Tensor": "greater",
+        "ge.Tensor": "greater_equal",
+    }
+    functions_with_out: ClassVar = {
+        "bitwise_and.Tensor": "bitwise_and",
+        "bitwise_or.Tensor": "bitwise_or",
+        "bitwise_xor.Tensor": "bitwise_xor",
+        "bitwise_not": "invert",
+    }
+
+    @operator("eq.Scalar")
+    def eq_number(self, x: Any, other: Any) -> Any:
+        """Return ``x == other`` for a number `other`."""
+        return self.xp.equal(*self.numbers.pair(x, other))
+
+    @operator("ne.Scalar")
+    def ne_number(self, x: Any, other: Any) -> Any:
+        """Return ``x != other`` for a number `other`."""
+        return self.xp.not_equal(*self.numbers.pair(x, other))
+
+    @operator("lt.Scalar")
+    def lt_number(self, x: Any, other: Any) -> Any:
+        """Return ``x < other`` for a number `other`."""
+        return self.xp.less(*self.numbers.pair(x, other))
+
+    @operator("le.Scalar")
+    def le_number(self, x: Any, other: Any) -> Any:
+        """Return ``x <= other`` for a number `other`."""
+        return self.xp.less_equal(*self.numbers.pair(x, other))
+
+    @operator("gt.Scalar")
+    def gt_number(self, x: Any, other: Any) -> Any:
+        """Return ``x > other`` for a number `other`."""
+        return self.xp.greater(*self.numbers.pair(x, other))
+
+    @operator("ge.Scalar")
+    def ge_number(self, x: Any, other: Any) -> Any:
+        """Return ``x >= other`` for a number `other`."""
+        return self.xp.greater_equal(*self.numbers.pair(x, other))
+
+    @operator("bitwise_and.Scalar", "bitwise_and.Scalar_Tensor")
+    def bitwise_and_number(self, x: Any, other: Any) -> Any:
+        """Return ``x & other``, of which one is a number."""
+        return self.xp.bitwise_and(*self.numbers.either(x, other))
+
+    @operator("bitwise_or.Scalar", "bitwise_or.Scalar_Tensor")
+    def bitwise_or_number(self, x: Any, other: Any) -> Any:
+        """Return ``x | other``, of which one is a number."""
+        return self.xp.bitwise_or(*self.numbers.either(x, other))
+
+    @operator("bitwise_xor.Scalar", "bitwise_xor.Scalar_Tensor")
+    def bitwise_xor_number(self, x: Any, other: Any) -> Any:
+        """Return ``x ^ other``, of which one is a number."""
+        return self.xp.bitwise_xor(*self.numbers.either(x, other))
+
+    @operator("equal")
+    def equal(self, x: Any, other: Any) -> bool:
+        """Return whether two arrays have the same shape and elements. Looks at values: the result
+        is a bool.
+        """
+        return tuple(x.shape) == tuple(other.shape) and bool(self.xp.all(x == other))
+
+    @operator("allclose")
+    def allclose(
+        self, x: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    ) -> bool:
+        """Return whether ``abs(x - other) <= atol + rtol * abs(other)`` everywhere. Looks at
+        values: the result is a bool.
+        """
+        xp = self.xp
+        if x.dtype != other.dtype:
+            names = [self.dtypes[each.dtype].scalar_name for each in (x, other)]
+            raise RuntimeError(
+                f"{names[0]} did not match {names[1]}: allclose compares tensors of one dtype. "
+                "Convert one."
+            )
+        check_tolerances(rtol, atol)
+        broadcast_shapes([x.shape, other.shape])
+        close = x == other
+        if equal_nan:
+            close = xp.logical_or(close, xp.logical_and(x != x, other != other))
+        if self.dtypes[x.dtype].category < FLOAT:
+            x, other = x.astype(xp.float64), other.astype(xp.float64)
+        allowed = xp.absolute(other) * rtol + atol
+        away = xp.absolute(x - other)
+        near = xp.logical_and(away <= allowed, xp.isfinite(away))
+        return bool(xp.all(xp.logical_or(close, near)))

@@ -1,0 +1,91 @@
+"""Runs of adjacent elements along a line, such as averages are taken over."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from ....kernel_support.dims import check_room
+
+__all__ = ["Divisors", "Runs", "adaptive_runs"]
+
+Divisors = int | Sequence[Sequence[int]]
+"""What sums are divided by: one number, or the product of one for each place along each dimension.
+"""
+
+
+class Runs(NamedTuple):
+    """Runs of adjacent elements along one dimension, which may have different lengths.
+
+    Attributes
+    ----------
+    size
+        Length of the line.
+    starts, stops
+        Of each run; neither ever decreases. What lies outside of the line does not count.
+    """
+
+    size: int
+    starts: tuple[int, ...]
+    stops: tuple[int, ...]
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """How many elements each run has within the line."""
+        return _lengths(self)
+
+    def elements(self) -> tuple[tuple[Any, Any], ...]:
+        """Return the places of the first elements of all runs, of the second ones, and so on: a
+        slice or a sequence, with which of them exist, None if all do. Of those that do not, the
+        place is the nearest one that does.
+        """
+        return _elements(self)
+
+    def transposed(self) -> Runs:
+        """Return, for each element, the run of runs that it is in."""
+        return _transposed(self)
+
+
+@lru_cache(maxsize=1024)
+def adaptive_runs(size: int, number: int) -> Runs:
+    """Return `number` runs of nearly equal lengths that cover a line."""
+    check_room(number, 80)
+    starts = tuple([place * size // number for place in range(number)])
+    stops = tuple([-(-(place + 1) * size // number) for place in range(number)])
+    return Runs(size, starts, stops)
+
+
+@lru_cache(maxsize=1024)
+def _lengths(runs: Runs) -> tuple[int, ...]:
+    pairs = zip(runs.starts, runs.stops, strict=True)
+    return tuple([min(stop, runs.size) - max(start, 0) for start, stop in pairs])
+
+
+@lru_cache(maxsize=1024)
+def _transposed(runs: Runs) -> Runs:
+    firsts = [bisect_right(runs.stops, place) for place in range(runs.size)]
+    behinds = [bisect_right(runs.starts, place) for place in range(runs.size)]
+    return Runs(len(runs.starts), tuple(firsts), tuple(behinds))
+
+
+@lru_cache(maxsize=1024)
+def _elements(runs: Runs) -> tuple[tuple[Any, Any], ...]:
+    pairs = list(zip(runs.starts, runs.stops, strict=True))
+    found = []
+    for offset in range(max([stop - start for start, stop in pairs], default=0)):
+        within = [max(start, 0) <= start + offset < min(stop, runs.size) for start, stop in pairs]
+        places = [
+            min(max(start + offset, start, 0), stop - 1, runs.size - 1) for start, stop in pairs
+        ]
+        found.append((_as_slice(places), None if all(within) else tuple(within)))
+    return tuple(found)
+
+
+def _as_slice(places: list[int]) -> slice | tuple[int, ...]:
+    """Return places as a slice if they are equally far apart."""
+    step = places[1] - places[0] if len(places) > 1 else 1
+    equal = all([b - a == step for a, b in pairwise(places)])
+    return slice(places[0], places[-1] + 1, step) if equal and step > 0 else tuple(places)

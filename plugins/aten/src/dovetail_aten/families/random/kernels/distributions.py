@@ -1,0 +1,278 @@
+"""Numbers drawn from distributions, made of uniform and normal ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from dovetail_kernel import bool as bool_
+from dovetail_kernel import float32, float64, iinfo
+from dovetail_kernel.types.dtype import COMPLEX, FLOAT
+
+from ....kernel_support.broadcasting import broadcast_shapes
+from ....kernel_support.family import operator
+from .drawing import Drawing
+from .random import no_chance
+
+
+class Distributions(Drawing):
+    """Normal numbers with given means and deviations, and other distributions."""
+
+    # -- normal ------------------------------------------------------------------------------------
+
+    def _check_deviation(self, std: Any) -> Any:
+        """Return `std`, after refusing what is no standard deviation."""
+        if not hasattr(std, "dtype"):
+            if not std >= 0:
+                raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+            return std
+        if self.dtypes[std.dtype].category == COMPLEX:
+            raise RuntimeError(
+                "normal expects standard deviation to be non-complex. Give its absolute value."
+            )
+        return self.checked(std, std >= 0, _no_deviation)
+
+    @operator("normal.Tensor_float")
+    def normal_around(self, mean: Any, std: float = 1.0, *, generator: Any = None) -> Any:
+        """Return a normal number around every element of `mean`."""
+        std = self._check_deviation(std)
+        return self._normal(mean, mean.dtype, generator, 0.0, std) + mean
+
+    @operator("normal.float_Tensor")
+    def normal_as_wide(self, mean: float, std: Any, *, generator: Any = None) -> Any:
+        """Return a normal number for every standard deviation."""
+        std = self._check_deviation(std)
+        sample = self._normal(std, std.dtype, generator)
+        return sample * std + self.numbers.like(sample, mean)
+
+    @operator("normal.Tensor_Tensor")
+    def normal_of_both(self, mean: Any, std: Any, *, generator: Any = None) -> Any:
+        """Return a normal number for every mean and standard deviation, which broadcast."""
+        std = self._check_deviation(std)
+        shape = broadcast_shapes([tuple(mean.shape), tuple(std.shape)])
+        sample = self._normal(shape, mean.dtype, generator)
+        return (sample * std + mean).astype(mean.dtype, copy=False)
+
+    @operator("normal.float_float")
+    def normal_of_size(
+        self,
+        mean: float,
+        std: float,
+        size: Sequence[int],
+        *,
+        generator: Any = None,
+        dtype: Any = None,
+        **options: Any,
+    ) -> Any:
+        """Return a new array of normal numbers."""
+        std = self._check_deviation(std)
+        return self._normal(size, dtype or self.default_float(), generator, mean, std)
+
+    # -- written into an array ---------------------------------------------------------------------
+
+    def _check_continuous(self, name: str, x: Any) -> None:
+        """Refuse integers and complex numbers."""
+        kind = self.dtypes[x.dtype]
+        if kind.category != FLOAT:
+            raise RuntimeError(
+                f"{name} distribution is a continuous probability distribution. dtype must be a "
+                f"floating point but you specified {kind.scalar_name}. Convert the tensor."
+            )
+
+    @operator("cauchy_")
+    def cauchy_(
+        self, x: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None
+    ) -> Any:
+        """Return numbers of the Cauchy distribution like `x`: what cauchy_ writes."""
+        self._check_continuous("Cauchy", x)
+        if not sigma > 0:
+            raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+        xp, sample = self.xp, self._wide_uniform(x, generator)
+        like = self.numbers.like
+        tangent = xp.tan((sample - like(sample, 0.5)) * like(sample, math.pi))
+        return self._narrow(tangent * like(sample, sigma) + like(sample, median), x)
+
+    @operator("exponential_")
+    def exponential_(self, x: Any, lambd: float = 1.0, *, generator: Any = None) -> Any:
+        """Return numbers of the exponential distribution like `x`: what exponential_ writes."""
+        self._check_continuous("Exponential", x)
+        if not lambd > 0:
+            raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
+        sample = self._wide_uniform(x, generator)
+        times = self.xp.log1p(-sample) * self.numbers.like(sample, -1 / lambd)
+        return self._narrow(times, x)
+
+    @operator("geometric_")
+    def geometric_(self, x: Any, p: float, *, generator: Any = None) -> Any:
+        """Return numbers of trials up to the first success, each of probability `p`, like `x`: what
+        geometric_ writes.
+        """
+        xp, kind = self.xp, self.dtypes[x.dtype]
+        if kind.category == COMPLEX or kind is bool_:
+            raise NotImplementedError(
+                f"\"geometric_cpu\" not implemented for '{kind.scalar_name}'. Convert the tensor."
+            )
+        if not 0 < p < 1:
+            raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+        sample = self._wide_uniform(x, generator)
+        sample = xp.where(sample == 0, self.numbers.like(sample, 2.0**-54), sample)
+        trials = xp.log(sample) / self.numbers.like(sample, math.log(1 - p))
+        return self._narrow(xp.maximum(self._upwards(trials), self.numbers.like(sample, 1)), x)
+
+    @operator("log_normal_")
+    def log_normal_(
+        self, x: Any, mean: float = 1.0, std: float = 2.0, *, generator: Any = None
+    ) -> Any:
+        """Return numbers whose logarithms are normal, like `x`: what log_normal_ writes."""
+        kind = self.dtypes[x.dtype]
+        if kind.category != FLOAT:
+            raise NotImplementedError(
+                f"\"log_normal_cpu\" not implemented for '{kind.scalar_name}'. Convert the tensor."
+            )
+        if not std > 0:
+            raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
+        return self._narrow(self.xp.exp(self._wide_normal(x, mean, std, generator)), x)
+
+    def _narrow(self, numbers: Any, x: Any) -> Any:
+        """Return floating-point numbers in the dtype of `x`; in half precision by way of float32,
+        as PyTorch rounds.
+        """
+        if x.dtype in self.precision.halves:
+            numbers = self.precision.wide(numbers).astype(self.precision.single, copy=False)
+        return numbers.astype(x.dtype, copy=False)
+
+    # -- integers ----------------------------------------------------------------------------------
+
+    def _greatest(self, x: Any) -> int:
+        """Return the integer up to which every one is a number of the dtype of `x`."""
+        kind = self.dtypes[x.dtype]
+        if kind.category == COMPLEX:
+            raise NotImplementedError(
+                f"\"random_kernel_cpu\" not implemented for '{kind.scalar_name}'. Convert the "
+                "tensor."
+            )
+        if kind is bool_:
+            return 1
+        if kind.category < FLOAT:
+            return min(iinfo(kind).max, (1 << 63) - 1)
+        return {"float64": 1 << 53, "float32": 1 << 24, "float16": 1 << 11}.get(kind.name, 1 << 8)
+
+    @operator("random_")
+    def random_(self, x: Any, *, generator: Any = None) -> Any:
+        """Return integers of the whole range of the dtype from 0, like `x`: what random_ writes."""
+        return self._numbers_up_to(self._greatest(x), x, generator).astype(x.dtype)
+
+    @operator("random_.to")
+    def random_to(self, x: Any, to: int, *, generator: Any = None) -> Any:
+        """Return integers of ``[0, to)`` like `x`: what random_ writes."""
+        return self._integers(0, to, x, x.dtype, generator)
+
+    @operator("random_.from")
+    def random_from(self, x: Any, from_: int, to: int | None, *, generator: Any = None) -> Any:
+        """Return integers of ``[from_, to)`` like `x`, without `to` up to the greatest: what
+        random_ writes.
+        """
+        end = self._greatest(x) + 1 if to is None else to
+        return self._integers(from_, end, x, x.dtype, generator)
+
+    # -- by probabilities --------------------------------------------------------------------------
+
+    @operator("bernoulli.p")
+    def bernoulli_of(self, x: Any, p: float, *, generator: Any = None) -> Any:
+        """Return 1 with probability `p`, else 0, like `x`."""
+        if not 0 <= p <= 1:
+            raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+        return self._chosen(x, p, generator).astype(x.dtype)
+
+    @operator("bernoulli_.Tensor")
+    def bernoulli_by(self, x: Any, p: Any, *, generator: Any = None) -> Any:
+        """Return 1 with the probabilities `p`, which broadcast, else 0, like `x`: what bernoulli_
+        writes.
+        """
+        if self.dtypes[x.dtype].category == COMPLEX:
+            raise NotImplementedError(
+                '"bernoulli_tensor_cpu_self_" not implemented for '
+                f"'{self.dtypes[x.dtype].scalar_name}'. Give a real tensor."
+            )
+        self.check_float("bernoulli_tensor_cpu_p_", p)
+        if broadcast_shapes([tuple(x.shape), tuple(p.shape)]) != tuple(x.shape):
+            raise RuntimeError(
+                f"The expanded size of the tensor {list(x.shape)} must match the existing size "
+                f"{list(p.shape)} of the probabilities. Give one for each element."
+            )
+        p = self.checked(p, self.xp.logical_and(p >= 0, p <= 1), no_chance)
+        return self._chosen(x, p, generator).astype(x.dtype)
+
+    @operator("poisson")
+    def poisson(self, x: Any, generator: Any = None) -> Any:
+        """Return numbers of the Poisson distribution with the rates `x`: the least for which the
+        cumulative probability exceeds a uniform number.
+        """
+        xp = self.xp
+        x = self._check_rates(x)
+        draws = self.capabilities.uniform(tuple(x.shape), self.native_dtypes[float64], generator)
+        found = self.scipy("special.pdtrik", "poisson")(draws, x.astype(xp.float64))
+        return self._upwards(found).astype(x.dtype)
+
+    def _check_rates(self, x: Any) -> Any:
+        """Return `x`, after refusing what are no rates."""
+        kind = self.dtypes[x.dtype]
+        if kind.category != FLOAT:
+            raise NotImplementedError(
+                f"\"poisson_cpu\" not implemented for '{kind.scalar_name}'. Convert the tensor."
+            )
+        return self.checked(x, x >= 0, _no_rate)
+
+    @operator("binomial")
+    def binomial(self, count: Any, prob: Any, generator: Any = None) -> Any:
+        """Return how many of `count` trials succeed, each with probability `prob`: the least number
+        for which the cumulative probability exceeds a uniform one.
+        """
+        xp = self.xp
+        own = count.dtype
+        self._check_trials(count, prob)
+        shape = broadcast_shapes([tuple(count.shape), tuple(prob.shape)])
+        trials = xp.floor_divide(count.astype(xp.float64), 1)
+        chance = xp.minimum(xp.maximum(prob.astype(xp.float64), 0.0), 1.0)
+        certain = xp.logical_or(chance == 0, chance == 1)
+        certain = xp.logical_or(certain, trials <= 0)
+        draws = self.capabilities.uniform(shape, self.native_dtypes[float64], generator)
+        open_chance = xp.where(certain, 0.5, chance)
+        open_trials = xp.where(certain, 1.0, trials)
+        found = self.scipy("special.bdtrik", "binomial")(draws, open_trials, open_chance)
+        found = xp.minimum(self._upwards(found), open_trials)
+        sure = xp.where(trials > 0, trials * chance, 0.0)
+        return xp.where(certain, sure, found).astype(own)
+
+    def _check_trials(self, count: Any, prob: Any) -> None:
+        """Refuse dtypes that are drawn in no kernel."""
+        for name, array in (("count", count), ("prob", prob)):
+            kind = self.dtypes[array.dtype]
+            if kind.category != FLOAT:
+                raise ValueError(
+                    f"binomial only supports floating-point dtypes for {name}, got: "
+                    f"{kind.scalar_name}"
+                )
+        kind = self.dtypes[count.dtype]
+        if count.dtype != prob.dtype:
+            raise RuntimeError(
+                f"Found dtype {self.dtypes[prob.dtype].scalar_name} but expected "
+                f"{kind.scalar_name}. Convert one of them."
+            )
+        if kind not in (float32, float64):
+            raise NotImplementedError(
+                f"\"binomial_cpu\" not implemented for '{kind.scalar_name}'. Convert to float32."
+            )
+
+    def _upwards(self, x: Any) -> Any:
+        """Return the integers that numbers from 0 are rounded up to."""
+        return -self.xp.floor_divide(-x, 1)
+
+
+def _no_rate(_value: Any) -> Exception:
+    return RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+
+
+def _no_deviation(_value: Any) -> Exception:
+    return RuntimeError("normal expects all elements of std >= 0.0. Give absolute values.")

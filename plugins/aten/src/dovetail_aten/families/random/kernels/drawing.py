@@ -1,0 +1,147 @@
+"""Uniform, normal and integer numbers of every dtype, which all random kernels are made of."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+from dovetail_kernel import bool as bool_
+from dovetail_kernel import dtype as DType
+from dovetail_kernel import float32, float64, iinfo
+from dovetail_kernel.types.dtype import COMPLEX, FLOAT
+
+from ....kernel_support.dims import check_size
+from ....kernel_support.family import Family
+
+_BEYOND = 1 << 63
+"""The first number that is no int64."""
+
+
+class Drawing(Family):
+    """Numbers drawn from a generator; None means the default generator of the backend.
+
+    Where numbers are for the elements of an array, `like` is it; else it is a shape. A backend
+    whose numbers depend on how the array lies in memory overrides these methods.
+    """
+
+    def _check(self, name: str, dtype: Any) -> None:
+        """Refuse a dtype that the numbers are not drawn in."""
+        if self.dtypes[dtype].category < FLOAT:
+            raise NotImplementedError(
+                f"\"{name}\" not implemented for '{self.dtypes[dtype].scalar_name}'. Ask for a "
+                "floating-point dtype."
+            )
+
+    def _uniform(
+        self, like: Any, dtype: Any, generator: Any, low: float = 0.0, high: float = 1.0
+    ) -> Any:
+        """Return uniform numbers of [low, high), of complex dtype in both parts."""
+        self._check("check_uniform_bounds", dtype)
+        if self.dtypes[dtype].category == COMPLEX:
+            part = self.native_dtypes[self.dtypes[dtype].to_real()]
+            real = self._uniform(like, part, generator, low, high)
+            imaginary = self._uniform(like, part, generator, low, high)
+            return real + self.numbers.of_dtype(1j, dtype) * imaginary
+        drawn = self.capabilities.uniform(shape_of(like), dtype, generator)
+        drawn = drawn.astype(dtype, copy=False)
+        return drawn if low == 0 and high == 1 else self._moved(drawn, low, high - low)
+
+    def _normal(
+        self, like: Any, dtype: Any, generator: Any, mean: float = 0.0, std: float = 1.0
+    ) -> Any:
+        """Return normal numbers, of complex dtype with both parts of half the variance."""
+        self._check("normal_kernel", dtype)
+        if self.dtypes[dtype].category == COMPLEX:
+            part = self.native_dtypes[self.dtypes[dtype].to_real()]
+            std /= math.sqrt(2)
+            real = self._normal(like, part, generator, mean, std)
+            imaginary = self._normal(like, part, generator, 0.0, std)
+            return real + self.numbers.of_dtype(1j, dtype) * imaginary
+        drawn = self.capabilities.normal(shape_of(like), dtype, generator)
+        drawn = drawn.astype(dtype, copy=False)
+        return drawn if mean == 0 and std == 1 else self._moved(drawn, mean, std)
+
+    def _moved(self, drawn: Any, start: float, scale: float) -> Any:
+        return drawn * self.numbers.like(drawn, scale) + self.numbers.like(drawn, start)
+
+    def _chosen(self, like: Any, p: Any, generator: Any) -> Any:
+        """Return True with probability `p`, a number or an array that broadcasts, else False."""
+        drawn = self.capabilities.uniform(shape_of(like), self.native_dtypes[float32], generator)
+        return drawn < p
+
+    def _wide_uniform(self, x: Any, generator: Any) -> Any:
+        """Return uniform numbers of [0, 1) like `x`, as precise as the backend has them: in
+        float64 where `x` is of integers, and at least in float32.
+        """
+        dtype = x.dtype
+        if self.dtypes[dtype].category < FLOAT:
+            dtype = self.native_dtypes[float64]
+        elif dtype in self.precision.halves:
+            dtype = self.precision.single
+        return self.capabilities.uniform(shape_of(x), dtype, generator).astype(dtype, copy=False)
+
+    def _wide_normal(self, x: Any, mean: float, std: float, generator: Any) -> Any:
+        """Return normal numbers like `x`, at least in float32."""
+        return self.precision.wide(self._normal(x, x.dtype, generator, mean, std))
+
+    def _check_bounds(self, low: int, high: int, wanted: DType) -> None:
+        """Refuse a dtype that does not hold what is drawn."""
+        if wanted.category == COMPLEX:
+            raise RuntimeError(
+                "check_random_bounds handles only integral, floating-point and boolean types. Ask "
+                "for a real dtype."
+            )
+        if wanted.category >= FLOAT:
+            return
+        limits = _limits(wanted)
+        for name, number in (("from", low), ("to - 1", high - 1)):
+            if not limits[0] <= number <= limits[1]:
+                raise RuntimeError(
+                    f"{name} is out of bounds for {wanted.scalar_name}: {number} is none of "
+                    f"[{limits[0]}, {limits[1]}]. Ask for another dtype."
+                )
+
+    def _integers(self, low: int, high: int, like: Any, dtype: Any, generator: Any) -> Any:
+        """Return integers of ``[low, high)``, all equally likely."""
+        for bound in (low, high - 1):
+            if not -_BEYOND <= bound < _BEYOND:
+                raise ValueError(
+                    f"Overflow when unpacking long long: random integers of [{low}, {high}) need "
+                    "more than 64 bits. Give bounds within int64."
+                )
+        if low >= high:
+            raise RuntimeError(
+                f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}. "
+                "The "
+                "upper end is exclusive."
+            )
+        if dtype is not None:
+            self._check_bounds(low, high, self.dtypes[dtype])
+        sample = self._drawn_integers(low, high, like, generator)
+        return sample if dtype is None else sample.astype(dtype, copy=False)
+
+    def _drawn_integers(self, low: int, high: int, like: Any, generator: Any) -> Any:
+        """Return int64 numbers of ``[low, high)``."""
+        return self.capabilities.integers(low, high, shape_of(like), generator)
+
+    def _numbers_up_to(self, greatest: int, x: Any, generator: Any) -> Any:
+        """Return the integers from 0 to `greatest`, the last of the dtype of `x`, like `x`."""
+        return self._drawn_integers(0, greatest + 1, x, generator)
+
+
+@lru_cache(maxsize=32)
+def _limits(wanted: DType) -> tuple[int, int]:
+    """Return the least and the greatest integer that a dtype holds."""
+    return (0, 1) if wanted is bool_ else (iinfo(wanted).min, iinfo(wanted).max)
+
+
+def shape_of(like: Any) -> tuple[int, ...]:
+    """Return the shape of an array, or the shape that was given for one.
+
+    Raises
+    ------
+    RuntimeError
+        For a negative size.
+    """
+    return tuple(like.shape) if hasattr(like, "dtype") else check_size(like)

@@ -1,0 +1,155 @@
+"""Elements combined with others at indices along a dimension: scatter_reduce, index_reduce, and
+scatter with a reduction.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail_kernel import iinfo
+from dovetail_kernel.types.dtype import FLOAT
+
+from ....kernel_support.family import operator
+from ....kernel_support.places_along import PlacesAlong
+
+_ALL = slice(None)
+
+SCATTER_REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+INDEX_REDUCTIONS = ("prod", "mean", "amax", "amin")
+_AS_REDUCTIONS = {"add": "sum", "multiply": "prod"}
+"""What `scatter` calls the reductions that it has."""
+_FUNCTIONS = {"prod": "multiply", "amax": "maximum", "amin": "minimum"}
+
+
+def check_reduction(name: str, reduce: str) -> None:
+    """Refuse a reduction that an operator has not.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    if name == "scatter" and reduce not in _AS_REDUCTIONS:
+        raise RuntimeError(
+            f"reduce argument must be either add or multiply, got {reduce}. scatter_reduce has "
+            "others."
+        )
+    if name == "scatter_reduce" and reduce not in SCATTER_REDUCTIONS:
+        raise RuntimeError(
+            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}. Name one "
+            "of these."
+        )
+    if name == "index_reduce" and reduce not in INDEX_REDUCTIONS:
+        raise RuntimeError(
+            f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got "
+            f"{reduce}. Name one of these, or use index_add."
+        )
+
+
+class ScatterReductions(PlacesAlong):
+    """Reductions of the elements that come to the same place."""
+
+    @operator("scatter.reduce", "scatter.value_reduce")
+    def scatter_with(self, x: Any, dim: int, index: Any, src: Any, *, reduce: str) -> Any:
+        """Return a copy with the elements of `src`, or a number, added to or multiplied with those
+        at `index` along `dim`.
+        """
+        check_reduction("scatter", reduce)
+        return self._reduced_at("scatter", x, dim, index, src, _AS_REDUCTIONS[reduce], True)
+
+    @operator("scatter_reduce.two")
+    def scatter_reduce(
+        self, x: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
+    ) -> Any:
+        """Return a copy with the elements of `src` that come to each place at `index` along `dim`
+        reduced, with the one that is there if `include_self`.
+        """
+        check_reduction("scatter_reduce", reduce)
+        return self._reduced_at("scatter", x, dim, index, src, reduce, include_self)
+
+    def _reduced_at(
+        self, name: str, x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool
+    ) -> Any:
+        self._check_kind("scatter_gather_tensor_cpu", x, reduce)
+        shape = x.shape
+        x, axis, index, src = self._lined_up(name, x, dim, index, src)
+        if not index.size:
+            return self.capabilities.clone(x)
+        key = self._key_along(index, axis)
+        return self.xp.reshape(self._combined(x, key, src, reduce, include_self), shape)
+
+    @operator("index_reduce")
+    def index_reduce(
+        self,
+        x: Any,
+        dim: int,
+        index: Any,
+        source: Any,
+        reduce: str,
+        *,
+        include_self: bool = True,
+    ) -> Any:
+        """Return a copy with the slices of `source` that come to each index along `dim` reduced,
+        with the slice that is there if `include_self`.
+        """
+        check_reduction("index_reduce", reduce)
+        axis, index = self._check_slices("index_reduce", x, dim, index, source)
+        self._check_kind("index_reduce_func", x, reduce)
+        if not index.size:
+            return self.capabilities.clone(x)
+        shape = x.shape
+        if not x.ndim:
+            x, source = self.xp.reshape(x, (1,)), self.xp.reshape(source, (1,))
+        key = (_ALL,) * axis + (index,)
+        return self.xp.reshape(self._combined(x, key, source, reduce, include_self), shape)
+
+    def _check_kind(self, name: str, x: Any, reduce: str) -> None:
+        """Refuse the order of complex numbers, and the mean of bools."""
+        dtype = self.dtypes[x.dtype]
+        compares = reduce in ("amax", "amin")
+        if (compares and dtype.is_complex) or (reduce == "mean" and dtype.category < 1):
+            raise NotImplementedError(
+                f"\"{name}_reduce_{reduce}\" not implemented for '{dtype.scalar_name}'. Convert it."
+            )
+
+    def _key_along(self, index: Any, axis: int) -> tuple[Any, ...]:
+        """Return the key of the elements at `index` along a dimension."""
+        xp = self.xp
+        key: list[Any] = []
+        for dim, length in enumerate(index.shape):
+            shape = [1] * index.ndim
+            shape[dim] = length
+            key.append(index if dim == axis else xp.reshape(xp.arange(length), tuple(shape)))
+        return tuple(key)
+
+    def _combined(
+        self, x: Any, key: tuple[Any, ...], values: Any, reduce: str, include_self: bool
+    ) -> Any:
+        """Return a copy with the values that come to each place of `key` reduced."""
+        xp, capabilities = self.xp, self.capabilities
+        if not include_self:
+            x = capabilities.index_put(x, key, self._neutral(x, reduce), False)
+        if reduce in _FUNCTIONS:
+            return capabilities.index_combine(x, key, values, _FUNCTIONS[reduce])
+        total = capabilities.index_put(x, key, values, True)
+        if reduce == "sum":
+            return total
+        kept = xp.ones_like(x) if include_self else xp.zeros_like(x)
+        count = capabilities.index_put(kept, key, self.numbers.like(x, 1), True)
+        count = xp.where(count == 0, self.numbers.like(x, 1), count)
+        divide = xp.true_divide if self.dtypes[x.dtype].category >= FLOAT else xp.floor_divide
+        return divide(total, count)
+
+    def _neutral(self, x: Any, reduce: str) -> Any:
+        """Return the number that a reduction begins with."""
+        if reduce in ("sum", "mean"):
+            return self.numbers.like(x, 0)
+        if reduce == "prod":
+            return self.numbers.like(x, 1)
+        dtype = self.dtypes[x.dtype]
+        if dtype.category >= FLOAT:
+            return self.numbers.like(x, float("-inf") if reduce == "amax" else float("inf"))
+        if dtype.category < 1:
+            return self.numbers.like(x, reduce == "amin")
+        limits = iinfo(dtype)
+        return self.numbers.like(x, limits.min if reduce == "amax" else limits.max)

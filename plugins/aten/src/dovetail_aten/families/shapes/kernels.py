@@ -1,0 +1,336 @@
+"""Copies in another shape or order: clone, cat, flip, repeat, triangles, padding, conversion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from dovetail_kernel import bool as bool_
+from dovetail_kernel import contiguous_format, preserve_format, result_dtype
+
+from ...kernel_support.dims import check_size, clamp_diagonal, wrap_dim, wrap_dims
+from ...kernel_support.family import Family, never_warns, operator
+from ...kernel_support.memory_layout import inverse, required_order
+from ...kernel_support.table import Function
+
+_ALL = slice(None)
+
+
+class Shapes(Family):
+    """Copies in another shape, order or dtype."""
+
+    def _arranged(self, array: Any, memory_format: Any) -> Any:
+        """Return a new array in the memory order of a format; None and preserve_format keep what
+        there is.
+        """
+        xp = self.xp
+        if memory_format is contiguous_format:
+            return xp.array(array, order="C", copy=True)
+        if memory_format is None or memory_format is preserve_format:
+            return self.capabilities.clone(array)
+        order = required_order(memory_format, array.ndim)
+        copied = xp.array(array.transpose(order), order="C", copy=True)
+        return copied.transpose(inverse(order))
+
+    @operator("clone")
+    @never_warns
+    def clone(self, x: Any, *, memory_format: Any = None) -> Any:
+        """Return a copy, in the order of strides that `memory_format` says."""
+        return (
+            self.capabilities.clone(x)
+            if memory_format is None
+            else self._arranged(x, memory_format)
+        )
+
+    def _readable_as(self, dtype: Any, array: Any) -> Any:
+        """Return the real part of complex numbers where real ones are wanted; a bool is true of an
+        imaginary one.
+        """
+        wanted = self.dtypes[dtype]
+        is_narrower = not wanted.is_complex and wanted is not bool_
+        return array.real if is_narrower and self.dtypes[array.dtype].is_complex else array
+
+    def _converted(self, x: Any, dtype: Any) -> Any:
+        """Return a copy in another dtype."""
+        return x.astype(dtype)
+
+    @operator("_to_copy")
+    def to_copy(
+        self,
+        x: Any,
+        *,
+        dtype: Any = None,
+        memory_format: Any = None,
+        **options: Any,
+    ) -> Any:
+        """Return a copy in another dtype or memory format; of complex numbers the real part in a
+        real dtype.
+        """
+        if dtype is None or dtype == x.dtype:
+            return self._arranged(x, memory_format)
+        made = self._converted(self._readable_as(dtype, x), dtype)
+        if (
+            made.ndim > 1
+            and 0 in getattr(x, "strides", ())
+            and not self.capabilities.is_contiguous(made)
+        ):
+            # Expanded: array namespaces put the dimensions that share memory innermost.
+            made = self.capabilities.contiguous(made)
+        return made if memory_format is None else self._arranged(made, memory_format)
+
+    @operator("copy_")
+    @never_warns
+    def copy_(self, x: Any, src: Any, non_blocking: bool = False) -> Any:
+        """Return `src`: what copy_ writes. It is never a lone number, which broadcast memory takes
+        of fill_ alone.
+        """
+        src = self._readable_as(x.dtype, src)
+        return src if src.ndim or not x.ndim else src[None]
+
+    @operator("fill_.Scalar")
+    @never_warns
+    def fill_number(self, x: Any, value: Any) -> Any:
+        """Return the number `value` in the dtype of `x`: what fill_ writes."""
+        return self.numbers.fitting(x, value)
+
+    @operator("fill_.Tensor")
+    @never_warns
+    def fill(self, x: Any, value: Any) -> Any:
+        """Return the 0-d array `value`: what fill_ writes."""
+        if value.ndim:
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} "
+                "dimensions. Use copy_."
+            )
+        return value
+
+    @operator("zero_")
+    @never_warns
+    def zero_(self, x: Any) -> Any:
+        """Return 0: what zero_ writes."""
+        return self.numbers.like(x, 0)
+
+    @operator("_local_scalar_dense")
+    @never_warns
+    def local_scalar_dense(self, x: Any) -> Any:
+        """Return the one element as a Python number. Looks at values: that is what it is for."""
+        if x.size != 1:
+            raise RuntimeError(
+                f"a Tensor with {x.size} elements cannot be converted to Scalar. Select one, "
+                "or use tolist()."
+            )
+        return x.item()
+
+    def _alike(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """Return the arrays in their common dtype."""
+        first = arrays[0].dtype
+        if all([array.dtype == first for array in arrays]):
+            return arrays
+        common = self.native_dtypes[
+            result_dtype(
+                [self.dtypes[array.dtype] for array in arrays if array.ndim],
+                [self.dtypes[array.dtype] for array in arrays if not array.ndim],
+            )
+        ]
+        return [array.astype(common, copy=False) for array in arrays]
+
+    @operator("cat")
+    @never_warns
+    def cat(self, tensors: Sequence[Any], dim: int = 0) -> Any:
+        """Return the arrays joined along `dim`, in their common dtype."""
+        if not tensors:
+            raise ValueError(
+                "torch.cat(): expected a non-empty list of Tensors. Give at least one."
+            )
+        for position, array in enumerate(tensors):
+            if not array.ndim:
+                raise RuntimeError(
+                    f"zero-dimensional tensor (at position {position}) cannot be concatenated. "
+                    "Use stack."
+                )
+        tensors = self._alike(tensors)
+        # An empty 1-d tensor joins anything.
+        taking_part = [array for array in tensors if array.shape != (0,)] or tensors
+        axis = wrap_dim(dim, taking_part[0].ndim)
+        try:
+            return self.capabilities.contiguous(self.xp.concatenate(taking_part, axis=axis))
+        except (TypeError, ValueError) as error:
+            raise cat_error([array.shape for array in taking_part], axis) or error from None
+
+    @operator("stack")
+    @never_warns
+    def stack(self, tensors: Sequence[Any], dim: int = 0) -> Any:
+        """Return the arrays joined along a new dimension `dim`, in their common dtype."""
+        if not tensors:
+            raise RuntimeError("stack expects a non-empty TensorList. Give at least one.")
+        tensors = self._alike(tensors)
+        shape = tensors[0].shape
+        axis = wrap_dim(dim, len(shape) + 1)
+        for position, array in enumerate(tensors):
+            if array.shape != shape:
+                raise RuntimeError(
+                    f"stack expects each tensor to be equal size, but got {list(shape)} at entry "
+                    "0 and "
+                    f"{list(array.shape)} at entry {position}"
+                )
+        key = (_ALL,) * axis + (None,)
+        joined = self.xp.concatenate([array[key] for array in tensors], axis=axis)
+        return self.capabilities.contiguous(joined)
+
+    @operator("flip")
+    @never_warns
+    def flip(self, x: Any, dims: Sequence[int]) -> Any:
+        """Return a copy that runs backwards along `dims`."""
+        axes = wrap_dims(dims, x.ndim) if dims else ()
+        key = tuple([slice(None, None, -1) if axis in axes else _ALL for axis in range(x.ndim)])
+        # Copied in C order: tensors have no negative strides.
+        return self.xp.array(x[key], order="C", copy=True) if x.ndim else self.capabilities.clone(x)
+
+    @operator("roll")
+    @never_warns
+    def roll(self, x: Any, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Any:
+        """Return a copy shifted along `dims`, with what leaves one end put in at the other."""
+        shifts = (shifts,) if isinstance(shifts, int) else shifts
+        dims = (dims,) if isinstance(dims, int) else dims
+        if not shifts:
+            raise RuntimeError("`shifts` required: give at least one.")
+        if dims and not x.ndim:
+            raise IndexError(
+                f"Dimension specified as {dims[0]} but tensor has no dimensions. Leave out dims."
+            )
+        if not dims and len(shifts) == 1:
+            flat = self.xp.reshape(x, (-1,))
+            return self.xp.reshape(self.roll(flat, shifts, (0,)), x.shape)
+        if len(shifts) != len(dims):
+            raise RuntimeError(
+                f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
+            )
+        result = self.capabilities.contiguous(x)
+        if not x.size:
+            return self.capabilities.clone(x)
+        for shift, dim in zip(shifts, dims, strict=True):
+            axis = wrap_dim(dim, x.ndim)
+            size = x.shape[axis] if x.ndim else 0
+            if size and shift % size:
+                before, cut = (_ALL,) * axis, size - shift % size
+                result = self.xp.concatenate(
+                    [result[(*before, slice(cut, None))], result[(*before, slice(cut))]], axis=axis
+                )
+        return self.capabilities.clone(result) if result is x else result
+
+    @operator("repeat")
+    def repeat(self, x: Any, repeats: Sequence[int]) -> Any:
+        """Return a copy repeated along every dimension."""
+        if len(repeats) < x.ndim:
+            raise RuntimeError(
+                "Number of dimensions of repeat dims can not be smaller than number of dimensions "
+                "of tensor"
+            )
+        if any([n < 0 for n in repeats]):
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {min(repeats)}: {list(repeats)}"
+            )
+        own = (1,) * (len(repeats) - x.ndim) + tuple(x.shape)
+        check_size([n * size for n, size in zip(repeats, own, strict=True)], x.dtype.itemsize)
+        key: list[Any] = []
+        for _ in repeats:
+            key += (None, _ALL)
+        paired = [n for pair in zip(repeats, own, strict=True) for n in pair]
+        expanded = self.capabilities.expand(
+            self.xp.reshape(x, own)[tuple(key)] if key else x, tuple(paired)
+        )
+        shape = tuple([n * size for n, size in zip(repeats, own, strict=True)])
+        return self.capabilities.view(self.xp.array(expanded, order="C", copy=True), shape)
+
+    @operator("constant_pad_nd")
+    @never_warns
+    def constant_pad_nd(self, x: Any, pad: Sequence[int], value: Any = 0) -> Any:
+        """Return a copy with `value` around it; negative padding cuts off. Pairs of `pad` are of
+        the last dimensions first.
+        """
+        if len(pad) % 2:
+            raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
+        if len(pad) > 2 * x.ndim:
+            raise RuntimeError(
+                "Length of pad should be no more than twice the number of dimensions of the input. "
+                f"Pad length is {len(pad)} while the input has {x.ndim} dimensions."
+            )
+        shape, take, put = list(x.shape), [_ALL] * x.ndim, [_ALL] * x.ndim
+        for pair in range(len(pad) // 2):
+            dim = x.ndim - 1 - pair
+            low, high, size = pad[2 * pair], pad[2 * pair + 1], x.shape[dim]
+            if size + low + high < 0 or min(low, 0) + min(high, 0) < -size:
+                raise RuntimeError(
+                    f"narrow(): length must be non-negative: padding {low} and {high} leaves "
+                    f"nothing of size {size} at "
+                    f"dimension {dim}"
+                )
+            shape[dim] = size + low + high
+            take[dim] = slice(max(-low, 0), size - max(-high, 0))
+            put[dim] = slice(max(low, 0), shape[dim] - max(high, 0))
+        check_size(shape, x.dtype.itemsize)
+        if value:
+            value = self.numbers.fitting(x, value)
+        return self.capabilities.embed(x[tuple(take)], tuple(shape), tuple(put), value)
+
+    def _triangle(self, name: str, compare: Function, x: Any, diagonal: int) -> Any:
+        """Return a copy with 0 where ``compare(column - row, diagonal)`` is not true."""
+        if x.ndim < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        diagonal = clamp_diagonal(diagonal, *x.shape[-2:])
+        return self._with_zeros(name, compare, x, diagonal)
+
+    def _with_zeros(self, name: str, compare: Function, x: Any, diagonal: int) -> Any:
+        """Return a triangle of matrices."""
+        xp = self.xp
+        rows, columns = xp.arange(x.shape[-2])[:, None], xp.arange(x.shape[-1])
+        return xp.where(compare(columns - rows, diagonal), x, self.numbers.like(x, 0))
+
+    @operator("tril")
+    @never_warns
+    def tril(self, x: Any, diagonal: int = 0) -> Any:
+        """Return a copy with 0 above `diagonal`."""
+        return self._triangle("tril", self.xp.less_equal, x, diagonal)
+
+    @operator("triu")
+    @never_warns
+    def triu(self, x: Any, diagonal: int = 0) -> Any:
+        """Return a copy with 0 below `diagonal`."""
+        return self._triangle("triu", self.xp.greater_equal, x, diagonal)
+
+    @operator("diag_embed")
+    def diag_embed(self, x: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+        """Return zeros with the last dimension of `x` along a diagonal of `dim1` and `dim2`."""
+        xp = self.xp
+        ndim = x.ndim + 1
+        first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
+        if first == second:
+            raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+        size = x.shape[-1] + abs(offset)
+        inserted = list(x.shape[:-1])
+        for dim in sorted((first, second)):
+            inserted.insert(dim, size)
+        sizes = check_size(inserted, 8)
+        places = xp.reshape(xp.arange(math.prod(sizes)), sizes)
+        flat = self.capabilities.diagonal(places, offset, first, second)
+        zeros = xp.zeros(math.prod(sizes), dtype=x.dtype)
+        return xp.reshape(self.capabilities.index_put(zeros, (flat,), x, False), sizes)
+
+
+def cat_error(shapes: Sequence[Sequence[int]], axis: int) -> RuntimeError | None:
+    """Return the error for shapes that cannot be joined along `axis`; None if they can."""
+    first = shapes[0]
+    for position, shape in enumerate(shapes):
+        if len(shape) != len(first):
+            return RuntimeError(
+                f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}"
+            )
+        for dim, (expected, size) in enumerate(zip(first, shape, strict=True)):
+            if dim != axis and expected != size:
+                return RuntimeError(
+                    f"Sizes of tensors must match except in dimension {axis}. Expected size "
+                    f"{expected} but got size {size} "
+                    f"for tensor number {position} in the list."
+                )
+    return None

@@ -1,0 +1,161 @@
+"""Special functions: gamma, error and Bessel functions and their kin, SciPy's where it has them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from dovetail_kernel import float64
+
+from ....kernel_support.dims import check_room
+from ....kernel_support.family import Family, operator, widened
+
+_LOG_PI = math.log(math.pi)
+_SMALL = 1e-20
+"""A number whose sine is itself in every precision."""
+_NORMAL = 2.0**-1022
+"""The least number in double precision that has all digits."""
+_LAST_FACTORIAL = 170
+"""The greatest number whose factorial is finite."""
+
+
+class Special(Family):
+    """Special functions of every element."""
+
+    scipy_functions: ClassVar = {
+        "digamma": "special.psi",
+        "erfinv": "special.erfinv",
+        "i0": "special.i0",
+        "igamma": "special.gammainc",
+        "igammac": "special.gammaincc",
+        "special_bessel_j0": "special.j0",
+        "special_bessel_j1": "special.j1",
+        "special_bessel_y0": "special.y0",
+        "special_bessel_y1": "special.y1",
+        "special_entr": "special.entr",
+        "special_erfcx": "special.erfcx",
+        "special_i0e": "special.i0e",
+        "special_i1": "special.i1",
+        "special_i1e": "special.i1e",
+        "special_log_ndtr": "special.log_ndtr",
+        "special_modified_bessel_i0": "special.i0",
+        "special_modified_bessel_i1": "special.i1",
+        "special_modified_bessel_k0": "special.k0",
+        "special_modified_bessel_k1": "special.k1",
+        "special_ndtri": "special.ndtri",
+        "special_scaled_modified_bessel_k0": "special.k0e",
+        "special_scaled_modified_bessel_k1": "special.k1e",
+    }
+
+    @operator("lgamma")
+    @widened
+    def lgamma(self, x: Any) -> Any:
+        """Return ``log(abs(gamma(x)))``."""
+        xp = self.xp
+        # SciPy's of minus infinity is not infinite.
+        found = self.scipy("special.gammaln", "lgamma")(self._unless_infinite(x))
+        if self.dtypes[x.dtype] is not float64:
+            return found
+        size = xp.absolute(x)  # 1 / x is infinite below, and so is SciPy's
+        return xp.where(size < self.numbers.like(x, _NORMAL), xp.negative(xp.log(size)), found)
+
+    def _unless_infinite(self, x: Any) -> Any:
+        """Return `x` with infinity in place of minus infinity."""
+        xp, like = self.xp, self.numbers.like
+        return xp.where(x == like(x, -math.inf), like(x, math.inf), x)
+
+    @operator("polygamma")
+    def polygamma(self, n: int, x: Any) -> Any:
+        """Return derivative `n` of digamma, which is ``(-1) ** (n + 1) * n! * zeta(n + 1, x)``."""
+        if n < 0:
+            raise RuntimeError("polygamma(n, x) does not support negative n. Give 0 or more.")
+        return self._derivative_of_digamma(x, n)
+
+    @widened
+    def _derivative_of_digamma(self, x: Any, n: int) -> Any:
+        if n == 0:
+            return self.scipy("special.psi", "polygamma")(x)
+        xp, like = self.xp, self.numbers.like
+        factorial = float(math.factorial(n)) if n <= _LAST_FACTORIAL else math.inf
+        zeta = self.scipy("special.zeta", "polygamma")(like(x, float(n + 1)), x)
+        # SciPy's of infinity is NaN for some orders.
+        zeta = xp.where(x == like(x, math.inf), like(x, 0), zeta)
+        return xp.multiply(zeta, like(x, factorial if n % 2 else -factorial))
+
+    @operator("mvlgamma")
+    @widened
+    def mvlgamma(self, x: Any, p: int) -> Any:
+        """Return the logarithm of the multivariate gamma function of dimension `p`: ``p (p - 1) / 4
+        * log(pi)`` and the sum of ``lgamma(x - i / 2)`` for i below `p`.
+        """
+        if p < 1:
+            raise RuntimeError("p has to be greater than or equal to 1. It is a dimension.")
+        check_room(p * (x.size + 4), x.dtype.itemsize)  # PyTorch makes all terms at once
+        xp, like = self.xp, self.numbers.like
+        result = xp.add(self.lgamma(x), like(x, p * (p - 1) / 4 * _LOG_PI))
+        for i in range(1, p):
+            result = xp.add(result, self.lgamma(xp.subtract(x, like(x, i / 2))))
+        return result
+
+    @operator("special_zeta", "special_zeta.self_scalar", "special_zeta.other_scalar")
+    def zeta(self, x: Any, other: Any) -> Any:
+        """Return the Hurwitz zeta function, the sum of ``1 / (k + other) ** x`` for k from 0 on."""
+        return self.scipy("special.zeta", "special_zeta")(*self.numbers.either(x, other))
+
+    @operator("logit")
+    @widened
+    def logit(self, x: Any, eps: float | None = None) -> Any:
+        """Return ``log(x / (1 - x))``; with `eps`, of what is clamped to [eps, 1 - eps]."""
+        xp, like = self.xp, self.numbers.like
+        if eps is not None:
+            x = xp.where(x < like(x, eps), like(x, eps), x)
+            x = xp.where(x > like(x, 1 - eps), like(x, 1 - eps), x)
+        return xp.log(xp.true_divide(x, xp.subtract(like(x, 1), x)))
+
+    @operator("logit_backward")
+    @widened
+    def logit_backward(self, grad_output: Any, x: Any, eps: float | None = None) -> Any:
+        """Return the gradient of `logit`, ``grad / (x * (1 - x))``: beyond the clamp zero, without
+        one NaN.
+        """
+        xp, like = self.xp, self.numbers.like
+        low, high = (0.0, 1.0) if eps is None else (eps, 1 - eps)
+        outside = xp.logical_or(x < like(x, low), x > like(x, high))
+        slope = xp.multiply(x, xp.subtract(like(x, 1), x))
+        beyond = like(x, math.nan if eps is None else 0.0)
+        return xp.where(outside, beyond, xp.true_divide(grad_output, slope))
+
+    @operator("sinc")
+    @widened
+    def sinc(self, x: Any) -> Any:
+        """Return ``sin(pi * x) / (pi * x)``, which is 1 at 0."""
+        return self._sine_over(self.xp.multiply(x, self.numbers.like(x, math.pi)))
+
+    @operator("special_spherical_bessel_j0")
+    def spherical_bessel_j0(self, x: Any) -> Any:
+        """Return ``sin(x) / x``, which is 1 at 0, and 0 at infinity."""
+        xp, like = self.xp, self.numbers.like
+        return xp.where(xp.isinf(x), like(x, 0), self._sine_over(x))
+
+    def _sine_over(self, x: Any) -> Any:
+        xp, like = self.xp, self.numbers.like
+        # The sine of a small number is that number.
+        away = xp.where(x == like(x, 0), like(x, _SMALL), x)
+        return xp.true_divide(xp.sin(away), away)
+
+    @operator("special_xlog1py", "special_xlog1py.self_scalar", "special_xlog1py.other_scalar")
+    def xlog1py(self, x: Any, other: Any) -> Any:
+        """Return ``x * log(1 + other)``, which is 0 where `x` is 0 and `other` is not NaN."""
+        return self._xlog1py(*self.numbers.either(x, other))
+
+    @widened
+    def _xlog1py(self, x: Any, other: Any) -> Any:
+        xp, like = self.xp, self.numbers.like
+        none = xp.logical_and(x == like(x, 0), xp.logical_not(xp.isnan(other)))
+        product = xp.multiply(x, xp.log1p(xp.where(none, like(other, 0), other)))
+        return xp.where(none, like(product, 0), product)
+
+    @operator("special_airy_ai")
+    def airy_ai(self, x: Any) -> Any:
+        """Return the Airy function Ai."""
+        return self.scipy("special.airy", "special_airy_ai")(x)[0]

@@ -1,0 +1,119 @@
+"""Derivatives of pieces and of parts written into a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...kernel_support.memory_layout import contiguous_strides
+from ...kernel_support.view_bounds import extent, shares_places
+
+TENSORS_ONLY = frozenset(
+    {
+        "as_strided_scatter_backward",
+        "as_strided_scatter_jvp",
+        "as_strided_scatter_src_backward",
+    }
+)
+"""Functions that work on tensors only: formulas that call them get no body over arrays."""
+
+
+def narrow_backward(
+    k: Any, grad: Any, sizes: Sequence[int], dim: int, start: int, length: int
+) -> Any:
+    """Return the gradient of a narrowed copy: zeros with `grad` where it was taken."""
+    start += sizes[dim] if start < 0 else 0
+    return k.slice_backward(grad, sizes, dim, start, start + length, 1)
+
+
+def block_diag_backward(k: Any, grad: Any, sizes: Sequence[Sequence[int]]) -> list[Any]:
+    """Return the gradients of block_diag: the blocks of `grad`."""
+    blocks, row, column = [], 0, 0
+    for shape in sizes:
+        rows, columns = (1, 1, *shape)[-2:]
+        block = k.slice(grad, 0, row, row + rows, 1)
+        block = k.slice(block, 1, column, column + columns, 1)
+        blocks.append(k.reshape(block, tuple(shape)))
+        row, column = row + rows, column + columns
+    return blocks
+
+
+def as_strided_scatter_jvp(
+    k: Any,
+    tangent: Any,
+    written: Any,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None,
+) -> Any:
+    """Return the tangent of the copy: `tangent`, but `written` at the places of memory that are
+    written.
+    """
+    if 0 in sizes or 0 in size:
+        return k.clone(tangent)
+    own, part, length = _places(k, tangent, sizes, strides, offset, size, stride, storage_offset)
+    memory = k.index_put(k.new_zeros(tangent, (length,)), [own], k.reshape(tangent, (-1,)))
+    memory = k.index_put(memory, [part], k.reshape(written, (-1,)))
+    return k.reshape(k.index_select(memory, 0, own), sizes)
+
+
+def as_strided_scatter_backward(
+    k: Any,
+    grad: Any,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None,
+) -> Any:
+    """Return the gradient of the tensor: `grad`, but 0 at the places of memory that are written."""
+    if 0 in sizes or 0 in size:
+        return grad
+    own, written, length = _places(k, grad, sizes, strides, offset, size, stride, storage_offset)
+    kept = k.index_put(k.new_ones(grad, (length,)), [written], k.new_zeros(grad, written.shape))
+    return k.mul(grad, k.reshape(k.index_select(kept, 0, own), sizes))
+
+
+def as_strided_scatter_src_backward(
+    k: Any,
+    grad: Any,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None,
+) -> Any:
+    """Return the gradient of what is written: `grad` at the places of memory that it goes to."""
+    if 0 in sizes or 0 in size:
+        return k.new_zeros(grad, size)
+    own, written, length = _places(k, grad, sizes, strides, offset, size, stride, storage_offset)
+    memory = k.index_put(k.new_zeros(grad, (length,)), [own], k.reshape(grad, (-1,)))
+    return k.reshape(k.index_select(memory, 0, written), size)
+
+
+def _places(
+    k: Any,
+    grad: Any,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None,
+) -> tuple[Any, Any, int]:
+    """Return where in memory the elements of a tensor lie, where those of its part, and how much
+    memory holds both.
+    """
+    if shares_places(sizes, strides):  # then a contiguous copy was written to
+        strides, offset = contiguous_strides(sizes), 0
+    begin = 0 if storage_offset is None else storage_offset - offset
+    low = min(0, begin)
+    length = max(extent(sizes, strides), begin + extent(size, stride)) - low
+    places = k.arange(length, device=grad.device)
+    own = k.reshape(k.as_strided(places, sizes, strides, -low), (-1,))
+    return own, k.reshape(k.as_strided(places, size, stride, begin - low), (-1,)), length

@@ -1,0 +1,211 @@
+"""Windows of a dimension, and the copies of an array in which a part is replaced."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ...kernel_support.dims import wrap_dim
+from ...kernel_support.family import Family, operator
+from ...kernel_support.memory_layout import inverse
+from ...kernel_support.view_bounds import check_view_bounds, extent, shares_places
+
+_ALL = slice(None)
+
+
+def window_count(size_along: int, dim: int, size: int, step: int) -> int:
+    """Return how many windows of `size` elements, `step` apart, a dimension has.
+
+    Raises
+    ------
+    RuntimeError
+        If it has none, or there is no such size or step.
+    """
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0. Give the length of a window.")
+    if size > size_along:
+        raise RuntimeError(
+            f"maximum size for tensor at dimension {dim} is {size_along} but size is {size}. Take "
+            "smaller windows."
+        )
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0. Give the distance of two windows.")
+    return (size_along - size) // step + 1
+
+
+def check_source(src: Any, shape: Sequence[int]) -> None:
+    """Refuse what is written into a part of another shape.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    if tuple(src.shape) != tuple(shape):
+        raise RuntimeError(
+            "expected src to have a size equal to the slice of self. src size = "
+            f"{list(src.shape)}, slice size = {list(shape)}. Reshape or expand src."
+        )
+
+
+class Windows(Family):
+    """Windows of a dimension, and arrays with a part of them replaced."""
+
+    @operator("unfold")
+    def unfold(self, x: Any, dimension: int, size: int, step: int) -> Any:
+        """Return a view of all windows of `size` elements along `dimension`, `step` apart; what is
+        in a window becomes the last dimension.
+        """
+        axis = wrap_dim(dimension, x.ndim)
+        if not x.ndim:
+            x = x[None]
+            return x[: window_count(1, axis, size, step), None][:, :size][0]
+        count = window_count(x.shape[axis], axis, size, step)
+        shape, strides = list(x.shape), list(self.capabilities.strides(x))
+        shape[axis] = count
+        start, _ = self.capabilities.memory_bounds(x)
+        offset = (self.capabilities.data_ptr(x) - start) // x.dtype.itemsize
+        own = strides[axis]
+        strides[axis] = own * step
+        return self.capabilities.as_strided(x, (*shape, size), (*strides, own), int(offset))
+
+    @operator("unfold_backward")
+    def unfold_backward(
+        self, grad_in: Any, input_sizes: Sequence[int], dim: int, size: int, step: int
+    ) -> Any:
+        """Return the gradient of `unfold`: the sum for every element over its windows."""
+        xp = self.xp
+        if not input_sizes:
+            return xp.reshape(self.unfold_backward(grad_in[None], (1,), dim, size, step), ())
+        zeros = xp.zeros(tuple(input_sizes), dtype=grad_in.dtype)
+        axis = wrap_dim(dim, len(input_sizes))
+        shape = [*input_sizes, size]
+        shape[axis] = window_count(input_sizes[axis], axis, size, step)
+        if list(grad_in.shape) != shape:
+            raise RuntimeError(
+                f"unfold_backward: a gradient of shape {list(grad_in.shape)} for windows of shape "
+                f"{shape}. Give one of that shape."
+            )
+        others = [dim for dim in range(grad_in.ndim - 1) if dim > axis]
+        by_window = grad_in.transpose((*range(axis + 1), grad_in.ndim - 1, *others))
+        count = by_window.shape[axis]
+        places = xp.arange(count)[:, None] * step + xp.arange(size)
+        rows = xp.reshape(
+            by_window, (*by_window.shape[:axis], count * size, *by_window.shape[axis + 2 :])
+        )
+        return self.capabilities.index_add(zeros, axis, xp.reshape(places, (-1,)), rows)
+
+    def _with(self, x: Any, key: tuple[Any, ...], src: Any) -> Any:
+        """Return a copy of `x` with `src` at ``[key]``."""
+        if src.dtype != x.dtype:
+            is_narrower = self.dtypes[src.dtype].is_complex and not self.dtypes[x.dtype].is_complex
+            src = (src.real if is_narrower else src).astype(x.dtype)
+        return self.capabilities.index_put(x, key, src, False)
+
+    @operator("select_scatter")
+    def select_scatter(self, x: Any, src: Any, dim: int, index: int) -> Any:
+        """Return a copy with `src` for the slice `index` along `dim`."""
+        if not x.ndim:
+            raise IndexError("select() cannot be applied to a 0-dim tensor. Use clone() of src.")
+        axis = wrap_dim(dim, x.ndim)
+        size = x.shape[axis]
+        if not -size <= index < size:
+            raise IndexError(
+                f"select(): index {index} out of range for tensor of size {list(x.shape)} at "
+                f"dimension {axis}"
+            )
+        check_source(src, (*x.shape[:axis], *x.shape[axis + 1 :]))
+        return self._with(x, (_ALL,) * axis + (index,), src)
+
+    @operator("slice_scatter")
+    def slice_scatter(
+        self,
+        x: Any,
+        src: Any,
+        dim: int = 0,
+        start: int | None = None,
+        end: int | None = None,
+        step: int = 1,
+    ) -> Any:
+        """Return a copy with `src` for ``[start:end:step]`` along `dim`."""
+        if not x.ndim:
+            raise IndexError("slice() cannot be applied to a 0-dim tensor. Use clone() of src.")
+        if step <= 0:
+            raise RuntimeError(f"slice step must be positive, but is {step}. Flip src instead.")
+        axis = wrap_dim(dim, x.ndim)
+        part = slice(start, end, step)
+        length = len(range(x.shape[axis])[part])
+        check_source(src, (*x.shape[:axis], length, *x.shape[axis + 1 :]))
+        return self._with(x, (_ALL,) * axis + (part,), src)
+
+    @operator("diagonal_scatter")
+    def diagonal_scatter(
+        self, x: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1
+    ) -> Any:
+        """Return a copy with `src` for a diagonal."""
+        xp = self.xp
+        first, second = wrap_dim(dim1, x.ndim), wrap_dim(dim2, x.ndim)
+        if first == second:
+            raise RuntimeError(
+                f"diagonal dimensions cannot be identical {dim1}, {dim2}. Name two dimensions."
+            )
+        order = [dim for dim in range(x.ndim) if dim not in (first, second)] + [first, second]
+        moved = x.transpose(order)
+        rows, columns = moved.shape[-2:]
+        count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+        check_source(src, (*moved.shape[:-2], count))
+        places = xp.arange(count)
+        key = (..., places - min(offset, 0), places + max(offset, 0))
+        return self._with(moved, key, src).transpose(inverse(order))
+
+    @operator("as_strided_scatter")
+    def as_strided_scatter(
+        self,
+        x: Any,
+        src: Any,
+        size: Sequence[int],
+        stride: Sequence[int],
+        storage_offset: int | None = None,
+    ) -> Any:
+        """Return a copy with `src` for the part of memory with these sizes, strides and offset."""
+        xp, capabilities = self.xp, self.capabilities
+        if shares_places(x.shape, capabilities.strides(x)):
+            x = capabilities.contiguous(x)
+        own, begin = self._checked_part(x, src, size, stride, storage_offset)
+        if not x.size:
+            return capabilities.clone(x)
+        strides = capabilities.strides(x)
+        length = max(own + extent(x.shape, strides), begin + extent(size, stride))
+        memory = xp.zeros(length, dtype=x.dtype)
+        places = self._places(x.shape, strides, own)
+        memory = capabilities.index_put(memory, (places,), xp.reshape(x, (-1,)), False)
+        if math.prod(size):
+            memory = self._with(
+                memory, (self._places(size, stride, begin),), xp.reshape(src, (-1,))
+            )
+        return xp.reshape(xp.take(memory, places, axis=0), x.shape)
+
+    def _checked_part(
+        self,
+        x: Any,
+        src: Any,
+        size: Sequence[int],
+        stride: Sequence[int],
+        storage_offset: int | None,
+    ) -> tuple[int, int]:
+        """Return where in its memory `x` begins, and where the part that `src` is written to."""
+        start, stop = self.capabilities.memory_bounds(x)
+        own = int((self.capabilities.data_ptr(x) - start) // x.dtype.itemsize)
+        begin = own if storage_offset is None else storage_offset
+        check_view_bounds(size, stride, begin, x.dtype.itemsize, stop - start)
+        check_source(src, size)
+        return own, begin
+
+    def _places(self, size: Sequence[int], stride: Sequence[int], offset: int) -> Any:
+        """Return where in memory the elements of a view lie, in C order."""
+        xp = self.xp
+        places = xp.full((1,), offset)
+        for length, step in zip(size, stride, strict=True):
+            places = xp.reshape(places[:, None] + xp.arange(length) * step, (-1,))
+        return places

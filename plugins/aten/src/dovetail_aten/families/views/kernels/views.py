@@ -1,0 +1,333 @@
+"""Views: other shapes and parts of the same memory.
+
+Every result shares memory with its argument, down to 0-d.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from dovetail_dispatcher.calls.array_errors import (
+    broadcast_error,
+    broadcast_shape,
+    shape_of_output_error,
+)
+
+from ....kernel_support.dims import check_size, clamp_diagonal, infer_size, wrap_dim, wrap_dims
+from ....kernel_support.family import Family, helper, operator
+
+_ALL = slice(None)
+
+
+class Views(Family):
+    """Views in another shape, and of parts."""
+
+    @operator("view")
+    def view(self, x: Any, size: Sequence[int]) -> Any:
+        """Return a view with another shape of as many elements; the strides must allow it."""
+        shape = infer_size(size, x.size)
+        result = self.capabilities.view(x, shape)
+        if result is None:
+            raise RuntimeError(
+                "view size is not compatible with input tensor's size and stride (at least one "
+                "dimension spans across two "
+                "contiguous subspaces). Use .reshape(...) instead."
+            )
+        return result
+
+    @operator("_unsafe_view")
+    @helper("reshape")
+    def reshape(self, x: Any, shape: Sequence[int]) -> Any:
+        """Return `x` in another shape, a copy where its strides do not allow a view."""
+        shape = tuple(shape)
+        if -1 not in shape and math.prod(shape) == x.size:
+            return self.xp.reshape(x, shape)
+        return self.xp.reshape(x, infer_size(shape, x.size))
+
+    @operator("expand")
+    def expand(self, x: Any, size: Sequence[int], *, implicit: bool = False) -> Any:
+        """Return a view broadcast to `size`; -1 keeps a size."""
+        shape = tuple(size)
+        own = x.shape
+        if shape == own:
+            return x
+        lead = len(shape) - len(own)
+        if lead < 0:
+            raise RuntimeError(
+                f"expand(tensor of shape {list(own)}, size={list(shape)}): the number of sizes "
+                f"provided ({len(shape)}) must "
+                f"be greater or equal to the number of dimensions in the tensor ({len(own)})"
+            )
+        return self.capabilities.expand(
+            x, tuple([_expanded(shape, own, dim, lead) for dim in range(len(shape))])
+        )
+
+    @operator("unsqueeze")
+    def unsqueeze(self, x: Any, dim: int) -> Any:
+        """Return a view with a new dimension of size 1 at `dim`."""
+        return x[_with_new(dim, x.ndim)]
+
+    @operator("squeeze", "squeeze.dim", "squeeze.dims")
+    def squeeze(self, x: Any, dim: int | Sequence[int] | None = None) -> Any:
+        """Return a view without dimensions of size 1: all of them, or those of `dim`."""
+        if dim is None:
+            return x[_without_ones(x.shape)]
+        return x[_without_some(x.shape, dim if isinstance(dim, int) else tuple(dim))]
+
+    @operator("permute")
+    def permute(self, x: Any, dims: Sequence[int]) -> Any:
+        """Return a view with the dimensions in the order `dims`."""
+        return x.transpose(_order(tuple(dims), x.ndim))
+
+    @operator("transpose.int")
+    def transpose(self, x: Any, dim0: int, dim1: int) -> Any:
+        """Return a view with two dimensions swapped."""
+        ndim = x.ndim
+        if not (-ndim <= dim0 < ndim and -ndim <= dim1 < ndim):
+            wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
+            return x
+        return x.swapaxes(dim0, dim1)
+
+    @operator("t")
+    def t(self, x: Any) -> Any:
+        """Return the transpose of a matrix; a vector or 0-d array itself."""
+        if x.ndim > 2:
+            raise RuntimeError(
+                f"t() expects a tensor with <= 2 dimensions, but self is {x.ndim}D. Use "
+                "transpose(dim0, dim1) or mT."
+            )
+        return x.T
+
+    @operator("select.int")
+    def select(self, x: Any, dim: int, index: int) -> Any:
+        """Return a view of the slice `index` along `dim`, which the result has not."""
+        shape = x.shape
+        if not shape:
+            raise IndexError("select() cannot be applied to a 0-dim tensor.")
+        axis = dim if 0 <= dim < len(shape) else wrap_dim(dim, len(shape))
+        size = shape[axis]
+        if not -size <= index < size:  # JAX takes the nearest
+            raise IndexError(
+                f"select(): index {index} out of range for tensor of size {list(shape)} at "
+                f"dimension {axis}"
+            )
+        return x[(_ALL,) * axis + (index, ...)] if axis else x[index, ...]
+
+    @operator("slice.Tensor")
+    def slice_(
+        self, x: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+    ) -> Any:
+        """Return a view of ``[start:end:step]`` along `dim`."""
+        ndim = x.ndim
+        if not ndim:
+            raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+        if step <= 0:
+            raise RuntimeError(
+                f"slice step must be positive, but is {step}. Use flip to read backwards."
+            )
+        axis = dim if 0 <= dim < ndim else wrap_dim(dim, ndim)
+        part = slice(start, end, step)
+        return x[(_ALL,) * axis + (part,)] if axis else x[part]
+
+    @operator("diagonal")
+    def diagonal(self, x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+        """Return a view of a diagonal, which becomes the last dimension."""
+        first, second = wrap_dim(dim1, x.ndim), wrap_dim(dim2, x.ndim)
+        if first == second:
+            raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+        offset = clamp_diagonal(offset, x.shape[first], x.shape[second])
+        return self.capabilities.diagonal(x, offset, first, second)
+
+    def _embedding_of(self, sizes: Sequence[int], key: tuple[slice, ...], grad: Any) -> Any:
+        """Return zeros of `sizes` with `grad` at ``[key]``."""
+        try:
+            if grad.ndim > len(sizes):
+                raise ValueError("NumPy would drop leading dimensions of size 1")
+            return self.capabilities.embed(grad, check_size(sizes), key, 0)
+        except ValueError as error:
+            part = tuple([len(range(n)[each]) for n, each in zip(sizes, key, strict=False)])
+            raise _no_gradient_error(grad, (*part, *sizes[len(part) :])) from error
+
+    @operator("select_backward")
+    def select_backward(
+        self, grad_output: Any, input_sizes: Sequence[int], dim: int, index: int
+    ) -> Any:
+        """Return the gradient of `select`: zeros but for the slice."""
+        axis = wrap_dim(dim, len(input_sizes))
+        if not -input_sizes[axis] <= index < input_sizes[axis]:
+            raise IndexError(
+                f"select(): index {index} out of range for tensor of size {list(input_sizes)} at "
+                f"dimension {axis}"
+            )
+        index %= input_sizes[axis]
+        key = (_ALL,) * axis + (slice(index, index + 1),)
+        lead = len(input_sizes) - 1 - grad_output.ndim
+        if lead < 0:
+            raise _no_gradient_error(grad_output, (*input_sizes[:axis], *input_sizes[axis + 1 :]))
+        if lead > 0:
+            grad_output = grad_output[(None,) * lead]
+        return self._embedding_of(input_sizes, key, grad_output[(_ALL,) * axis + (None, ...)])
+
+    @operator("slice_backward")
+    def slice_backward(
+        self,
+        grad_output: Any,
+        input_sizes: Sequence[int],
+        dim: int,
+        start: int,
+        end: int,
+        step: int,
+    ) -> Any:
+        """Return the gradient of `slice_`: zeros but for the part."""
+        axis = wrap_dim(dim, len(input_sizes))
+        if step <= 0:
+            raise RuntimeError(f"slice step must be positive, but is {step}")
+        return self._embedding_of(
+            input_sizes, (_ALL,) * axis + (slice(start, end, step),), grad_output
+        )
+
+    @operator("diagonal_backward")
+    def diagonal_backward(
+        self, grad_output: Any, input_sizes: Sequence[int], offset: int, dim1: int, dim2: int
+    ) -> Any:
+        """Return the gradient of `diagonal`: zeros but for the diagonal."""
+        xp = self.xp
+        sizes = check_size(input_sizes, 8)
+        first, second = wrap_dim(dim1, len(sizes)), wrap_dim(dim2, len(sizes))
+        if first == second:
+            raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+        offset = clamp_diagonal(offset, sizes[first], sizes[second])
+        flat = self.capabilities.diagonal(
+            xp.reshape(xp.arange(math.prod(sizes)), sizes), offset, first, second
+        )
+        zeros = xp.zeros(math.prod(sizes), dtype=grad_output.dtype)
+        try:
+            if grad_output.ndim > flat.ndim:
+                raise ValueError("NumPy would drop leading dimensions of size 1")
+            made = self.capabilities.index_put(zeros, (flat,), grad_output, False)
+        except ValueError as error:
+            raise _no_gradient_error(grad_output, flat.shape) from error
+        return xp.reshape(made, sizes)
+
+    @operator("unbind.int")
+    def unbind(self, x: Any, dim: int = 0) -> list[Any]:
+        """Return views of all slices along `dim`."""
+        if not x.ndim:
+            raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        before = (_ALL,) * wrap_dim(dim, x.ndim)
+        return [x[(*before, index, ...)] for index in range(x.shape[len(before)])]
+
+    @operator("split.Tensor", "unsafe_split.Tensor")
+    def split(self, x: Any, split_size: int, dim: int = 0) -> list[Any]:
+        """Return views of pieces of `split_size` along `dim`; the last may be shorter."""
+        if not x.ndim:
+            raise RuntimeError("split expects at least a 1-dimensional tensor")
+        axis = wrap_dim(dim, x.ndim)
+        size = x.shape[axis]
+        if split_size < 0:
+            raise RuntimeError(
+                f"split expects split_size be non-negative, but got split_size={split_size}"
+            )
+        if split_size == 0 and size:
+            raise RuntimeError(
+                f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}"
+            )
+        starts = range(0, max(size, 1), max(split_size, 1))
+        if not axis:
+            return [x[start : start + split_size] for start in starts]
+        before = (_ALL,) * axis
+        return [x[(*before, slice(start, start + split_size))] for start in starts]
+
+    @operator("split_with_sizes", "unsafe_split_with_sizes")
+    def split_with_sizes(self, x: Any, split_sizes: Sequence[int], dim: int = 0) -> list[Any]:
+        """Return views of pieces of these sizes along `dim`."""
+        if not x.ndim:
+            raise RuntimeError(
+                "split expects at least a 1-dimensional tensor. Give it a dimension: x.reshape(1)."
+            )
+        axis = wrap_dim(dim, x.ndim)
+        size = x.shape[axis]
+        if any([length < 0 for length in split_sizes]):
+            raise RuntimeError(
+                "split_with_sizes expects split_sizes have only non-negative entries, but got "
+                f"split_sizes={list(split_sizes)}"
+            )
+        if sum(split_sizes) != size:
+            raise RuntimeError(
+                f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's "
+                f"size at dimension {axis}), "
+                f"but got split_sizes={list(split_sizes)}"
+            )
+        before, pieces, start = (_ALL,) * axis, [], 0
+        for length in split_sizes:
+            pieces.append(x[(*before, slice(start, start + length))])
+            start += length
+        return pieces
+
+
+@lru_cache(1024)
+def _without_ones(shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """Return the index that drops the dimensions of size 1 of an array of `shape`."""
+    return (*[0 if size == 1 else _ALL for size in shape], ...)
+
+
+@lru_cache(1024)
+def _without_some(shape: tuple[int, ...], dim: int | tuple[int, ...]) -> tuple[Any, ...]:
+    """Return the index that drops the dimensions of size 1 that are among `dim`."""
+    dims = wrap_dims(dim, len(shape)) if isinstance(dim, int) or dim else ()
+    return (*[0 if size == 1 and axis in dims else _ALL for axis, size in enumerate(shape)], ...)
+
+
+@lru_cache(1024)
+def _with_new(dim: int, ndim: int) -> tuple[Any, ...]:
+    """Return the index that adds a dimension at `dim` to `ndim` others."""
+    return (*[_ALL] * wrap_dim(dim, ndim + 1), None, ...)
+
+
+@lru_cache(1024)
+def _order(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
+    """Return the order of dimensions that `permute` is given, counted from 0."""
+    if len(dims) != ndim:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+            "length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = "
+            f"{len(dims)}"
+        )
+    order = tuple([wrap_dim(dim, ndim) for dim in dims])
+    if len(set(order)) < ndim:
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return order
+
+
+def _no_gradient_error(grad: Any, shape: Sequence[int]) -> RuntimeError:
+    """Return the error for a gradient that is not one of a part of this shape."""
+    shapes = [tuple(shape), tuple(grad.shape)]
+    return broadcast_error(shapes) or shape_of_output_error(
+        shapes[0], broadcast_shape(shapes) or shapes[1]
+    )
+
+
+def _expanded(shape: tuple[int, ...], own: tuple[int, ...], dim: int, lead: int) -> int:
+    """Return the size of dimension `dim` of an expanded array."""
+    size = shape[dim]
+    if dim < lead:
+        if size < 0:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({size}) isn't allowed in a leading, "
+                f"non-existing dimension {dim}"
+            )
+        return size
+    present = own[dim - lead]
+    if size in (-1, present):
+        return present
+    if present != 1 or size < 0:
+        raise RuntimeError(
+            f"The expanded size of the tensor ({size}) must match the existing size ({present}) at "
+            "non-singleton dimension "
+            f"{dim}.  Target sizes: {list(shape)}.  Tensor sizes: {list(own)}"
+        )
+    return size

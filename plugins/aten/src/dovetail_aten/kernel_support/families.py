@@ -1,0 +1,226 @@
+"""The families of array kernels together: the table of all kernels for a namespace, and its
+registration for a backend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from typing import Any, Final
+
+from dovetail_dispatcher import Library
+from dovetail_dispatcher.registration.supplied_kernels import supply_array_kernels
+from dovetail_dispatcher.table import registry
+from dovetail_kernel import parse_dispatch_key, warn_user
+
+from .._generated.array_kernels import FUNCTIONS, HELPERS, OPERATORS
+from .capabilities import Capabilities
+from .complete_namespace import Missing
+from .family import Family
+from .namespace_functions import define_namespace_functions
+from .namespace_names import with_names
+from .table import ArrayKernel, KernelTable
+
+__all__ = [
+    "FAMILIES",
+    "Define",
+    "array_kernel_table",
+    "expect_family",
+    "family_class",
+    "register_array_kernels",
+]
+
+Define = Callable[[Any, KernelTable, Capabilities], None]
+"""What defines kernels in a table: ``define(xp, kernel, capabilities)``, as `Family.define`."""
+
+PLACES: Final = (
+    "pointwise.kernels.arithmetic.Arithmetic",
+    "pointwise.kernels.pointwise.Pointwise",
+    "pointwise.kernels.number_parts.NumberParts",
+    "special.kernels.special.Special",
+    "special.kernels.polynomials.Polynomials",
+    "fft.kernels.Fourier",
+    "pointwise.kernels.choices.Choices",
+    "pointwise.kernels.comparison.Comparison",
+    "reductions.kernels.reductions.Reductions",
+    "reductions.kernels.norms.Norms",
+    "reductions.kernels.scans.Scans",
+    "reductions.kernels.running_extrema.RunningExtrema",
+    "reductions.kernels.ordering.Ordering",
+    "statistics.kernels.selection.Selection",
+    "searching.kernels.distinct.Distinct",
+    "searching.kernels.searching.Searching",
+    "searching.kernels.triangles.Triangles",
+    "statistics.kernels.histograms.Histograms",
+    "matmul.kernels.MatrixProducts",
+    "linalg.kernels.factorizations.Factorizations",
+    "linalg.kernels.linear_systems.LinearSystems",
+    "linalg.kernels.spectra.Spectra",
+    "views.kernels.views.Views",
+    "views.kernels.memory_views.MemoryViews",
+    "split_and_scatter.kernels.Windows",
+    "shapes.kernels.Shapes",
+    "padding.kernels.Borders",
+    "indexing.kernels.indexing.Indexing",
+    "indexing.kernels.indexing_along.IndexingAlong",
+    "scattering.kernels.indexed_writes.IndexedWrites",
+    "scattering.kernels.scatter_reductions.ScatterReductions",
+    "creation.kernels.creation.Creation",
+    "creation.kernels.complex_parts.ComplexParts",
+    "random.kernels.random.Random",
+    "random.kernels.distributions.Distributions",
+    "random.kernels.gamma_numbers.GammaNumbers",
+    "activations.kernels.rectifiers.Rectifiers",
+    "activations.kernels.sigmoids.Sigmoids",
+    "activations.kernels.hard_activations.HardActivations",
+    "activations.kernels.gated_units.GatedUnits",
+    "recurrent.kernels.recurrent_cells.RecurrentCells",
+    "recurrent.kernels.recurrent_sequences.RecurrentSequences",
+    "attention.kernels.Attention",
+    "softmax.kernels.Softmax",
+    "losses.kernels.losses.Losses",
+    "losses.kernels.likelihood.Likelihood",
+    "ctc.kernels.Alignments",
+    "normalization.kernels.normalization.Normalization",
+    "normalization.kernels.channel_normalization.ChannelNormalization",
+    "convolution.kernels.convolution.Convolutions",
+    "pooling.kernels.average_pooling.AveragePooling",
+    "pooling.kernels.max_pooling.MaxPooling",
+    "pooling.kernels.fractional_pooling.FractionalPooling",
+    "pooling.kernels.pooled_places.PooledPlaces",
+    "convolution.kernels.patches.Patches",
+    "convolution.kernels.shuffles.Shuffles",
+    "interpolation.kernels.upsampling.Upsampling",
+    "interpolation.kernels.grid_sampling.GridSampling",
+)
+"""Module and class of every family. What each defines is read in the sources: `make codegen`."""
+
+_ROOT: Final = f"{__package__.partition('.')[0]}.families"
+_PLACES: Final = {f"{each.partition('.')[0]}.{each.rpartition('.')[2]}": each for each in PLACES}
+
+FAMILIES: Final = tuple(_PLACES)
+"""The families by the names that backends give them, and their classes: ``reductions.Scans``."""
+
+
+def family_class(name: str) -> type[Family]:
+    """Return the class of a name in `FAMILIES`, or of another package: ``package.module.Class``."""
+    full = f"{_ROOT}.{_PLACES[name]}" if name in _PLACES else name
+    module, _, cls = full.rpartition(".")
+    found: type[Family] = getattr(import_module(module), cls)
+    return found
+
+
+def array_kernel_table(
+    xp: Any,
+    capabilities: Capabilities,
+    more: Sequence[Define] = (),
+    families: Mapping[str, str] | None = None,
+) -> KernelTable:
+    """Return the array kernels for an array namespace. A family is imported when one of its kernels
+    is first looked up.
+
+    Parameters
+    ----------
+    xp
+        A namespace with NumPy's names, such as `numpy` or `cupy`.
+    capabilities
+        What the backend supplies beyond it.
+    more
+        Functions ``define(xp, kernel, capabilities)`` that run afterwards; what they define takes
+        the place of the generic kernel.
+    families
+        Classes in the place of families from which they are derived:
+        ``{"reductions.Scans": "package.module.FastScans"}``.
+
+    Raises
+    ------
+    ValueError
+        For the place of a family that there is not.
+    """
+    places = {_renamed(name): cls for name, cls in (families or {}).items()}
+    if unknown := sorted(set(places).difference(FAMILIES)):
+        raise ValueError(
+            f"families: there is no family {', '.join(unknown)}. Take the names from "
+            "dovetail.backends.families.FAMILIES."
+        )
+    table = KernelTable(capabilities.guard)
+    define_namespace_functions(xp, table, capabilities)
+    names = with_names(xp, undispatched=capabilities.plain_arrays, quick=capabilities.quick)
+    for family in FAMILIES:
+        load = partial(_load, places.get(family, family), names, capabilities, table)
+        for name in OPERATORS.get(family, ()):
+            function = FUNCTIONS.get(name)
+            if function is None or not isinstance(getattr(names, function), Missing):
+                table.kernels.expect(name, load)
+        for name in HELPERS.get(family, ()):
+            table.helpers.expect(name, load)
+    for define in more:
+        define(xp, table, capabilities)
+    return table
+
+
+def _renamed(name: str) -> str:
+    """Return the name of a family that an earlier version called `name`."""
+    from ..old_places import FAMILIES as OLD
+
+    if name not in OLD:
+        return name
+    warn_user(f"families: {name} is {OLD[name]} now. Write that.", DeprecationWarning)
+    return OLD[name]
+
+
+def expect_family(
+    table: KernelTable, family: str, operators: Sequence[str], xp: Any, capabilities: Capabilities
+) -> None:
+    """Let a table have kernels of a family of another package, for operators that no family here
+    has kernels of: what a backend computes at once where others run a composite.
+
+    Parameters
+    ----------
+    table
+        Where the kernels are expected.
+    family
+        The class, which is imported when one of them is first looked up: ``package.module.Class``.
+    operators
+        What the class has kernels of.
+    xp, capabilities
+        What the class is made with.
+    """
+    names = with_names(xp, undispatched=capabilities.plain_arrays, quick=capabilities.quick)
+    load = partial(_load, family, names, capabilities, table)
+    for name in operators:
+        table.kernels.expect(name, load)
+
+
+def _load(family: str, xp: Any, capabilities: Capabilities, table: KernelTable) -> None:
+    """Import a family and put into a table what is expected of it."""
+    made = KernelTable(capabilities.guard)
+    family_class(family)(xp, capabilities, table).define_in(made)
+    for name, kernel in made.kernels.items():
+        kernel.fn = capabilities.compiled(name, kernel.fn)
+        table.kernels.arrive(name, kernel)
+    for name, function in made.helpers.items():
+        table.helpers.arrive(name, capabilities.guard(function, False))
+
+
+def register_array_kernels(m: Library, table: KernelTable) -> None:
+    """Register the array kernels of a table on ``Library("aten", "IMPL", "CPU")`` or that of
+    another backend's key; those of operators that a selective build leaves out are not needed.
+    """
+    supplies: dict[str, Callable[[], ArrayKernel]] = {}
+    for name in table.kernels:
+        if f"aten::{name.partition('.')[0]}" in registry.left_out:
+            continue
+        if table.kernels.is_expected(name):
+            supplies[name] = partial(table.kernels.__getitem__, name)
+            continue
+        kernel = table.kernels[name]
+        m.array_impl(
+            name,
+            kernel.fn,
+            fast_path=kernel.fast_path,
+            out_function=kernel.out_function,
+            general_out_function=kernel.general_out_function,
+        )
+    supply_array_kernels(m, parse_dispatch_key(m.dispatch_key), supplies)

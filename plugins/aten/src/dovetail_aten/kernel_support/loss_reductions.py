@@ -1,0 +1,5 @@
+"""Reductions of losses by their numbers."""
+
+from __future__ import annotations
+
+NONE, MEAN, SUM = range(3)
