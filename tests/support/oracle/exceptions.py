@@ -29,9 +29,11 @@ class Listed:
     reason
         Why it stays.
     examples
-        Turn of a trial that differs, by subject. Other subjects are not excused.
+        Turns of some trials that differ, by subject.
     text
         Part of the text of the difference.
+    subjects
+        Beginnings of the names of the subjects, where it is about some of them.
     nesting
         Pattern of the nesting, from its beginning.
     pieces
@@ -43,18 +45,21 @@ class Listed:
     reason: str
     examples: dict[str, int]
     text: str = ""
+    subjects: list[str] = field(default_factory=list)
     nesting: str = ""
     pieces: list[str] = field(default_factory=list)
 
     def holds(self, find: Find) -> bool:
         """Say whether a find is one of those."""
         steps = set(find.trial.name.split(", "))
+        subjects = tuple(self.subjects)
         return (
             find.hunt == self.hunt
             and find.kind == self.kind
             and self.text in find.text
             and re.match(self.nesting, find.trial.nesting) is not None
-            and (bool(steps & set(self.pieces)) if self.pieces else find.subject in self.examples)
+            and (not subjects or find.subject.startswith(subjects))
+            and (not self.pieces or bool(steps & set(self.pieces)))
         )
 
 

@@ -25,7 +25,7 @@ HUNTS = {
             op_info_trials.batched_trial,
             reference=LOOP,
             plan=TRANSFORMS,
-            share=600,
+            share=300,
         ),
         Hunt(
             "nested",
@@ -33,7 +33,7 @@ HUNTS = {
             op_info_trials.nested_trial,
             reference=DIFFERENCES,
             plan=TRANSFORMS,
-            share=300,
+            share=60,
         ),
         Hunt(
             "programs",
@@ -41,7 +41,7 @@ HUNTS = {
             program_trials.program_trial,
             reference=DIFFERENCES,
             plan=TRANSFORMS,
-            share=300,
+            share=60,
         ),
         Hunt(
             "writes",
@@ -49,7 +49,7 @@ HUNTS = {
             write_trials.writing_trial,
             reference=LOOP,
             plan=TRANSFORMS,
-            share=600,
+            share=300,
         ),
     )
 }

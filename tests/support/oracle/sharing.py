@@ -11,7 +11,7 @@ CLOCK = time.time_ns() // 10**9 % 10**8
 """First seed of this process where the environment names none."""
 
 
-def seeds(hunt: str, share: int) -> range:
+def seeds(hunt: str, share: int, first: int = CLOCK) -> range:
     """Return the seeds of the trials to run, and print how to run them again.
 
     Parameters
@@ -20,8 +20,10 @@ def seeds(hunt: str, share: int) -> range:
         Name of the hunt, for the printed line.
     share
         Number of trials where `DOVETAIL_HUNT` is not set.
+    first
+        The first seed where `DOVETAIL_FIRST_HUNT` is not set.
     """
     count = int(os.environ.get("DOVETAIL_HUNT") or share)
-    first = int(os.environ.get("DOVETAIL_FIRST_HUNT") or CLOCK)
+    first = int(os.environ.get("DOVETAIL_FIRST_HUNT") or first)
     print(f"{hunt}: DOVETAIL_HUNT={count} DOVETAIL_FIRST_HUNT={first}")
     return range(first, first + count)

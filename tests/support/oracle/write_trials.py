@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import dovetail
@@ -111,14 +112,18 @@ def writing_trial(name: str, turn: int) -> Trial | None:
     tensors = sample.tensors()
     values = [each.detach().resolve_conj().numpy().copy() for each in tensors]
     varied = [place for place, each in enumerate(values) if each.dtype.kind in "fc"]
-    if differentiated and (not varied or 0 not in varied):
-        return None
+    if differentiated and (0 not in varied or name.startswith("aten.set_")):
+        return None  # `set_` shows another tensor: it has no derivative
     levels = tuple([_level(kind, varied, len(tensors), r) for kind in kinds])
+    in_memory = name.startswith("aten.as_strided_")
+    if in_memory:  # offsets of memory are those of an entry in `vmap` alone
+        levels = tuple([replace(each, dim=0) for each in levels])
     batched(values, levels)
     tags = str(operator.tags)
     # A write to the leaf itself reaches the tensor of the caller.
     direct = not differentiated and "inplace_view" not in tags and r.random() < 0.3
-    target = r.choice(sorted(TARGETS))
+    target = "a copy" if in_memory else r.choice(sorted(TARGETS))
+    direct = direct and not in_memory
 
     def body(lib: Any, leaves: Leaves) -> list[Any]:
         make, view = TARGETS[target]
