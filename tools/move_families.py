@@ -298,6 +298,8 @@ def _share() -> dict[tuple[str, str], str]:
             body = ast.parse(text).body
             imports = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
             taken = [node for node in body if set(_names(node)) & set(names)]
+            if absent := set(names) - {name for node in taken for name in _names(node)}:
+                raise ValueError(f"{old} does not define {sorted(absent)}: correct SHARED.")
             defined = ["".join(lines[_first_line(n) - 1 : _last_line(n, body)]) for n in taken]
             header = "".join([f"{ast.unparse(node)}\n" for node in imports])
             _file(new).write_text(f'"""{TITLES[new, ""]}"""\n\n{header}\n\n' + "\n\n".join(defined))
