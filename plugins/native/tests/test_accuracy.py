@@ -1,6 +1,6 @@
 """Errors of elementary functions, in units in the last place.
 
-``DOVETAIL_EXHAUSTIVE=1`` looks at every number in single precision (twenty minutes).
+``DOVETAIL_EXHAUSTIVE=1`` looks at every number in single precision, which takes long.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def register_backend(
             "Choose another name."
         )
     side = arrays(name, namespace)
-    table = array_kernel_table(complete(namespace, name), side, kernels, families)
+    table = array_kernel_table(complete(namespace, name), side, kernels, families, side.compiled)
     for operator in without:
         _leave_out(operator, table)
     made = backend(name, create=True)

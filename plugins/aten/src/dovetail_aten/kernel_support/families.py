@@ -20,7 +20,7 @@ from .complete_namespace import Missing
 from .family import Family
 from .namespace_functions import define_namespace_functions
 from .namespace_names import with_names
-from .table import ArrayKernel, KernelTable
+from .table import ArrayKernel, Function, KernelTable
 
 __all__ = [
     "FAMILIES",
@@ -116,6 +116,7 @@ def array_kernel_table(
     capabilities: Capabilities,
     more: Sequence[Define] = (),
     families: Mapping[str, str] | None = None,
+    compiled: Callable[[str, Function], Function] | None = None,
 ) -> KernelTable:
     """Return the array kernels for an array namespace. A family is imported when one of its kernels
     is first looked up.
@@ -132,6 +133,8 @@ def array_kernel_table(
     families
         Classes in the place of families from which they are derived:
         ``{"reductions.Scans": "package.module.FastScans"}``.
+    compiled
+        Returns the compiled kernel of an operator, given its name and the kernel of its family.
 
     Raises
     ------
@@ -148,7 +151,7 @@ def array_kernel_table(
     define_namespace_functions(xp, table, capabilities)
     names = with_names(xp, undispatched=capabilities.plain_arrays, quick=capabilities.quick)
     for family in FAMILIES:
-        load = partial(_load, places.get(family, family), names, capabilities, table)
+        load = partial(_load, places.get(family, family), names, capabilities, table, compiled)
         for name in OPERATORS.get(family, ()):
             function = FUNCTIONS.get(name)
             if function is None or not isinstance(getattr(names, function), Missing):
@@ -193,12 +196,19 @@ def expect_family(
         table.kernels.expect(name, load)
 
 
-def _load(family: str, xp: Any, capabilities: Capabilities, table: KernelTable) -> None:
+def _load(
+    family: str,
+    xp: Any,
+    capabilities: Capabilities,
+    table: KernelTable,
+    compiled: Callable[[str, Function], Function] | None = None,
+) -> None:
     """Import a family and put into a table what is expected of it."""
     made = KernelTable(capabilities.guard)
     family_class(family)(xp, capabilities, table).define_in(made)
     for name, kernel in made.kernels.items():
-        kernel.fn = capabilities.compiled(name, kernel.fn)
+        if compiled is not None:
+            kernel.fn = compiled(name, kernel.fn)
         table.kernels.arrive(name, kernel)
     for name, function in made.helpers.items():
         table.helpers.arrive(name, capabilities.guard(function, False))
