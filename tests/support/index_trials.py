@@ -40,6 +40,8 @@ MULTIPLES = np.arange(1, 9) * MARK
 """Magnitudes of results that come of the mark: samples are small."""
 SMALL = 200
 """Elements of the largest tensor of a sample."""
+MOST = 10**7
+"""Elements of a result beyond which a trial stops: an expanded tensor may have any number."""
 NO_ERRORS = (AttributeError, KeyError, NameError, AssertionError, ZeroDivisionError, StopIteration)
 """Errors that say nothing to a user: a mistake of ours."""
 
@@ -309,7 +311,8 @@ def _called(
             )
         guarded.note()
     flat = results if isinstance(results, list | tuple) else [results]
-    losses = [each.sum() for each in flat if getattr(each, "requires_grad", False)]
+    flat = [each for each in flat if isinstance(each, dovetail.Tensor) and each.numel() <= MOST]
+    losses = [each.sum() for each in flat if each.requires_grad]
     leaves = [each for each in sample.tensors() if each.requires_grad]
     if not losses or not leaves:
         return results
