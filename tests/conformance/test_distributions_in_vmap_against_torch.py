@@ -124,7 +124,8 @@ def test_vmap_gives_what_that_of_pytorch_gives(density: Density, values: Any) ->
     try:
         expected = mapped(torch, density, values)
     except RuntimeError as error:
-        assert "vmap" in str(error)  # PyTorch cannot; the loop above says what is right
+        # PyTorch cannot; the loop above says what is right.
+        assert "vmap" in str(error) or "did not match" in str(error)
         return
     np.testing.assert_allclose(mapped(dovetail, density, values).cpu(), expected, rtol=1e-6)
 

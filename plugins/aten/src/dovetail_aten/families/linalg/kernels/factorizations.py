@@ -181,7 +181,8 @@ class Factorizations(Matrices):
         solve = self._lapack("hetrs" if is_hermitian else "sytrs", "linalg_ldl_solve", ld)
 
         def solution(factors: Any, steps: Any, right: Any) -> tuple[Any]:
-            check_ldl_pivots(steps.tolist())
+            # Host memory, as SciPy takes them.
+            check_ldl_pivots(steps.__array__().tolist())
             return (solve(factors, steps, right, lower=1)[0],)
 
         made = self._one_by_one(solution, batch, *operands)[0]
