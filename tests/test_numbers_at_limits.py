@@ -224,3 +224,18 @@ def test_rows_of_any_shape_are_added_on_both_sides_of_every_threshold(
     x = dovetail.zeros(10, *shape, requires_grad=True)
     x.index_select(0, places).backward(rows)
     assert x.grad is not None and np.array_equal(x.grad.cpu().numpy(), expected)
+
+
+@pytest.mark.parametrize("row", [3, -1])
+@pytest.mark.parametrize("by_frequency", [False, True])
+def test_a_row_that_is_not_in_the_table_is_none_of_the_next_sample(
+    row: int, by_frequency: bool
+) -> None:
+    def gradient(grad: Any, rows: Any) -> Any:
+        return dovetail.ops.aten.embedding_dense_backward(grad, rows, 3, -1, by_frequency)
+
+    grad = dovetail.ones(2, 3, 2)
+    right = dovetail.func.vmap(gradient)(grad, dovetail.tensor([[0, 1, 2], [0, 1, 2]]))
+    assert right.cpu().numpy().tolist() == np.ones((2, 3, 2)).tolist()
+    with pytest.raises(IndexError, match="index out of range"):
+        dovetail.func.vmap(gradient)(grad, dovetail.tensor([[0, 1, row], [0, 1, 2]]))

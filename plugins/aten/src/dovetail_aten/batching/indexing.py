@@ -361,7 +361,10 @@ def embedding_dense_backward(
     if padding_idx >= 0:
         grad = F.masked_fill(grad, F.unsqueeze(F.eq(rows, padding_idx), -1), 0)
     offsets = F.mul(_numbers(rows, logical_ndim(rows, 0)), num_weights)
+    # A row that the table of a sample has not would be one of the next sample's.
+    is_row = F.logical_and(F.ge(rows, 0), F.lt(rows, num_weights))
+    places = F.where(is_row, F.add(rows, offsets), -1)
     made = F.embedding_dense_backward(
-        grad, F.add(rows, offsets), info.batch_size * num_weights, -1, scale_grad_by_freq
+        grad, places, info.batch_size * num_weights, -1, scale_grad_by_freq
     )
     return F.view(made, (info.batch_size, num_weights, grad.array.shape[-1])), 0
