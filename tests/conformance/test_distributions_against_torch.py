@@ -13,8 +13,8 @@ from devices import without_device
 from distribution_examples import EXAMPLES
 
 import dovetail
-from dovetail_kernel import defining_module
 import dovetail.distributions
+from dovetail_kernel import defining_module
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 
