@@ -121,3 +121,16 @@ def test_nested_transforms_give_what_torch_gives(
     name: str, inner: list[str], outer: str, shape: tuple[int, ...], seed: int
 ) -> None:
     agree(*both(name, (*inner, outer), numbers(shape, seed)))
+
+
+def test_the_gradient_of_prelu_at_0_is_differentiated_on_the_side_of_the_weight() -> None:
+    def slopes(lib: Any) -> tuple[Any, Any]:
+        def gradient(x: Any, weight: Any) -> Any:
+            return lib.func.grad(lambda x: lib.nn.functional.prelu(x, weight).sum())(x)
+
+        x, weight = (lib.tensor(values, dtype=lib.float64) for values in ([0.0, 1.0, -1.0], [0.3]))
+        found = lib.func.jacrev(gradient, 1)(x, weight)
+        return gradient(x, weight).tolist(), found.flatten().tolist()
+
+    assert slopes(dovetail) == ([0.3, 1.0, 0.3], [1.0, 0.0, 1.0])
+    assert slopes(torch) == ([0.3, 1.0, 0.3], [0.0, 0.0, 1.0])

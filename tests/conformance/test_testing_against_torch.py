@@ -145,8 +145,8 @@ def _in_torch_names(result: Any) -> Any:
     """Return texts with classes and sizes named as PyTorch names them."""
     return (
         str(result)
-        .replace("dovetail_aten.tensor.tensor_class.", "torch.")
         .replace("torch.", "dovetail.")
+        .replace("dovetail.nn.parameter.Parameter", "dovetail.nn.Parameter")
     )
 
 

@@ -48,6 +48,7 @@ def outcome(call: Callable[[Any], Any], lib: Any) -> Any:
 def without_names(text: str) -> str:
     """Leave out what is said for one library alone, and what differs from run to run."""
     text = text.replace("dovetail", "torch").partition(" object at ")[0]
+    text = text.replace("torch.utils.data.sampler.", "torch.utils.data.")
     return text.partition(". Give replacement=True")[0]
 
 

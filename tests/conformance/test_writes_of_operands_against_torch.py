@@ -90,6 +90,10 @@ def test_a_write_that_reads_what_it_writes(call: str, view: str) -> None:
     ours, theirs = (gradient(lib, method, plan, VIEWS[view]) for lib in (dovetail, torch))
     if method in (RIGHT_HERE if theirs == "refused" else REFUSED_HERE):
         return
+    if method.startswith("logical_"):
+        # What is written is a constant, whose gradient PyTorch takes for that of before.
+        assert not any(own for own, other in zip(ours, theirs, strict=True) if own != other)
+        return
     if "refused" in (ours, theirs):
         assert ours == theirs
     else:

@@ -70,7 +70,7 @@ def test_a_composite_is_shown_at_its_function_and_its_declaration() -> None:
 
 def test_an_operator_defined_twice_names_both_places() -> None:
     library = dovetail.library.Library("aten", "FRAGMENT")
-    with pytest.raises(RuntimeError, match=r"nn/native_functions\.yaml:\d+") as caught:
+    with pytest.raises(RuntimeError, match=r"activations/native_functions\.yaml:\d+") as caught:
         library.define("relu(Tensor self) -> Tensor")
     assert "test_explain.py" in str(caught.value)
     library._destroy()

@@ -28,7 +28,7 @@ _DTYPES = {int: int64, float: float64, complex: complex128}
 
 def _number(tolerance: Any) -> float | None:
     """Return a tolerance, which may be a tensor of one element, as a float."""
-    return None if tolerance is None else float(tolerance)
+    return float(tolerance) if isinstance(tolerance, Tensor) else tolerance
 
 
 def assert_close(

@@ -77,15 +77,15 @@ def prelu_kernel_double_backward(
     k: Any, grad_self: Any, grad_weight: Any, grad_output: Any, self: Any, weight: Any
 ) -> tuple[Any, Any, Any]:
     """Return the gradients of ``_prelu_kernel_backward``."""
-    negative = k.lt(self, 0)
+    positive = k.gt(self, 0)  # 0 is on the side of the weight, as in the gradient
     to_output = to_self = to_weight = None
     if grad_self is not None:
-        to_output = k.where(negative, k.mul(grad_self, weight), grad_self)
-        to_weight = k.where(negative, k.mul(grad_self, grad_output), 0)
+        to_output = k.where(positive, grad_self, k.mul(grad_self, weight))
+        to_weight = k.where(positive, 0, k.mul(grad_self, grad_output))
     if grad_weight is not None:
-        through = k.where(negative, k.mul(grad_weight, self), 0)
+        through = k.where(positive, 0, k.mul(grad_weight, self))
         to_output = through if to_output is None else k.add(to_output, through)
-        to_self = k.where(negative, k.mul(grad_weight, grad_output), 0)
+        to_self = k.where(positive, 0, k.mul(grad_weight, grad_output))
     return to_output, to_self, to_weight
 
 
