@@ -146,8 +146,14 @@ def test_frames_of_generated_code_show_their_source() -> None:
             return traceback.format_exc()
         raise AssertionError("nothing was raised")
 
-    x = dovetail.ones(2, requires_grad=True)
-    text = trace(lambda: x * dovetail.ones(3))
+    def kernel(x: Any) -> Any:
+        raise RuntimeError("the kernel failed")
+
+    library = dovetail.library.Library("frames", "DEF")
+    library.define("fails(Tensor x) -> Tensor")
+    library.impl("fails", kernel, "CompositeExplicitAutograd")
+    text = trace(lambda: dovetail.ops.frames.fails(dovetail.ones(2)))
+    library._destroy()
     frames = re.findall(r'File "(<dovetail [^"]*>)", line (\d+)', text)
     assert frames
     for file, number in frames:

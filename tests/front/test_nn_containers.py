@@ -217,7 +217,7 @@ def test_parameter_dict_makes_parameters_of_tensors():
     assert values.get("x", 7) == 7
     assert list(values.state_dict()) == ["w"]
     assert dict(values.items())["n"] == 5
-    assert list(values.keys()) == ["w", "n"]
+    assert list(values.keys()) == ["n", "w"]  # of a dict in the order of its keys
     assert values.pop("n") == 5
     values.clear()
     assert len(values) == 0
