@@ -198,3 +198,29 @@ def test_a_nesting_gives_what_operators_give(style: Any, nesting: str) -> None:
     else:
         for ours, expected in zip(found, theirs, strict=True):
             np.testing.assert_allclose(ours, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("lib", [dovetail, torch], ids=["dovetail", "torch"])
+def test_results_that_samples_share_count_once_for_each(lib: Any) -> None:
+    class ProductAndSquare(lib.autograd.Function):  # type: ignore[misc]
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x: Any, y: Any) -> Any:
+            return x * y, y * y
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any, other: Any) -> Any:
+            x, y = ctx.saved_tensors
+            return grad * y, grad * x + other * y * 2
+
+    def total(y: Any) -> Any:
+        return lib.func.vmap(lambda x: ProductAndSquare.apply(x, y)[1])(lib.tensor(ROWS)).sum()
+
+    found = lib.func.grad(total)(lib.tensor(ROW))
+    often = len(ROWS) if lib is torch else 1  # a defect there: docs/differences.md
+    np.testing.assert_allclose(values(found)[0], 2 * ROW * len(ROWS) * often)

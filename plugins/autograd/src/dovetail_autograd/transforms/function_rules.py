@@ -66,16 +66,17 @@ def call_batched(
     def dim_of(value: Any) -> int | None:
         return level.unwrap(value)[1] if isinstance(value, TensorBase) else None
 
-    physical = map_leaves(unwrapped, args)
-    in_dims = map_leaves(dim_of, args)
-    if has_rule:
+    physical, named = map_leaves(unwrapped, args), map_leaves(unwrapped, kwargs)
+    in_dims = map_leaves(dim_of, (*args, *kwargs.values()))
+    if not has_rule:
+        rule = _Generated(cls, level, in_dims, tuple(kwargs))
+        outputs, out_dims = Vmapped.apply(rule, *physical, *named.values()), rule.out_dims
+    elif _any_batched(in_dims):
         outputs, out_dims = check_outputs(
-            cls.vmap(level.info, in_dims, *physical, **map_leaves(unwrapped, kwargs)),
-            level.info.batch_size,
+            cls.vmap(level.info, in_dims[: len(args)], *physical, **named), level.info.batch_size
         )
     else:
-        rule = _Generated(cls, level, in_dims, kwargs)
-        outputs, out_dims = Vmapped.apply(rule, *physical), rule.out_dims
+        outputs, out_dims = cls.apply(*physical, **named), None
     return _wrapped(level, outputs, out_dims)
 
 
@@ -125,31 +126,43 @@ class _Generated:
     """One call of a Function on a batch: forward, `setup_context` and backward run under a vmap of
     their own each.
 
-    So the graph outside of the vmap has one node for the batch.
+    So the graph outside of the vmap has one node for the batch. The gradient of an output that all
+    samples share is the sum over the samples: such outputs are of a call that all samples share.
+    Where anything is batched, each output is.
     """
 
     def __init__(
-        self, cls: type[Function], level: VmapLevel, in_dims: Sequence[Any], kwargs: dict[str, Any]
+        self, cls: type[Function], level: VmapLevel, in_dims: Sequence[Any], names: Sequence[str]
     ) -> None:
         self.cls = cls
         self.level = level.another
         self.in_dims = in_dims
-        self.kwargs = kwargs
+        self.names = names
         self.out_dims: Any = None
 
     @leaves_levels
     def forward(self, physical: tuple[Any, ...]) -> Any:
         with self.level() as level:
-            output = self.cls.forward(*_batched(level, physical, self.in_dims), **self.kwargs)
+            values = _batched(level, physical, self.in_dims)
+            count = len(values) - len(self.names)
+            named = dict(zip(self.names, values[count:], strict=True))
+            output = self.cls.forward(*values[:count], **named)
             leaves, structure = flatten(output)
             pairs = [_unwrapped(level, leaf) for leaf in leaves]
+            if _any_batched((self.in_dims, [dim for _, dim in pairs])):
+                pairs = [
+                    (_repeated(level, value), 0)
+                    if dim is None and isinstance(value, TensorBase)
+                    else (value, dim)
+                    for value, dim in pairs
+                ]
         self.out_dims = unflatten(structure, [dim for _, dim in pairs])
         return unflatten(structure, [value for value, _ in pairs])
 
     @leaves_levels
     def setup_context(self, ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         with self.level() as level:
-            wrapped_inputs = (*_batched(level, inputs, self.in_dims), *self.kwargs.values())
+            wrapped_inputs = _batched(level, inputs, self.in_dims)
             ctx.sample = _SampleContext()
             with ctx.sample.of(ctx, level) as sample:
                 self.cls.setup_context(
@@ -169,7 +182,11 @@ class _Generated:
             returned = self.cls.backward(sample, *wrapped)
             given = list(returned) if isinstance(returned, (tuple, list)) else [returned]
             in_dims = [*self.in_dims, *[None] * len(given)]
-            return [_gradient(level, grad, dim) for grad, dim in zip(given, in_dims, strict=False)]
+            is_shared = not _any_batched((self.in_dims, dims))
+            return [
+                _gradient(level, grad, dim, is_shared)
+                for grad, dim in zip(given, in_dims, strict=False)
+            ]
 
     @leaves_levels
     def jvp(self, ctx: Any, tangents: tuple[Any, ...]) -> Any:
@@ -185,7 +202,9 @@ class _Generated:
             returned, _ = flatten(self.cls.jvp(sample, *given))
             found = [
                 tangent
-                if dim is None or not isinstance(tangent, TensorBase)
+                if not isinstance(tangent, TensorBase)
+                else _shared(level, tangent)
+                if dim is None
                 else level.spread(tangent)
                 for tangent, dim in zip(returned, dims, strict=True)
             ]
@@ -318,13 +337,49 @@ def _unwrapped(level: VmapLevel, value: Any) -> tuple[Any, int | None]:
     return level.unwrap(value) if isinstance(value, TensorBase) else (value, None)
 
 
-def _gradient(level: VmapLevel, grad: Any, in_dim: Any) -> Any:
-    """Return the gradient of a physical input: summed over the samples if they share it."""
+def _any_batched(dims: Any) -> bool:
+    """Return whether there is a batch dimension among `dims`."""
+    return any([dim is not None for dim in flatten(dims)[0]])
+
+
+def _repeated(level: VmapLevel, output: TensorBase) -> TensorBase:
+    """Return an output that all samples share as a batch that may be written in place."""
+    copied: TensorBase = level.run_outside(operator("clone", "default"), level.spread(output))
+    return copied
+
+
+def _shared(level: VmapLevel, derivative: TensorBase) -> TensorBase:
+    """Return the derivative of a call that all samples share.
+
+    Raises
+    ------
+    RuntimeError
+        If they have different ones.
+    """
+    physical, dim = level.unwrap(derivative)
+    if dim is not None:
+        raise RuntimeError(
+            "backward or jvp of an autograd.Function gave samples of a vmap different derivatives, "
+            "but forward gave them the same output. Draw random numbers in forward, and save them."
+        )
+    return physical
+
+
+def _gradient(level: VmapLevel, grad: Any, in_dim: Any, is_shared: bool) -> Any:
+    """Return the gradient of a physical input: summed over the samples if they share it.
+
+    Parameters
+    ----------
+    is_shared
+        Whether all samples share the call, so that the gradient is that sum already.
+    """
     if not isinstance(grad, TensorBase):
         return grad
-    physical, dim = level.unwrap(grad)
     if in_dim is not None:
         return level.spread(grad)
+    if is_shared:
+        return _shared(level, grad)
+    physical, dim = level.unwrap(grad)
     if dim is not None:
         return level.run_outside(operator("sum", "dim_IntList"), physical, [0])
     return level.run_outside(operator("mul", "Tensor"), physical, level.info.batch_size)
