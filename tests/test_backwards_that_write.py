@@ -169,3 +169,21 @@ def test_gradients_are_those_of_backwards_that_write_nothing(first: int) -> None
             compared += 1
             assert found == gradients(seed, writes=False), seed
     assert compared > 40
+
+
+def test_gradients_without_memory_reach_functions_and_hooks() -> None:
+    class Twice(dovetail.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad.mul_(2)
+
+    x = dovetail.ones(2, 3, device="meta", requires_grad=True)
+    made = Twice.apply(x) + x
+    made.register_hook(lambda grad: grad + 1)
+    made.sum().backward()
+    assert x.grad.is_meta
+    assert x.grad.shape == (2, 3)

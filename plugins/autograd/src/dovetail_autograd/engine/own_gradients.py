@@ -28,7 +28,7 @@ def own_arrays(held: list[Any], is_mutable: bool) -> None:
         return
     for index in range(len(held)):
         array = held[index]
-        if array is None or not getattr(array.flags, "writeable", True):
+        if array is None or not _is_writable(array):
             continue
         of_array, of_base = _references(held, index)
         if of_array > _ALONE or of_base > _BASE_ALONE:
@@ -56,7 +56,7 @@ def own(tensor: TensorBase) -> TensorBase:
     if (
         tensor._signature & NOT_PLAIN
         or not backend.arrays.mutable_arrays
-        or not getattr(array.flags, "writeable", True)
+        or not _is_writable(array)
     ):
         return tensor
     edge = gradient_edge(tensor) if tensor._signature & GRAD else None
@@ -67,6 +67,11 @@ def own(tensor: TensorBase) -> TensorBase:
         made._grad_fn, made.output_nr = edge[0], edge[1]
         made._signature |= GRAD
     return made
+
+
+def _is_writable(array: Any) -> bool:
+    """Return whether an array can be written; not all array libraries say so."""
+    return bool(getattr(getattr(array, "flags", None), "writeable", True))
 
 
 def _is_shared(tensor: TensorBase) -> bool:
@@ -83,7 +88,7 @@ def _references(held: list[Any], index: int) -> tuple[int, int]:
     and to its base; 0 for no base.
     """
     array = held[index]
-    base = array.base
+    base = getattr(array, "base", None)
     return getrefcount(array), 0 if base is None else getrefcount(base)
 
 
