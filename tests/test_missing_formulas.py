@@ -18,6 +18,7 @@ from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.derivative_formula import Formula
 
 STEPS = {
+    *[f"logical_{name}_" for name in ("and", "not", "or", "xor")],
     "ceil",
     "floor",
     "round",

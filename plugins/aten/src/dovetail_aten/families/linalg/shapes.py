@@ -33,9 +33,8 @@ def _real(self: MetaArray, shape: Any) -> MetaArray:
     return MetaArray(shape, self.dtype.to_real())
 
 
-def check_errors(info: MetaArray, api_name: str, *, is_matrix: bool) -> tuple[()]:
-    """Return nothing: there are no values to look at."""
-    return ()
+def check_errors(info: MetaArray, api_name: str, *, is_matrix: bool) -> None:
+    """Do nothing: there are no values to look at."""
 
 
 def cholesky_ex(
