@@ -14,6 +14,8 @@ from saved_objects import KINDS, PICKLED_ALONE, described, made
 
 import dovetail
 
+pytestmark = pytest.mark.cpu_only(reason="the saved files hold tensors and generators of the cpu")
+
 _FOLDER: Final = Path(__file__).parents[1] / "saved_files"
 _VERSIONS: Final = sorted(each.name for each in _FOLDER.iterdir())
 _SAVED: Final = [kind for kind in KINDS if kind not in PICKLED_ALONE]
