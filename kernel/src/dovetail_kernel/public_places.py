@@ -29,8 +29,8 @@ def publish(
 ) -> None:
     """Let the classes and functions in a module's ``__all__`` name it in ``__module__``.
 
-    The place with the fewest dots wins, whatever is imported first, and one of the front end over
-    those of the distributions below. What the module loads later is published by
+    The place with the fewest dots wins, whatever is imported first, a public one over a private
+    one, and one of the front end over those of the distributions below. What the module loads later is published by
     `publish_loaded`.
 
     Parameters
@@ -89,6 +89,8 @@ def publish_name(module: str, name: str, value: Any, called: str = "") -> None:
     place = _shortest(module, name, defined) if "." in module else module
     if before != defined and _rank(before) <= _rank(place):
         return  # published, at a better place
+    if _rank(place)[:2] == (False, True) and _rank(before)[:2] == (False, False):
+        return  # a private name for what a public module of the front end defines
     if value.__class__ is FunctionType:
         value.__module__ = place
         if called:
@@ -121,8 +123,8 @@ def _shortest(module: str, name: str, defined: str) -> str:
     return module
 
 
-def _rank(place: str) -> tuple[bool, int]:
-    return place.partition(".")[0] != _OURS, place.count(".")
+def _rank(place: str) -> tuple[bool, bool, int]:
+    return place.partition(".")[0] != _OURS, "._" in place, place.count(".")
 
 
 def _keep_what_reads_the_module(cls: type, defined: str) -> None:
