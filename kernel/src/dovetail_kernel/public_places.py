@@ -30,8 +30,8 @@ def publish(
     """Let the classes and functions in a module's ``__all__`` name it in ``__module__``.
 
     The place with the fewest dots wins, whatever is imported first, a public one over a private
-    one, and one of the front end over those of the distributions below. What the module loads later is published by
-    `publish_loaded`.
+    one, and one of the front end over those of the distributions below. What the module loads
+    later is published by `publish_loaded`.
 
     Parameters
     ----------
