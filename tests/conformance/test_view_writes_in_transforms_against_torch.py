@@ -128,3 +128,96 @@ def test_a_write_to_a_view_is_transformed_as_in_pytorch(program: Any, transform:
     expected = TRANSFORMS[name](torch.func, theirs, *map(torch.tensor, (X, T)))
     found = run(dovetail.func, program, *map(dovetail.tensor, (X, T)))
     np.testing.assert_allclose(found.cpu().numpy(), expected.numpy(), rtol=1e-9, atol=1e-12)
+
+
+WRITES: dict[str, Callable[..., Any]] = {
+    "add_": lambda part, s: part.add_(s),
+    "mul_": lambda part, s: part.mul_(s),
+    "copy_": lambda part, s: part.copy_(s),
+    "twice": lambda part, s: part.mul_(s).add_(s * s),
+}
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "flat": lambda base: base.view(-1),
+    "row": lambda base: base[0],
+    "part": lambda base: base.view(-1)[1:],
+    "transposed": lambda base: base.t(),
+}
+
+
+@pytest.mark.parametrize("nesting", ["jy gx", "gy gx", "jy jy gx", "jy gy gx", "gx jy gx"])
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("write", WRITES)
+def test_a_base_that_becomes_dual_by_a_write_to_a_view_keeps_its_graph(
+    write: str, view: str, nesting: str
+) -> None:
+    found, expected = (
+        _of_two(lib, VIEWS[view], WRITES[write], nesting) for lib in (dovetail, torch)
+    )
+    assert expected.any()
+    np.testing.assert_allclose(found.cpu().numpy(), expected.numpy(), rtol=1e-9, atol=1e-12)
+
+
+def _of_two(lib: Any, view: Any, write: Any, nesting: str) -> Any:
+    """Return a derivative by `x`, which the base is made of, and `y`, which is written."""
+    x, y, along = lib.tensor(X), lib.tensor(T[0]), lib.tensor(X[1])
+
+    def function(x: Any, y: Any) -> Any:
+        base = x * x
+        other = base[..., :1]
+        part = view(base)
+        write(part, y.prod())
+        return (base**3).sum() + (part**2).sum() + other.sin().sum() + x.sin().sum() * y.sum()
+
+    levels: dict[str, Any] = {
+        "gx": lib.func.grad,
+        "gy": lambda f: lib.func.grad(f, 1),
+        "jy": lambda f: lambda x, y: lib.func.jvp(lambda y: f(x, y), (y,), (along,))[1],
+    }
+    for name in reversed(nesting.split()):
+        inner = function
+        function = levels[name](lambda x, y, inner=inner: inner(x, y).sin().sum())
+    return function(x, y)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_function_that_writes_a_tangent_to_a_view_keeps_the_graph(view: str) -> None:
+    class Scale(dovetail.autograd.Function):
+        @staticmethod
+        def forward(x: Any, factor: Any) -> Any:
+            return x.mul_(factor)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.mark_dirty(inputs[0])
+            ctx.save_for_backward(inputs[1])
+            ctx.save_for_forward(inputs[1], output)
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * ctx.saved_tensors[0], None
+
+        @staticmethod
+        def jvp(ctx: Any, tangent: Any, along: Any) -> Any:
+            factor, output = ctx.saved_tensors
+            constant = output / factor * along
+            return constant if tangent is None else constant + tangent * factor
+
+    found = _of_two(dovetail, VIEWS[view], Scale.apply, "jy gx")
+    expected = _of_two(torch, VIEWS[view], WRITES["mul_"], "jy gx")
+    np.testing.assert_allclose(found.cpu().numpy(), expected.numpy(), rtol=1e-9, atol=1e-12)
+
+
+def test_a_write_of_a_tangent_in_no_grad_mode_keeps_the_graph_of_what_is_written() -> None:
+    def tangent(lib: Any) -> Any:
+        def function(x: Any, y: Any) -> Any:
+            base = x * x
+            with lib.no_grad():
+                base.mul_(y.prod())
+            return (base**3).sum()
+
+        x, y = lib.tensor(X), lib.tensor(T[0])
+        return lib.func.jvp(lambda y: lib.func.grad(function)(x, y), (y,), (y.sin(),))[1]
+
+    found, expected = tangent(dovetail), tangent(torch)
+    assert expected.all()
+    np.testing.assert_allclose(found.cpu().numpy(), expected.numpy(), rtol=1e-9, atol=1e-12)

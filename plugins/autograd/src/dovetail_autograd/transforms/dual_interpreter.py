@@ -26,7 +26,7 @@ from .arrays import is_wrapped, wrapped
 from .captured_writes import as_input
 from .duals import DualArray, batches, cut, is_of_memory, leads_elsewhere, same_layout
 from .forward_plans import plan_of
-from .inplace_duals import write_dual
+from .inplace_duals import place_in_graph, write_dual
 from .levels import Level
 from .tangents import TangentCall, conformed, is_differentiable, unsupported
 from .wrapped_calls import (
@@ -118,8 +118,9 @@ class JvpLevel(Level):
         physical_args, physical_kwargs = map_tensors(self.primal, args, kwargs)
         if not self.is_alive:
             return cls.apply(*physical_args, **physical_kwargs)
-        outputs, node = apply_keeping(cls, physical_args, physical_kwargs)
         inputs = (*args, *kwargs.values())
+        places = {id(value): place_in_graph(value) for value in filter(_is_tensor, inputs)}
+        outputs, node = apply_keeping(cls, physical_args, physical_kwargs)
         given = [self.tangent(value) if isinstance(value, TensorBase) else None for value in inputs]
         if not any([tangent is not None for tangent in given]):
             return outputs
@@ -128,13 +129,19 @@ class JvpLevel(Level):
         primals = (*physical_args, *physical_kwargs.values())
         tangents = jvp_of_function(cls, node, primals, given, len(values))
         made = [
-            self._function_output(value, tangent, node, inputs, primals)
+            self._function_output(value, tangent, node, inputs, primals, places)
             for value, tangent in zip(values, tangents, strict=True)
         ]
         return tuple(made) if several else made[0]
 
     def _function_output(
-        self, value: Any, tangent: Any, node: Any, inputs: Sequence[Any], primals: Sequence[Any]
+        self,
+        value: Any,
+        tangent: Any,
+        node: Any,
+        inputs: Sequence[Any],
+        primals: Sequence[Any],
+        places: dict[int, Any],
     ) -> Any:
         written = [outer for outer, inner in zip(inputs, primals, strict=True) if inner is value]
         skips = any(
@@ -142,7 +149,8 @@ class JvpLevel(Level):
         ) or not is_differentiable(value)
         if any([value is each for each in node.dirty_tensors or ()]):
             if tangent is not None:
-                write_dual(self, written[0], _checked_tangent(tangent, value))
+                place = places[id(written[0])]
+                write_dual(self, written[0], _checked_tangent(tangent, value), place)
             return written[0]
         if skips or tangent is None:
             return value

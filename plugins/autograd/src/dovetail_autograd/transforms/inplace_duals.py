@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gc import get_referrers
-from typing import Any
+from typing import Any, NamedTuple
 
 from dovetail_dispatcher.calls.replaced_arrays import keep_views
 from dovetail_kernel import wrapped_backend
@@ -18,11 +18,34 @@ from .arrays import is_wrapped
 from .duals import DualArray
 
 
-def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase) -> None:
+class InGraph(NamedTuple):
+    """The place in the graph of a root, before a physical write, which moves the root in its own
+    graph.
+    """
+
+    grad_fn: Any
+    output_nr: int
+    grad: int
+
+
+def place_in_graph(tensor: TensorBase) -> InGraph:
+    """Return the place in the graph of `tensor`, or of the base that it is a view of."""
+    info = view_meta(tensor)
+    base = tensor if info is None else info.base
+    return InGraph(base._grad_fn, base.output_nr, base._signature & GRAD)
+
+
+def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase, before: InGraph) -> None:
     """Give `tensor`, which was just written in place, the tangent `tangent`.
 
     A tangent that views may share is written in place as well. A tensor without one becomes dual,
-    and with it the base that it is a view of, and all other views of that.
+    and with it the base that it is a view of, and all other views of that. A root that becomes dual
+    keeps its place in the graph: whoever records the write goes on from there.
+
+    Parameters
+    ----------
+    before
+        What `place_in_graph` returned before the write.
 
     Raises
     ------
@@ -40,6 +63,7 @@ def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase) -> None:
     views = _views_of(base)
     if not views:
         _replace(level, tensor, _moved_out(tensor), tangent)
+        _put_in_graph(base, before)
         return
     if not fills_its_memory(base):
         raise RuntimeError(
@@ -51,6 +75,7 @@ def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase) -> None:
         )
     if not has_memory(base):
         _make_dual_by_views(level, base, views, tangent)
+        _put_in_graph(base, before)
         operator("copy_", "default")(tensor.array.tangent, tangent)
         return
     start = base.storage_offset()
@@ -67,6 +92,7 @@ def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase) -> None:
         _replace(level, view, as_strided(primal, sizes, strides, offset + start), part)
         view._storage = base.untyped_storage()
         view._counter = base._counter
+    _put_in_graph(base, before)
     operator("copy_", "default")(tensor.array.tangent, tangent)
 
 
@@ -128,3 +154,9 @@ def _replace(level: Any, tensor: TensorBase, primal: TensorBase, tangent: Tensor
     tensor._grad_fn = None
     tensor.output_nr = 0
     tensor._storage = None
+
+
+def _put_in_graph(base: TensorBase, place: InGraph) -> None:
+    base._grad_fn = place.grad_fn
+    base.output_nr = place.output_nr
+    base._signature |= place.grad

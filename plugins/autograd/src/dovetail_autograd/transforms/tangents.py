@@ -13,7 +13,7 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from ..graph.engine_ops import cast, filled_like, operator, real
 from ..graph.function_node import DIFFERENTIABLE
-from .inplace_duals import write_dual
+from .inplace_duals import place_in_graph, write_dual
 from .transposed import tangents_by_transposing
 from .wrapped_calls import map_tensors
 
@@ -204,6 +204,7 @@ class TangentCall:
                 unsupported(op, "it has not been implemented yet")
             return result
         assert formula is not None
+        place = place_in_graph(written)
         clone = operator("clone", "default")
         if self.tangents[name] is not None:  # formulas may save it, and it is about to be written
             self.tangents[name] = clone(self.tangents[name])
@@ -225,7 +226,7 @@ class TangentCall:
             result = operator("copy_", "default")(primal, outputs)
             tangent = tangents[0]
         if tangent is not None:
-            write_dual(self.level, written, conformed(self.own(tangent), primal))
+            write_dual(self.level, written, conformed(self.own(tangent), primal), place)
         return result
 
 
