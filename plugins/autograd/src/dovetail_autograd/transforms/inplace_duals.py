@@ -40,7 +40,7 @@ def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase, before: InGr
 
     A tangent that views may share is written in place as well. A tensor without one becomes dual,
     and with it the base that it is a view of, and all other views of that. A root that becomes dual
-    keeps its place in the graph: whoever records the write goes on from there.
+    keeps its place in the graph: the node of the write goes on from there.
 
     Parameters
     ----------
