@@ -146,10 +146,10 @@ class FastGathering(Indexing):
                 while indices[axis] is None:
                     axis += 1
                 return x.take(places[0], axis)
-            found = x[tuple([_ALL if each is None else each for each in indices])]
+            key = tuple([_ALL if each is None else each for each in indices])
+            found = x[key]
         except (IndexError, ValueError) as error:
             raise self._worded(error, tuple(places)) from None
-        key = [_ALL if each is None else each for each in indices]
         return self._laid_out(found, x, key) if found.ndim > 1 else found
 
 
