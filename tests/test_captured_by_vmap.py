@@ -102,7 +102,7 @@ def check(call: Callable[..., Tensor], x: Tensor, captured: list[Tensor]) -> Non
 
 @pytest.mark.operators("info", INFOS)
 def test_captured_tensors_have_the_gradients_of_a_loop(info: OpInfo) -> None:
-    for sample in info.sample_inputs(dovetail.device("cpu"), dovetail.float64, False):
+    for sample in info.sample_inputs(dovetail.get_default_device(), dovetail.float64, False):
         for call, (x, *captured) in functions(info, sample):
             check(call, x, captured)
 
@@ -125,7 +125,7 @@ WRITING = [
 
 @pytest.mark.operators("info", WRITING)
 def test_a_mapped_write_has_the_gradients_of_a_loop(info: OpInfo) -> None:
-    for sample in info.sample_inputs(dovetail.device("cpu"), dovetail.float64, False):
+    for sample in info.sample_inputs(dovetail.get_default_device(), dovetail.float64, False):
         x, *others = sample.arguments
         if not isinstance(x, Tensor) or x.dtype is not dovetail.float64 or x.numel() == 0:
             continue

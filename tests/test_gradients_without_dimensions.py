@@ -57,7 +57,7 @@ def gradients(info: OpInfo, sample: SampleInput, create_graph: bool) -> list[Any
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.operators("info", INFOS)
 def test_gradients_over_arrays_are_those_over_tensors(info: OpInfo) -> None:
-    for sample in info.sample_inputs(dovetail.device("cpu"), dovetail.float64, False):
+    for sample in info.sample_inputs(dovetail.get_default_device(), dovetail.float64, False):
         if not any([is_input(each) and not each.ndim for each in sample.arguments]):
             continue
         try:
