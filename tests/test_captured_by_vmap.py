@@ -96,8 +96,8 @@ def check(call: Callable[..., Tensor], x: Tensor, captured: list[Tensor]) -> Non
     wanted, found = gradients(looped, captured), gradients(mapped, captured)
     transform = grad(lambda *others: mapped(*others).sum(), tuple(range(len(captured))))
     for one, other, loop in zip(found, transform(*captured), wanted, strict=True):
-        np.testing.assert_allclose(one.numpy(), loop.numpy(), rtol=1e-7, atol=1e-9)
-        np.testing.assert_allclose(other.numpy(), loop.numpy(), rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(one.cpu().numpy(), loop.cpu().numpy(), rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(other.cpu().numpy(), loop.cpu().numpy(), rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.operators("info", INFOS)
@@ -141,4 +141,4 @@ def test_a_mapped_write_has_the_gradients_of_a_loop(info: OpInfo) -> None:
         except RuntimeError:  # of shapes that do not fit
             continue
         (found,) = gradients(lambda batch, f=written: vmap(f)(batch), [batch])
-        np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(found.cpu().numpy(), wanted.cpu().numpy(), rtol=1e-7, atol=1e-9)

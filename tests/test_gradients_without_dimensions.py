@@ -51,7 +51,7 @@ def gradients(info: OpInfo, sample: SampleInput, create_graph: bool) -> list[Any
     found = dovetail.autograd.grad(
         scaled, inputs, seeds, create_graph=create_graph, allow_unused=True
     )
-    return [None if each is None else each.detach().numpy() for each in found]
+    return [None if each is None else each.detach().cpu().numpy() for each in found]
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -145,9 +145,9 @@ def _(t: Any) -> Any:
 @PROGRAMS("a copy by NumPy keeps the order")
 def _(t: Any) -> Any:
     return [
-        np.array(t.ones(3, 4).T, copy=True).flags.f_contiguous,
-        np.array(t.ones(3, 4).T, dtype=np.float64).flags.f_contiguous,
-        np.array(t.ones(3, 4)).flags.c_contiguous,
+        np.array(t.ones(3, 4).T.cpu(), copy=True).flags.f_contiguous,
+        np.array(t.ones(3, 4).T.cpu(), dtype=np.float64).flags.f_contiguous,
+        np.array(t.ones(3, 4).cpu()).flags.c_contiguous,
     ]
 
 

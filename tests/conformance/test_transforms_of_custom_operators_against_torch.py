@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from devices import own_key
 from same_programs import assert_same
 
 import dovetail
@@ -29,7 +30,7 @@ class Operators:
         library.define("registered(Tensor x, Tensor w) -> Tensor")
         library.define("recorded(Tensor x, Tensor w) -> Tensor")
         for name in ("registered", "recorded"):
-            library.impl(name, lambda x, w: x.sin() * w, "CPU")
+            library.impl(name, lambda x, w: x.sin() * w, own_key() if lib is dovetail else "CPU")
         lib.library.register_autograd(
             "transforming::registered", self.backward, setup_context=self.setup, lib=library
         )
