@@ -94,7 +94,7 @@ PUBLIC_MODULES = {
     "dovetail_aten.special",
     "dovetail_cpu.malloc",
     "dovetail_dispatcher.sockets",
-    "dovetail_autograd.transforms.forward_ad",
+    "dovetail_autograd.forward_ad",
     "dovetail_autograd.checking.functional",
     "dovetail_autograd.transforms",
     "dovetail_cuda.devices",

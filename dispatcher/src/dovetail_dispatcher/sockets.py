@@ -187,7 +187,8 @@ AUTOGRAD_LAYERS: Final[Socket[AutogradLayers]] = Socket(
 """Compose the routes of calls that record a graph, or views."""
 
 GUARD_LAYER: Final[Socket[GuardLayer]] = Socket(
-    "dovetail_autograd.transforms.wrapped_backend", "before the first transform of a function"
+    "dovetail_autograd.transforms.wrapped.wrapped_backend",
+    "before the first transform of a function",
 )
 """Composes the routes of calls inside of a transform of a function."""
 

@@ -287,7 +287,9 @@ KERNEL_TABLE: Final[Socket[KernelTable]] = Socket(
 """Asked by the plugin manager while it loads and lists plugins."""
 
 AUTOGRAD: Final[Socket[AutogradInterface]] = Socket(
-    "dovetail_autograd.engine.tensor_interface", "when autograd is loaded", AutogradInterface()
+    "dovetail_autograd.engine.interface.tensor_interface",
+    "when autograd is loaded",
+    AutogradInterface(),
 )
 """Asked by `TensorBase` for everything about gradients."""
 

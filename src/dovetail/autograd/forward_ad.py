@@ -1,6 +1,6 @@
 """Forward-mode differentiation with dual numbers, as ``torch.autograd.forward_ad``."""
 
-from dovetail_autograd.transforms.forward_ad import (
+from dovetail_autograd.forward_ad import (
     UnpackedDualTensor,
     dual_level,
     enter_dual_level,

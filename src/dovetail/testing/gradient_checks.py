@@ -6,8 +6,7 @@ from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_autograd import grad, gradcheck, gradgradcheck
-from dovetail_autograd.transforms import forward_ad
+from dovetail_autograd import forward_ad, grad, gradcheck, gradgradcheck
 from dovetail_dispatcher.testing import OpInfo
 from dovetail_kernel import Device, complex128, float64, restoring
 

@@ -4,9 +4,8 @@ keys.
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dovetail_kernel import hookimpl, publish, publish_loaded
+from dovetail_kernel import forward_old_places, hookimpl, publish, publish_loaded
 
-from .engine import tensor_interface
 from .engine.active_levels import active_levels
 from .engine.anomaly import (
     detect_anomaly,
@@ -14,11 +13,12 @@ from .engine.anomaly import (
     is_anomaly_enabled,
     set_detect_anomaly,
 )
-from .engine.backward import backward, grad
-from .engine.graph_root import GraphRoot
-from .engine.graph_task import ExecInfo, GraphTask
 from .engine.imperative_engine import Engine, default_engine
-from .engine.ready_queue import InputBuffer, NodeTask, ReadyQueue
+from .engine.interface import tensor_interface
+from .engine.interface.backward import backward, grad
+from .engine.tasks.graph_root import GraphRoot
+from .engine.tasks.graph_task import ExecInfo, GraphTask
+from .engine.tasks.ready_queue import InputBuffer, NodeTask, ReadyQueue
 from .graph.accumulate import AccumulateGrad
 from .graph.autograd_meta import AutogradMeta, gradient_edge, requires_grad
 from .graph.function_node import FunctionNode
@@ -46,19 +46,19 @@ from .sockets import BATCHED_GRAD
 
 if TYPE_CHECKING:
     from .checking.gradcheck import GradcheckError, gradcheck, gradgradcheck
-    from .engine.graph_functions import (
+    from .engine.interface.graph_functions import (
         get_gradient_edge,
         increment_version,
         register_multi_grad_hook,
     )
-    from .engine.inside_backward import (
+    from .engine.interface.inside_backward import (
         current_autograd_node,
         current_graph_task,
         current_graph_task_execution_order,
         current_graph_task_id,
         will_engine_execute_node,
     )
-    from .engine.plan import Plan, PlannedNode, plan
+    from .engine.interface.plan import Plan, PlannedNode, plan
     from .graph.saved_listing import SavedValue, saved_values
     from .graph.saved_tensors_hooks import (
         allow_mutation_on_saved_tensors,
@@ -137,19 +137,19 @@ _ON_DEMAND: Final = {
     "GradcheckError": "checking.gradcheck",
     "gradcheck": "checking.gradcheck",
     "gradgradcheck": "checking.gradcheck",
-    "get_gradient_edge": "engine.graph_functions",
+    "get_gradient_edge": "engine.interface.graph_functions",
     "node_kind": "recording.node_kinds",
     "node_names": "recording.node_kinds",
-    "increment_version": "engine.graph_functions",
-    "register_multi_grad_hook": "engine.graph_functions",
-    "current_autograd_node": "engine.inside_backward",
-    "current_graph_task": "engine.inside_backward",
-    "current_graph_task_execution_order": "engine.inside_backward",
-    "current_graph_task_id": "engine.inside_backward",
-    "will_engine_execute_node": "engine.inside_backward",
-    "Plan": "engine.plan",
-    "PlannedNode": "engine.plan",
-    "plan": "engine.plan",
+    "increment_version": "engine.interface.graph_functions",
+    "register_multi_grad_hook": "engine.interface.graph_functions",
+    "current_autograd_node": "engine.interface.inside_backward",
+    "current_graph_task": "engine.interface.inside_backward",
+    "current_graph_task_execution_order": "engine.interface.inside_backward",
+    "current_graph_task_id": "engine.interface.inside_backward",
+    "will_engine_execute_node": "engine.interface.inside_backward",
+    "Plan": "engine.interface.plan",
+    "PlannedNode": "engine.interface.plan",
+    "plan": "engine.interface.plan",
     "SavedValue": "graph.saved_listing",
     "saved_values": "graph.saved_listing",
     "allow_mutation_on_saved_tensors": "graph.saved_tensors_hooks",
@@ -158,6 +158,7 @@ _ON_DEMAND: Final = {
     "saved_tensors_hooks": "graph.saved_tensors_hooks",
 }
 """Names that most programs do without, and the modules that have them."""
+forward_old_places(__name__, f"{__name__}.old_places")
 publish(__name__, lazy={name: f"{__name__}.{module}" for name, module in _ON_DEMAND.items()})
 
 
@@ -174,7 +175,7 @@ def __getattr__(name: str) -> Any:
 
 def _grad_batched(*arguments: Any) -> Any:
     """Run a batch of gradients by the transforms, which only few programs load."""
-    from .transforms.batched_gradients import grad_batched
+    from .transforms.batching.batched_gradients import grad_batched
 
     return grad_batched(*arguments)
 

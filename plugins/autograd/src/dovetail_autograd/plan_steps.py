@@ -5,7 +5,7 @@ from __future__ import annotations
 from .graph.autograd_meta import gradient_edge, leaf_edge
 from .graph.function_node import DIFFERENTIABLE
 from .graph.node import sequence_numbers
-from .graph.recording_extras import recorded, recording_extras
+from .graph.saved_extras import recorded, recording_extras
 from .graph.saved_slots import save_input, save_result, save_result_tensor
 from .graph.views import (
     CreationMeta,

@@ -28,6 +28,7 @@ BATCHED_GRAD: Final[Socket[BatchedGrad]] = Socket("dovetail_autograd", "when aut
 """Called by `grad` with ``is_grads_batched=True``."""
 
 WRAPPED_FUNCTION: Final[Socket[WrappedFunction]] = Socket(
-    "dovetail_autograd.transforms.wrapped_backend", "before the first transform of a function"
+    "dovetail_autograd.transforms.wrapped.wrapped_backend",
+    "before the first transform of a function",
 )
 """Called by `Function.apply` with tensors of a transform."""

@@ -71,7 +71,7 @@ def _renormalize(weight: Tensor, input: Tensor, max_norm: float, norm_type: floa
     """Scale rows of ``weight`` that are picked and longer than ``max_norm`` down to it; to
     derivatives of either mode, ``weight`` was so from the start.
     """
-    from dovetail_autograd.transforms.forward_ad import with_primal  # few tables need it
+    from dovetail_autograd.forward_ad import with_primal  # few tables need it
 
     with_primal(functions.embedding_renorm_, weight.detach(), input, max_norm, norm_type)
 

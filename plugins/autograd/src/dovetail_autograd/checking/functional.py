@@ -11,7 +11,7 @@ from dovetail_kernel.keys.guard import restoring
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from ..graph.engine_ops import operator
-from ..transforms.duals import cut
+from ..transforms.forward_mode.duals import cut
 from ..transforms.jacobians import jacfwd
 from .functional_arguments import (
     GradMode,

@@ -14,10 +14,10 @@ from dovetail_kernel.sockets import AUTOGRAD
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
-from ..engine.backward import grad
+from ..engine.interface.backward import grad
 from ..graph.engine_ops import filled_like, operator
 from ..graph.function_node import DIFFERENTIABLE
-from ..transforms.duals import cut
+from ..transforms.forward_mode.duals import cut
 from .strict_checks import check_depends, check_grads
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from dovetail_kernel import warn_user
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from ..engine.backward import grad
-from ..engine.roots import as_tuple
+from ..engine.interface.backward import grad
+from ..engine.tasks.roots import as_tuple
 from .gradcheck_backward import BackwardCheck, check_batched, check_constant, check_undefined
 from .gradcheck_jacobian import GradcheckError, differentiable_outputs, perturbable, project
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from ..engine.backward import grad
-from ..engine.roots import as_tuple
+from ..engine.interface.backward import grad
+from ..engine.tasks.roots import as_tuple
 from ..graph import engine_ops
 from ..recording.function import Function
 from .gradcheck_jacobian import (
@@ -187,7 +187,7 @@ def check_batched(
         If it does not.
     """
     # Most checks need no transforms, which take their time to load.
-    from ..transforms.batched_gradients import stack, unstack
+    from ..transforms.batching.batched_gradients import stack, unstack
 
     wanted = tuple([arguments[index] for index in differentiable])
     for output in outputs:

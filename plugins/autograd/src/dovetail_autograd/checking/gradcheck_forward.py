@@ -10,12 +10,12 @@ from typing import Any
 from dovetail_kernel.keys.guard import restoring
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from ..engine.roots import as_tuple
+from ..engine.tasks.roots import as_tuple
+from ..forward_ad import dual_level, make_dual, unpack_dual
 from ..graph.engine_ops import filled_like, operator
-from ..transforms.dual_interpreter import JvpLevel, attached_dual
-from ..transforms.forward_ad import dual_level, make_dual, unpack_dual
-from ..transforms.levels import leaves_levels
-from ..transforms.mapping import vmap
+from ..transforms.batching.mapping import vmap
+from ..transforms.forward_mode.dual_interpreter import JvpLevel, attached_dual
+from ..transforms.wrapped.levels import leaves_levels
 from .gradcheck_jacobian import (
     GradcheckError,
     Seen,

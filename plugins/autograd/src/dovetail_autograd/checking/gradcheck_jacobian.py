@@ -18,8 +18,8 @@ from dovetail_kernel.tensor.new_tensors import wrap
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD
 
-from ..engine.backward import grad
-from ..engine.roots import as_tuple
+from ..engine.interface.backward import grad
+from ..engine.tasks.roots import as_tuple
 from ..graph import engine_ops
 from ..graph.grad_mode import enable_grad
 

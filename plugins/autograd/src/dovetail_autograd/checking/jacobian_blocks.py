@@ -9,10 +9,10 @@ from typing import Any
 
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from ..engine.backward import grad, grad_or_zeros
+from ..engine.interface.backward import grad, grad_or_zeros
 from ..graph.engine_ops import filled_like, operator
+from ..transforms.batching.mapping import vmap
 from ..transforms.jacobians import basis
-from ..transforms.mapping import vmap
 from .strict_checks import check_grads
 
 

@@ -13,7 +13,7 @@ from dovetail_kernel import warn_user
 from dovetail_kernel.keys.guard import Guard, SettingGuard
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from ..graph.recording_extras import EXTRAS, TRACEBACK, anomaly_changed
+from ..graph.saved_extras import EXTRAS, TRACEBACK, anomaly_changed
 
 if TYPE_CHECKING:
     from ..graph.node import Node

@@ -19,13 +19,13 @@ from dovetail_kernel.types.signature import NO_GRAD
 
 from ..graph.node import EdgeTuple
 from .anomaly import anomaly_mode
-from .array_side import array_side, as_arrays
-from .evaluate import run_node
-from .graph_root import GRAPH_ROOT
-from .graph_task import GraphTask, current_task
-from .roots import PlainRoot
-from .run_on_arrays import run_on_arrays
-from .run_on_tensors import run_on_tensors
+from .node_runs.evaluate import run_node
+from .node_runs.run_on_arrays import run_on_arrays
+from .node_runs.run_on_tensors import run_on_tensors
+from .tasks.array_backend_of_task import array_side, as_arrays
+from .tasks.graph_root import GRAPH_ROOT
+from .tasks.graph_task import GraphTask, current_task
+from .tasks.roots import PlainRoot
 
 _DEPTH_OF_A_THREAD: Final = 40
 """A backward nested this deep inside others continues on a thread of its own, with a fresh stack.

@@ -10,11 +10,11 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from ..graph.autograd_meta import gradient_edge
 from ..graph.node import EdgeTuple, GradientEdge
 from .engine import execute
-from .graph_root import GraphRoot
-from .graph_task import GraphTask, call_back, call_in_task, current_task
-from .ready_queue import InputBuffer, ReadyQueue
-from .roots import Output, edge_of_input, recorded
-from .run_on_tensors import evaluate_function, thread_main
+from .node_runs.run_on_tensors import evaluate_function, thread_main
+from .tasks.graph_root import GraphRoot
+from .tasks.graph_task import GraphTask, call_back, call_in_task, current_task
+from .tasks.ready_queue import InputBuffer, ReadyQueue
+from .tasks.roots import Output, edge_of_input, recorded
 
 
 class Engine:

@@ -15,7 +15,7 @@ from dovetail_kernel.types.signature import GRAD, NORMAL
 
 from . import engine_ops
 from .node import Node
-from .recording_extras import Pack, Unpack, needs_extras, recorded, recording_extras
+from .saved_extras import Pack, Unpack, needs_extras, recorded, recording_extras
 from .saved_slots import SECOND_TIME, Packed, current_version, modified, placed, save_input
 from .saved_tensor import pack_tensor
 

@@ -11,7 +11,7 @@ from dovetail_kernel.keys.guard import DecoratingGuard, Guard
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from . import engine_ops
-from .recording_extras import EXTRAS, Extras, Pack, Unpack, change_extras, recording_extras
+from .saved_extras import EXTRAS, Extras, Pack, Unpack, change_extras, recording_extras
 
 
 class saved_tensors_hooks(Guard):

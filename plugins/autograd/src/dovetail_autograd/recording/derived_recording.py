@@ -31,7 +31,7 @@ from dovetail_kernel.types.signature import (
 )
 
 from ..graph.function_node import DIFFERENTIABLE
-from ..graph.recording_extras import needs_extras
+from ..graph.saved_extras import needs_extras
 from .edges import IfAnyEdge, find_edge
 from .node_classes import build_node_class
 from .record_node import (

@@ -15,7 +15,7 @@ from ..graph import engine_ops as calls
 from ..graph.autograd_meta import gradient_edge, requires_grad
 from ..graph.function_node import DIFFERENTIABLE, FunctionNode
 from ..graph.node import NO_METADATA
-from ..graph.recording_extras import needs_extras
+from ..graph.saved_extras import needs_extras
 from ..graph.views import CreationMeta, check_inplace, rebase_history, set_view, view_meta
 
 

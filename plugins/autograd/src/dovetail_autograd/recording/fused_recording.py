@@ -21,7 +21,7 @@ from dovetail_kernel.keys.state import DispatchState, inference_mode_on, intern_
 from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, INFERENCE, NO_GRAD, NORMAL
 
 from ..graph.function_node import DIFFERENTIABLE
-from ..graph.recording_extras import needs_extras, recording_extras
+from ..graph.saved_extras import needs_extras, recording_extras
 from .edges import Edge, find_edge
 from .fused_nodes import FusedSlots, fused_class, fused_slots, operator_of
 from .record_node import DescribeResults, RecordNode

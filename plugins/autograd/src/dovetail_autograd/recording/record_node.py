@@ -25,7 +25,7 @@ from dovetail_kernel.types.signature import DTYPE_MASK, GRAD
 
 from ..graph.function_node import DIFFERENTIABLE
 from ..graph.node import Node, next_sequence_nr
-from ..graph.recording_extras import recorded, recording_extras
+from ..graph.saved_extras import recorded, recording_extras
 from ..graph.views import rebase_history
 from .edges import Edge, any_edge
 

@@ -21,7 +21,7 @@ from dovetail_dispatcher.table.derivative_formula import PythonFormula
 from dovetail_kernel.keys.state import below_autograd, inside_recorded, set_state, state
 from dovetail_kernel.types.signature import NO_GRAD, VIEW, WRAPPED_BIT
 
-from ..graph.recording_extras import needs_extras
+from ..graph.saved_extras import needs_extras
 from ..graph.views import CreationMeta, view_meta
 from .edges import Edge, any_edge, find_edge
 from .record_node import NODE, AttachResult, RecordNode, TupleOf

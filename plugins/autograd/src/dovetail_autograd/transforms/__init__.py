@@ -3,18 +3,18 @@ on them.
 
 `arrays` has the wrappers and their backend, `levels` the nesting of transforms, `wrapped_calls` the
 one kernel that brings a call on wrapped tensors to the innermost transform, and every other module
-one interpreter or what uses it. `forward_ad` and `pytree` are public as modules.
+one interpreter or what uses it. `pytree` is public as a module.
 
 May import `engine`, `recording` and `graph`. Nothing here is imported before the first transform.
 """
 
 from . import pytree
-from .arrays import without_wrappers
+from .batching.mapping import vmap
 from .gradients import grad, grad_and_value, vjp
 from .jacobians import hessian, jacfwd, jacrev
-from .levels import active_levels
-from .mapping import vmap
 from .pushforward import jvp, linearize
+from .wrapped.arrays import without_wrappers
+from .wrapped.levels import active_levels
 
 __all__ = [
     "active_levels",

@@ -19,16 +19,16 @@ from dovetail_kernel.tensor.version import next_transform
 from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
 from ..engine.active_levels import LEVELS
-from ..engine.backward import grad_or_zeros
+from ..engine.interface.backward import grad_or_zeros
 from ..graph.engine_ops import filled_like, operator
 from ..graph.function_node import DIFFERENTIABLE
-from ..graph.recording_extras import EXTRAS, refuse_hooks
+from ..graph.saved_extras import EXTRAS, refuse_hooks
 from ..graph.views import CreationMeta, view_meta
-from .captured_writes import as_input
-from .duals import cut, is_tracked, is_tracked_inside, leads_elsewhere
-from .levels import Level, leaves_levels
+from .argnums import Argnums, checked_argnums, checked_outputs, replaced, selected, split_aux
+from .forward_mode.duals import cut, is_tracked, is_tracked_inside, leads_elsewhere
 from .pytree import Structure, flatten, map_leaves, unflatten
-from .selected import Argnums, checked_argnums, checked_outputs, replaced, selected, split_aux
+from .wrapped.captured_writes import as_input
+from .wrapped.levels import Level, leaves_levels
 
 _NO_HOOKS: Final = (
     "dovetail.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks, nor does "

@@ -9,11 +9,11 @@ from typing import Any
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from ..graph.engine_ops import operator
+from .argnums import Argnums, checked_argnums, refuse_complex, replaced, selected
+from .batching.mapping import vmap
 from .gradients import pull_back
-from .mapping import vmap
 from .pushforward import push_forward
 from .pytree import Structure, flatten, unflatten
-from .selected import Argnums, checked_argnums, refuse_complex, replaced, selected
 
 
 def jacrev(

@@ -9,11 +9,11 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD
 
 from ..graph.engine_ops import filled_like
-from .dual_interpreter import JvpLevel, dual
+from .argnums import checked_outputs, split_aux
+from .forward_mode.dual_interpreter import JvpLevel, dual
 from .gradients import GradLevel, differentiate, pull_back
-from .levels import leaves_levels
 from .pytree import Structure, flatten, map_leaves, unflatten
-from .selected import checked_outputs, split_aux
+from .wrapped.levels import leaves_levels
 
 
 def jvp(

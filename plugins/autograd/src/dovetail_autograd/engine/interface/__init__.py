@@ -1,0 +1,1 @@
+"""What programs ask of the engine: `backward`, the attributes of tensors, hooks and plans."""

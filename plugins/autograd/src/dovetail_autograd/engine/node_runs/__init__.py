@@ -1,0 +1,1 @@
+"""Running the nodes of a graph, on arrays or on tensors."""

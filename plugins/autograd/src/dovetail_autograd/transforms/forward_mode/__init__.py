@@ -1,0 +1,1 @@
+"""Forward mode: dual tensors, the interpreter of calls on them, and tangents."""

@@ -1,0 +1,288 @@
+"""The arrays of wrapped tensors: a batch of tensors, or a tensor with its tangent, in the place of
+a plain array.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+from dovetail_kernel import ArrayBackend, dtype
+from dovetail_kernel.keys.state import known_state, state
+from dovetail_kernel.tensor.new_tensors import new_tensor, tensor_class
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.tensor.version import inside_counter
+from dovetail_kernel.types.dtype import BY_BIT, DTYPES
+from dovetail_kernel.types.signature import DTYPE_MASK, NO_GRAD, NORMAL, WRAPPED_BIT, ZERO_DIM
+
+from ...engine.active_levels import framed
+from ...graph.engine_ops import operator
+
+if TYPE_CHECKING:
+    from .levels import Level
+
+
+class WrappedArray:
+    """Stands in the place of an array inside a transform. Shape, dtype and strides are those of
+    the tensor that users see.
+
+    Attributes
+    ----------
+    level
+        The transform that the wrapper belongs to.
+    physical
+        The tensor inside, which may be wrapped itself, by a transform further out.
+    """
+
+    __slots__ = ("level", "physical")
+    kind = "wrapped"
+    hidden_dims: ClassVar[int] = 0
+    """How many of the dimensions of the physical tensor, its first, users do not see."""
+
+    def __init__(self, physical: TensorBase, level: Level) -> None:
+        self.physical = physical
+        self.level = level
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes, as users see them."""
+        shape: tuple[int, ...] = self.physical.array.shape
+        return shape
+
+    @property
+    def element_strides(self) -> tuple[int, ...]:
+        """The strides in elements."""
+        strides: tuple[int, ...] = tuple(self.physical.stride())
+        return strides
+
+    @property
+    def dtype(self) -> dtype:
+        """The dtype: the native dtypes of wrapped arrays are the dtypes themselves."""
+        return BY_BIT[self.physical._signature & DTYPE_MASK]
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """The strides in bytes."""
+        return tuple(stride * self.itemsize for stride in self.element_strides)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
+    def copy(self) -> WrappedArray:
+        """Return a wrapper of copies."""
+        raise NotImplementedError
+
+    def without_tangent(self) -> WrappedArray:
+        """Return what is left in place of the wrapper when its tensor is detached in place."""
+        return self
+
+    def host(self) -> Any:
+        """Return the elements as a NumPy array."""
+        raise NotImplementedError
+
+    def view(self) -> Any:
+        """Return the elements as a NumPy array (what ``Tensor.numpy`` asks a host array for)."""
+        return self.host()
+
+    def __repr__(self) -> str:
+        return framed(f"{self.kind}(lvl={self.level.depth}", self.inner_text())
+
+    def inner_text(self) -> str:
+        """Return the text of the tensor inside."""
+        if self.level.is_alive:
+            text: str = self.level.run_outside(repr, self.physical)
+            return text
+        return repr(self.physical)
+
+
+def without_wrappers(tensor: TensorBase) -> TensorBase:
+    """Return the tensor inside of all wrappers: the samples of a `vmap` together, the primal of a
+    dual.
+    """
+    while tensor._signature & WRAPPED_BIT:
+        tensor = tensor.array.physical
+    return tensor
+
+
+class BatchedArray(WrappedArray):
+    """A batch of tensors that are to be seen one at a time: the physical tensor has the batch in
+    dimension 0.
+    """
+
+    __slots__ = ()
+    kind = "BatchedTensor"
+    dim: ClassVar[int | None] = 0
+    hidden_dims = 1
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of one entry."""
+        shape: tuple[int, ...] = self.physical.array.shape[1:]
+        return shape
+
+    @property
+    def element_strides(self) -> tuple[int, ...]:
+        """The strides within one entry, in elements."""
+        strides: tuple[int, ...] = tuple(self.physical.stride())[1:]
+        return strides
+
+    def __repr__(self) -> str:
+        return framed(f"{self.kind}(lvl={self.level.depth}, bdim=0", self.inner_text())
+
+    def copy(self) -> BatchedArray:
+        """Return a wrapper of a copy."""
+        return BatchedArray(operator("clone", "default")(self.physical), self.level)
+
+    def host(self) -> NoReturn:
+        """Refuse: a batch is no single array.
+
+        Raises
+        ------
+        RuntimeError
+            Always.
+        """
+        raise RuntimeError(
+            "Cannot access data pointer of Tensor that doesn't have storage: vmap: the elements "
+            "of a batched tensor "
+            "cannot be looked at inside of vmap. Return the tensor from the function, and look at "
+            "it there."
+        )
+
+
+class MovedArray(BatchedArray):
+    """A batch that was given in dimension `given`, and is shown as it was given."""
+
+    __slots__ = ("given",)
+
+    def __init__(self, physical: TensorBase, level: Level, given: int) -> None:
+        super().__init__(physical, level)
+        self.given = given
+
+    def __repr__(self) -> str:
+        return framed(f"{self.kind}(lvl={self.level.depth}, bdim={self.given}", self.inner_text())
+
+    def inner_text(self) -> str:
+        """Return the text of the tensor as it was given."""
+        as_given = operator("movedim", "int")
+        text: str = self.level.run_outside(lambda: repr(as_given(self.physical, 0, self.given)))
+        return text
+
+
+class SharedArray(WrappedArray):
+    """A tensor that all samples share, at the level of their vmap.
+
+    A fresh leaf of a gradient inside of a vmap is one: if it were the tensor itself, the physical
+    calls would record a graph to it as well. And so is what is computed from nothing but shared
+    tensors.
+    """
+
+    __slots__ = ()
+    kind = "BatchedTensor"
+    dim: ClassVar[int | None] = None
+
+    def __repr__(self) -> str:
+        return self.inner_text()
+
+    def copy(self) -> SharedArray:
+        """Return a wrapper of a copy."""
+        return SharedArray(operator("clone", "default")(self.physical), self.level)
+
+    def host(self) -> Any:
+        """Return the elements as a NumPy array."""
+        physical = self.physical
+        return physical._backend.arrays.to_host(physical.array)
+
+
+class WrappedArrays(ArrayBackend):
+    """Tells the kernel about wrapped arrays. None is made here: only transforms wrap."""
+
+    array_types = (WrappedArray,)
+
+    def __init__(self) -> None:
+        self.dtype_bits = {each: each.bit for each in DTYPES}
+        self.native_dtypes = {each: each for each in DTYPES}
+
+    def asarray(self, value: Any, native_dtype: Any = None) -> Any:
+        """Return a wrapped array as it is.
+
+        Raises
+        ------
+        TypeError
+            For anything else.
+        """
+        if isinstance(value, WrappedArray) and native_dtype in (None, value.dtype):
+            return value
+        raise TypeError(f"a {type(value).__name__} cannot be made an array of a function transform")
+
+    def to_host(self, array: WrappedArray) -> Any:
+        """Return the elements as a NumPy array."""
+        return array.host()
+
+    def data_ptr(self, array: WrappedArray) -> int:
+        """Return the address of the first element of the physical tensor."""
+        return array.physical.data_ptr()
+
+    def storage_of(self, array: WrappedArray) -> WrappedArray:
+        """Return the wrapper itself: views of wrapped tensors share the storage object of their
+        base.
+        """
+        return array
+
+    def strides(self, array: WrappedArray) -> tuple[int, ...]:
+        """Return the strides in elements."""
+        return array.element_strides
+
+    def may_overlap(self, a: WrappedArray, b: WrappedArray) -> bool:
+        """Return whether the physical tensors share some element."""
+        backend = a.physical._backend
+        return b.physical._backend is backend and backend.arrays.may_overlap(
+            a.physical.array, b.physical.array
+        )
+
+
+def is_wrapped(value: object) -> bool:
+    """Return whether `value` is a wrapped tensor."""
+    return isinstance(value, TensorBase) and bool(value._signature & WRAPPED_BIT)
+
+
+def wrapped(array: WrappedArray) -> TensorBase:
+    """Return a new leaf around `array`."""
+    signature = WRAPPED_BIT | array.physical._signature & DTYPE_MASK
+    if array.physical.array.ndim == array.hidden_dims:
+        signature |= ZERO_DIM
+    now = known_state(state() & ~NO_GRAD)
+    if not now.inference:
+        signature |= NORMAL
+    tensor = new_tensor(array, signature, tensor_class())
+    if now.transformed:
+        tensor._counter = inside_counter()
+    return tensor
+
+
+__all__ = [
+    "BatchedArray",
+    "MovedArray",
+    "SharedArray",
+    "WrappedArray",
+    "WrappedArrays",
+    "is_wrapped",
+    "without_wrappers",
+    "wrapped",
+]

@@ -1,0 +1,39 @@
+"""Makes the backend of wrapped tensors at the first transform: nothing of it exists before."""
+
+from __future__ import annotations
+
+from threading import Lock
+
+from dovetail_dispatcher import Kernel
+from dovetail_dispatcher.sockets import GUARD_LAYER
+from dovetail_dispatcher.table.backend_fallbacks import BUILT_IN, add_built_in_fallbacks
+from dovetail_dispatcher.table.kernels import WRAPPED
+from dovetail_kernel import backend_key, wrapped_backend
+from dovetail_kernel.forks import renewed_after_fork
+
+from ...sockets import WRAPPED_FUNCTION
+from .arrays import WrappedArrays
+from .captured_writes import guarding_captured
+from .wrapped_calls import run_wrapped
+from .wrapped_functions import call_wrapped_function
+
+_lock = renewed_after_fork(Lock())
+_installed = False
+
+
+def install() -> None:
+    """Give the wrapped backend its arrays and its kernel, and `Function.apply` its way there,
+    once.
+    """
+    global _installed
+    if _installed:
+        return
+    with _lock:
+        if not _installed:
+            backend = wrapped_backend()
+            backend.attach(WrappedArrays())
+            key = backend_key("Dense", backend)
+            add_built_in_fallbacks([Kernel(run_wrapped, key, WRAPPED, BUILT_IN)])
+            WRAPPED_FUNCTION.fill(call_wrapped_function)
+            GUARD_LAYER.fill(guarding_captured)
+            _installed = True
