@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dovetail_dispatcher import Library, Tag, fallthrough_kernel, ops
+from dovetail_dispatcher import Library, Tag, custom_op, fallthrough_kernel, ops, parse_schema
 from dovetail_dispatcher.table import kernel_registration
 from dovetail_kernel import TensorBase
 
@@ -69,6 +69,25 @@ def test_a_namespace_has_one_DEF_library_and_the_error_names_both(library: Libra
     ) as e:
         Library("ll", "DEF")
     assert len(re.findall(r"registered at \S+\.py:\d+", str(e.value))) == 2
+
+
+@pytest.mark.parametrize("word", ["tensor", "integer", "np.ndarray", "t[]", "tensor?", "Tensr"])
+@pytest.mark.parametrize(
+    "schema", ["f({} x) -> Tensor", "f(Tensor x) -> {}", "f(int k, {} x) -> int"]
+)
+def test_an_operator_of_an_unknown_type_is_refused(
+    word: str, schema: str, library: Libraries, snapshot: Snapshot
+) -> None:
+    lib = library("ll", "DEF")
+    before = snapshot()
+    for _ in range(2):  # the second text is not one that was parsed before
+        with pytest.raises(RuntimeError, match="unknown type specifier"):
+            lib.define(schema.format(word))
+        with pytest.raises(RuntimeError, match="unknown type specifier"):
+            custom_op("ll::g", lambda x: x, mutates_args=(), schema=schema.format(word)[1:])
+        assert snapshot() == before
+        if word != "Tensr":
+            parse_schema("ll::" + schema.format(word))  # where type variables may stand
 
 
 def test_a_namespace_is_free_again_when_its_library_is_destroyed(library: Libraries) -> None:

@@ -179,6 +179,14 @@ def test_a_lambda_in_the_same_place_replaces_the_one_before(
     )
 
 
+def test_two_lambdas_of_one_scope_are_not_the_same_code(library: Libraries) -> None:
+    lib = library("again", "DEF")
+    first, second = lambda: lib.define("f(int x) -> int"), lambda: lib.define("f(str x) -> int")
+    first()
+    with pytest.raises(RuntimeError, match="Tried to register an operator"):
+        second()
+
+
 def test_the_same_statement_twice_in_one_run_is_an_error(module: Module) -> None:
     with pytest.raises(RuntimeError, match="Tried to register an operator"):
         module.run(

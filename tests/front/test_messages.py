@@ -14,6 +14,7 @@ import pytest
 
 import dovetail
 from dovetail.library import Library, _scoped_library, custom_op
+from dovetail.testing import OpInfo
 from dovetail_dispatcher.schema.errors import SchemaError
 
 ROOT = Path(__file__).parents[2]
@@ -202,3 +203,31 @@ def test_no_remedy_installs_from_an_index_what_is_only_in_the_repository() -> No
         text = text.replace("pip install -e dovetail-signal", "")  # a folder that was just made
         found += [f"{file.relative_to(ROOT)}: {name}" for name in written.findall(text)]
     assert found == []
+
+
+def test_no_second_library_defines_into_aten() -> None:
+    with pytest.raises(RuntimeError, match="namespace aten"):
+        Library("aten", "DEF")
+
+
+def test_an_error_of_a_missing_kernel_lists_kernels_of_misspelt_operators() -> None:
+    with _scoped_library("misspelt", "FRAGMENT") as library:
+        library.define("softmax(Tensor x) -> Tensor")
+        library.impl("soft_max", dovetail.clone, "CompositeExplicitAutograd")
+        with pytest.raises(NotImplementedError, match=r"misspelt::soft_max at .*\.py:\d+"):
+            dovetail.ops.misspelt.softmax(dovetail.ones(2))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"dtypes": ("float32",)}, "float32"),
+        ({"dtypes": dovetail.float32}, "float32"),
+        ({"sample_inputs_func": None}, "sample_inputs_func"),
+    ],
+)
+def test_an_op_info_checks_its_fields(given: dict[str, Any], words: str) -> None:
+    fields = {"dtypes": [dovetail.float32], "sample_inputs_func": lambda *_: ()}
+    assert OpInfo(name="a::b", **fields).dtypes == {dovetail.float32}
+    with pytest.raises(TypeError, match=words):
+        OpInfo(name="a::b", **fields | given)

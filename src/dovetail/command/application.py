@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+from typing import Annotated
+
 import typer
 
 from . import authors, check, conformance, doctor, explain, graph, listings, run
@@ -13,6 +16,24 @@ app = typer.Typer(
     epilog="Example: dovetail explain aten::add.Tensor --args 'dovetail.ones(2), dovetail.ones(2)'"
     ". Status 0: it is in order. 1: something failed. 2: the command was not understood.",
 )
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"dovetail {version('dovetail')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Take the options of the command itself."""
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from typing import Annotated, Any
 
@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from dovetail_dispatcher import _C
-from dovetail_kernel import plugin_manager
+from dovetail_kernel import Backend, PluginError, plugin_manager
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Operator = Annotated[
@@ -42,11 +42,15 @@ def print_rows(rows: Sequence[dict[str, Any]], fields: Sequence[str]) -> None:
 
 
 def _suggestion(word: str, known: Iterable[str]) -> str:
-    """Return " Did you mean 'aten::add'?" for a word close to one that is known, else nothing."""
+    """Return " Did you mean 'aten::add'?" for a word close to a name of its namespace that is
+    known, else nothing.
+    """
     from difflib import get_close_matches  # errors alone need it
 
-    near = get_close_matches(word, known, n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""
+    namespace, colons, base = word.partition("::")
+    bases = [each.partition("::")[2] for each in known if each.startswith(namespace + colons)]
+    near = get_close_matches(base, bases, n=1)
+    return f" Did you mean '{namespace}{colons}{near[0]}'?" if near else ""
 
 
 class UsageError(Exception):
@@ -66,7 +70,11 @@ def failures() -> Iterator[None]:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
     except Exception as error:
-        typer.echo(f"{type(error).__name__}: {error}", err=True)
+        # The text of such an error is its argument, which says nothing without the name.
+        is_bare = isinstance(
+            error, KeyError | IndexError | AssertionError | SyntaxError
+        ) or not str(error)
+        typer.echo(f"{type(error).__name__}: {error}" if is_bare else str(error), err=True)
         raise typer.Exit(1) from None
 
 
@@ -86,10 +94,17 @@ def matching(pattern: str) -> list[str]:
     if not found:
         bases = {name.partition(".")[0] for name in names}
         raise LookupError(
-            f"no operator matches {wanted!r}.{_suggestion(wanted, bases)} `dovetail ops "
+            f"no operator matches {wanted!r}.{_nearest(pattern, wanted, bases)} `dovetail ops "
             "'aten::*'` lists those of a namespace."
         )
     return found
+
+
+def _nearest(pattern: str, wanted: str, bases: set[str]) -> str:
+    """Return a sentence that suggests what a pattern may mean."""
+    if pattern in plugin_manager.namespaces():
+        return f" {pattern} is a namespace: ask for '{pattern}::*'."
+    return _suggestion(wanted, bases)
 
 
 def overloads_of(name: str) -> list[str]:
@@ -115,6 +130,14 @@ def overloads_of(name: str) -> list[str]:
             "the library that does."
         )
     return found
+
+
+def load_backend(backend: Backend) -> bool:
+    """Load a backend if it is installed; return whether it is a device type with arrays."""
+    if backend.name in plugin_manager.device_types():
+        with suppress(PluginError):
+            plugin_manager.load_backend(backend.name)
+    return backend.is_attached and backend.is_device
 
 
 def load_library_of(name: str) -> None:

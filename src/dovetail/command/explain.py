@@ -10,9 +10,18 @@ from typing import Annotated, Any
 import typer
 
 from dovetail_dispatcher import _C, Explanation, dispatch_table, plain_signature
+from dovetail_kernel import all_backends
 
 from ..inspection.explanation import explain as explained
-from .common import AsJson, Operator, UsageError, failures, load_library_of, overloads_of
+from .common import (
+    AsJson,
+    Operator,
+    UsageError,
+    failures,
+    load_backend,
+    load_library_of,
+    overloads_of,
+)
 
 
 def table(op: Operator, as_json: AsJson = False) -> None:
@@ -25,6 +34,8 @@ def table(op: Operator, as_json: AsJson = False) -> None:
         names = overloads_of(op)
         if len(names) > 1:
             raise UsageError(_choice(op, names, f"dovetail table {names[0]}"))
+        for backend in all_backends():
+            load_backend(backend)
         computed = dispatch_table(names[0])
     if as_json:
         typer.echo(computed.as_json())
@@ -63,11 +74,10 @@ def explain(
 
 def _ask_for_arguments(op: str) -> None:
     """Ask for --args if what is explained cannot be called without."""
-    example = f"dovetail explain {op} --args 'dovetail.ones(2, 3)'"
     if "::" in op:
         names = overloads_of(op)
         if all(_needs_arguments(name) for name in names):
-            raise UsageError(_choice(op, names, example))
+            raise UsageError(_choice(op, names, _example(names)))
         return
     found: Any = import_module("dovetail")
     for part in op.removeprefix("dovetail.").split("."):
@@ -76,15 +86,58 @@ def _ask_for_arguments(op: str) -> None:
         parameters = plain_signature(found).parameters.values()
     except (TypeError, ValueError):  # it says itself what it is
         return
-    if any(
-        each.default is each.empty
-        and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+    needed = [
+        each
         for each in parameters
-    ):
+        if each.default is each.empty
+        and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+    ]
+    if needed:
+        text = ", ".join(["dovetail.ones(2, 2)"] * len(needed))
         raise UsageError(
             f"{op} needs arguments. Give them as --args: {op}{plain_signature(found)}\n"
-            f"Example: {example}"
+            f'Example: dovetail explain {op} --args "{text}"'
         )
+
+
+_EXAMPLES = {
+    "Tensor": "dovetail.ones({shape})",
+    "int": "1",
+    "float": "0.5",
+    "number": "2",
+    "bool": "True",
+    "List[int]": "[1, 1]",
+    "List[Tensor]": "[dovetail.ones({shape})]",
+    "str": "'mean'",
+}
+"""An argument of a type, by the type's name."""
+
+_SHAPES = ("2, 2", "2", "2, 2, 4, 4", "2, 2, 4")
+
+
+def _example(names: list[str]) -> str:
+    """Return a command with arguments that an overload takes; that of another operator if the
+    usual arguments fit none.
+    """
+    from dovetail import device
+
+    for name in names:
+        base, _, overload = name.partition(".")
+        op = _C._dispatch_find_schema_or_throw(base, overload)
+        needed = [each for each in op._schema.arguments if not each.has_default_value()]
+        kinds = [str(each.type) for each in needed if not each.kwarg_only]
+        given = ["None" if kind.startswith("Optional") else _EXAMPLES.get(kind) for kind in kinds]
+        if None in given or len(given) < len(needed):
+            continue
+        for shape in _SHAPES:
+            text = ", ".join(map(str, given)).format(shape=shape)
+            try:
+                with device("meta"):
+                    eval(f"__op({text})", {"dovetail": import_module("dovetail"), "__op": op})
+            except Exception:  # these do not fit: try the next
+                continue
+            return f'dovetail explain {name} --args "{text}"'
+    return "dovetail explain aten::relu --args 'dovetail.ones(2, 2)'"
 
 
 def _needs_arguments(name: str) -> bool:

@@ -14,7 +14,7 @@ import typer
 
 from dovetail_aten import Tensor
 
-from .common import AsJson, failures, print_json
+from .common import AsJson, UsageError, failures, print_json
 
 
 def graph(
@@ -26,7 +26,7 @@ def graph(
         Path | None,
         typer.Option("-o", "--output", help="Write an SVG here; default: print a tree."),
     ] = None,
-    limit: Annotated[int, typer.Option(help="Draw at most so many nodes.")] = 500,
+    limit: Annotated[int, typer.Option(min=1, help="Draw at most so many nodes.")] = 500,
     as_json: AsJson = False,
 ) -> None:
     """Draw the autograd graph of the tensor that a function returns.
@@ -37,6 +37,8 @@ def graph(
     from ..inspection.drawing import draw_graph
 
     with failures():
+        if output is not None and output.suffix not in ("", ".svg"):
+            raise UsageError(f"{output}: a drawing is an SVG file. Name it {output.stem}.svg.")
         tensor, params = _returned(target)
         drawing = draw_graph(tensor, params, limit=limit)
         if output is not None:
@@ -70,11 +72,11 @@ def _returned(target: str) -> tuple[Any, Any]:
     """Return what the function of `target` returns: a tensor, and names for its leaves or None."""
     file, colon, name = target.rpartition(":")
     if not colon or not name.isidentifier():
-        raise ValueError(
+        raise UsageError(
             f"{target!r} does not name a function. Write FILE.py:FUNCTION, such as train.py:loss."
         )
     if not Path(file).is_file():
-        raise FileNotFoundError(
+        raise UsageError(
             f"there is no file {file!r}. Give the path of a Python file before the colon."
         )
     sys.path.insert(0, str(Path(file).resolve().parent))
@@ -84,7 +86,7 @@ def _returned(target: str) -> tuple[Any, Any]:
         functions = ", ".join(
             sorted(n for n, value in names.items() if callable(value) and not n.startswith("_"))
         )
-        raise ValueError(f"{file} has no function {name!r}. It has: {functions or 'none'}.")
+        raise UsageError(f"{file} has no function {name!r}. It has: {functions or 'none'}.")
     with _explained(f"{name}() of {file} raised"):
         result = names[name]()
     first = result[0] if isinstance(result, tuple) and result else result

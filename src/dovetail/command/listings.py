@@ -4,15 +4,14 @@ that are registered, and which backends have them.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Annotated
 
 import typer
 
 from dovetail_dispatcher import _C, dispatch_table
-from dovetail_kernel import Backend, DispatchKey, PluginError, all_backends, plugin_manager
+from dovetail_kernel import DispatchKey, all_backends, plugin_manager
 
-from .common import AsJson, failures, matching, print_json, print_rows
+from .common import AsJson, failures, load_backend, matching, print_json, print_rows
 
 Pattern = Annotated[
     str, typer.Argument(help="Which: 'aten::add*'. Without one, all of the loaded libraries.")
@@ -62,7 +61,9 @@ def coverage(
     """
     with failures():
         names = matching(pattern)
-        keys = {backend.name: backend.key_name for backend in all_backends() if _is_loaded(backend)}
+        keys = {
+            backend.name: backend.key_name for backend in all_backends() if load_backend(backend)
+        }
         rows = []
         for name in names:
             table = dispatch_table(name)
@@ -91,11 +92,3 @@ def schema_of(name: str) -> str:
         return str(_C._dispatch_find_schema_or_throw(base, overload)._schema)
     except RuntimeError:
         return f"{name}: kernels, but no definition"
-
-
-def _is_loaded(backend: Backend) -> bool:
-    """Load a backend if it is installed; return whether it is a device type with arrays."""
-    if backend.name in plugin_manager.device_types():
-        with suppress(PluginError):
-            plugin_manager.load_backend(backend.name)
-    return backend.is_attached and backend.is_device

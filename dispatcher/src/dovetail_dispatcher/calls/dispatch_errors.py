@@ -9,6 +9,7 @@ from dovetail_kernel import DispatchKey, DispatchKeySet
 from ..table.computed_table import backends_of_autograd_other, compute
 from ..table.kernels import Kernel
 from ..table.operator import Operator
+from ..table.pending import check_pending
 
 
 def missing_kernel_error(
@@ -45,8 +46,17 @@ def missing_kernel_error(
         f"[{', '.join(available)}].\n\n{registered or '(no kernel is registered)'}\n\n"
         f"{_remedy(op, key)}, move the arguments to "
         "another device, or "
-        "install a plugin that has it (see `dovetail plugins`)."
+        f"install a plugin that has it (see `dovetail plugins`).{_waiting(op)}"
     )
+
+
+def _waiting(op: Operator) -> str:
+    """Return a paragraph on the kernels of the namespace that no call can reach."""
+    namespace = op.name.partition("::")[0]
+    found = [str(each) for each in check_pending() if each.operator.startswith(f"{namespace}::")]
+    if not found:
+        return ""
+    return "\n\nKernels that no call can reach; is a name misspelt?\n" + "\n".join(found)
 
 
 def _remedy(op: Operator, key: DispatchKey) -> str:

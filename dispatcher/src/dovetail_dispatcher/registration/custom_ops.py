@@ -102,7 +102,7 @@ def custom_op(
         check_callable(fn)
         given = checked_tags(() if tags is None else tags)
         text = infer_schema(fn, mutates_args=mutates_args, tags=given) if schema is None else schema
-        parsed = parse_schema(f"{name}{text}")
+        parsed = parse_schema(f"{name}{text}", allow_typevars=False)
         if schema is not None:
             check_mutated(parsed, schema, mutates_args)
         check_keyword_tensors(parsed, given)

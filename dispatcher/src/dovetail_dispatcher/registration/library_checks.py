@@ -56,9 +56,9 @@ def parse_schema_of(ns: str, schema: str, made_at: str) -> FunctionSchema:
     """
     head, paren, rest = schema.partition("(")
     if paren and "::" not in head:
-        parsed = parse_schema(f"{ns}::{head.strip()}({rest}")
+        parsed = parse_schema(f"{ns}::{head.strip()}({rest}", allow_typevars=False)
     else:
-        parsed = parse_schema(schema)
+        parsed = parse_schema(schema, allow_typevars=False)
         namespace = parsed.name.partition("::")[0]
         if namespace != ns:
             raise RuntimeError(

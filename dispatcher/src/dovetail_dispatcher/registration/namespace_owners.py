@@ -6,6 +6,7 @@ from typing import Final
 
 from ..table import registry
 from ..table.changes import Change, make
+from ..table.definitions import DefinitionTable, table_of_namespace
 from ..table.registrars import Registrar
 
 _owners: Final[dict[str, tuple[Registrar, str]]] = {}
@@ -38,15 +39,18 @@ def own_namespace(ns: str, made_at: str, registrar: Registrar, owner: list[Chang
     Raises
     ------
     RuntimeError
-        If one of other code has it.
+        If one of other code has it, or a generated table defines its operators.
     """
     with registry.lock:
+        earlier: DefinitionTable | str | None = table_of_namespace.get(ns)
         if ns in _owners and not registrar.replaces(_owners[ns][0]):
+            earlier = _owners[ns][1]
+        if earlier is not None:
             raise RuntimeError(
                 f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; please "
                 "put all of your definitions in a single TORCH_LIBRARY block. If you were trying "
                 'to specify implementations, consider using kind "IMPL", or "FRAGMENT" for more '
                 "definitions. Previous registration of TORCH_LIBRARY was registered at "
-                f"{_owners[ns][1]}; latest registration was registered at {made_at}"
+                f"{earlier}; latest registration was registered at {made_at}"
             )
         make(_Ownership(ns, registrar, made_at), owner)

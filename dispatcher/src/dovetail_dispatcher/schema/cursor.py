@@ -31,7 +31,7 @@ class Cursor:
     on.
     """
 
-    __slots__ = ("fresh_sets", "index", "level", "text", "tokens")
+    __slots__ = ("fresh_sets", "index", "level", "text", "tokens", "typevar")
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -39,6 +39,8 @@ class Cursor:
         self.index = 0
         self.fresh_sets = 0
         self.level = 0
+        self.typevar: int | None = None
+        """Where the last type variable stands."""
 
     def expect(self, token: str) -> None:
         if self.tokens[self.index] != token:

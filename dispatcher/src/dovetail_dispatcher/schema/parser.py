@@ -36,13 +36,16 @@ _PLAIN_NAME: Final = re.compile(
 )
 
 
-def parse_schema(text: str) -> FunctionSchema:
+def parse_schema(text: str, *, allow_typevars: bool = True) -> FunctionSchema:
     """Parse a schema.
 
     Parameters
     ----------
     text : str
         ``[namespace::]name[.overload](arguments) -> returns``.
+    allow_typevars : bool
+        Whether a lower-case word that names no type is a type variable. An operator that is defined
+        has none: there the word is a mistake.
 
     Returns
     -------
@@ -71,6 +74,10 @@ def parse_schema(text: str) -> FunctionSchema:
             f"Add arguments and returns, such as '{name}(Tensor self) -> Tensor'.",
         )
     schema = parser.schema(name)
+    if parser.typevar is not None:
+        if not allow_typevars:
+            raise parser.unknown_type(parser.typevar)
+        return schema
     # What a class stands for may change, and a text of any length should not stay for ever.
     if "__torch__" not in rest and len(rest) <= _KEPT_CHARACTERS:
         if len(_signatures) >= _KEPT:
@@ -198,7 +205,7 @@ class _Parser(TypeParser, DefaultParser):
             return argument
         argument = self.argument(kwarg_only)
         kept = end - start <= _KEPT_TOKENS and "!" not in key and "__torch__" not in key
-        if kept and self.index == end:
+        if kept and self.index == end and self.typevar is None:
             if len(_arguments) >= _KEPT:
                 _arguments.clear()
             _arguments[key] = argument

@@ -34,6 +34,15 @@ _NONE = NoneType()
 _GENERIC: dict[str, type[FutureType | RRefType | AwaitType]] = {
     "Future": FutureType, "RRef": RRefType, "Await": AwaitType
 }  # fmt: skip
+_SPELLINGS = {
+    "integer": "int",
+    "string": "str",
+    "boolean": "bool",
+    "double": "float",
+    "number": "Scalar",
+    "dtype": "ScalarType",
+}
+"""Types of the schema language, by the words that other languages have for them."""
 _DEEPEST = 64
 """Types nest no deeper: all that walks them may recurse, and their spellings stay short."""
 _LONGEST = 256
@@ -144,16 +153,24 @@ class TypeParser(Cursor):
         if name == "__torch__":
             return self.custom_class()
         if not name[0].islower():
-            raise self.error(
-                "unknown type specifier. Common valid schema types include Tensor, SymInt, int, "
-                "float, bool, Scalar",
-                f"Use one of {', '.join(BASIC_TYPES)}, or a type made of them.",
-                start,
-            )
+            raise self.unknown_type(start)
+        self.typevar = start
         names = [name]
         while self.accept("."):
             names.append(self.identifier())
         return VarType(".".join(names))
+
+    def unknown_type(self, at: int) -> SchemaError:
+        name = self.tokens[at]
+        known = next((each for each in BASIC_TYPES if each.lower() == name.lower()), None)
+        known = known or _SPELLINGS.get(name)
+        types = f"Use one of {', '.join(BASIC_TYPES)}, or a type made of them."
+        return self.error(
+            "unknown type specifier. Common valid schema types include Tensor, SymInt, int, "
+            "float, bool, Scalar",
+            types if known is None else f"Did you mean '{known}'?",
+            at,
+        )
 
     def bracketed_types(self) -> list[Type]:
         self.expect("(")

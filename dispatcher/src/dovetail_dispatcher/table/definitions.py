@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ..schema import FunctionSchema, parse_schema
 from . import registry
@@ -182,6 +182,7 @@ class DefinitionTable(Change):
             op.half = half
             op.tags = tags
             op.define(text, self)
+            table_of_namespace.setdefault(name.partition("::")[0], self)
             if functional is not None:
                 op.variant_of = registry.find_or_throw(*functional.split(".", 1))
                 op.variant_of.variants += (op,)
@@ -194,10 +195,19 @@ class DefinitionTable(Change):
             self._places = dict(zip(self._defined, declared, strict=True))
         return self._places[op]
 
+    def __str__(self) -> str:
+        return self._folder
+
     def take_out(self) -> None:
         """Undefine the operators, the last one first."""
+        for namespace in [ns for ns, table in table_of_namespace.items() if table is self]:
+            del table_of_namespace[namespace]
         for op in reversed(self._defined):
             _take_out_definition(op, self)
+
+
+table_of_namespace: Final[dict[str, DefinitionTable]] = {}
+"""The generated table that defines the operators of a namespace, and so owns it."""
 
 
 def _take_out_definition(op: Operator, definition: Definition | DefinitionTable) -> None:

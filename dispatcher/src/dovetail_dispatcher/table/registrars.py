@@ -38,9 +38,11 @@ class Registrar:
 
     def replaces(self, earlier: Registrar | None) -> bool:
         """Return whether this is the code of `earlier` run again: compiled anew, or its library is
-        held no more.
+        held no more. A lambda has no name of its own: it is known by where it stands.
         """
         if earlier is None or earlier is self or self.name != earlier.name:
+            return False
+        if self.code.co_name == "<lambda>" and _place(self.code) != _place(earlier.code):
             return False
         return self.code is not earlier.code or earlier._library() is None
 
@@ -76,4 +78,10 @@ def is_written_anew(new: Callable[..., Any], old: Callable[..., Any]) -> bool:
 
 
 def _place(code: CodeType) -> Any:
-    return code.co_filename, next(iter(code.co_positions()))
+    """Return the file, and the line and the column where the body begins."""
+    parts = [
+        (line, column)
+        for line, _, column, end in code.co_positions()
+        if line is not None and column is not None and column != end
+    ]
+    return code.co_filename, min(parts, default=code.co_firstlineno)

@@ -119,6 +119,10 @@ class Skip:
     device_type: str | None = None
     sample: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.dtypes is not None:
+            object.__setattr__(self, "dtypes", _dtypes(self.dtypes, f"Skip {self.check!r}"))
+
     def covers(
         self, check: str, device: Device, dtype: dtype | None = None, sample: str | None = None
     ) -> bool:
@@ -132,6 +136,24 @@ class Skip:
             and (self.dtypes is None or dtype in self.dtypes)
             and self.sample in (None, sample)
         )
+
+
+def _dtypes(given: Any, what: str) -> frozenset[dtype]:
+    """Return dtypes as a set.
+
+    Raises
+    ------
+    TypeError
+        If they are no iterable of dtypes.
+    """
+    found = list(given) if isinstance(given, Iterable) else [given]
+    wrong = [each for each in found if not isinstance(each, dtype)]
+    if wrong or found == [given]:
+        raise TypeError(
+            f"{what}: dtypes must be a set of dtypes, not {wrong[0] if wrong else given!r}. Give "
+            "{dovetail.float32, dovetail.float64}, say."
+        )
+    return frozenset(found)
 
 
 SampleInputs = Callable[["OpInfo", Device, dtype, bool], Iterable[SampleInput]]
@@ -149,8 +171,8 @@ class OpInfo:
     name
         Qualified name, ``"vision::nms"`` or ``"aten::add.Tensor"``.
     dtypes
-        Of the samples that the operator takes. It refuses the other dtypes that NumPy and PyTorch
-        have in common and bfloat16.
+        Of the samples that the operator takes: any iterable, stored as a frozenset. It refuses the
+        other dtypes that NumPy and PyTorch have in common and bfloat16.
     sample_inputs_func
         ``sample_inputs_func(op_info, device, dtype, requires_grad)`` returns sample inputs, the
         same at every call. With ``requires_grad`` their floating point tensors require grad, and
@@ -197,6 +219,13 @@ class OpInfo:
             raise ValueError(
                 f"OpInfo name {self.name!r} has no namespace. Give the qualified name of the "
                 "operator, such as 'vision::nms' or 'aten::add.Tensor'."
+            )
+        object.__setattr__(self, "dtypes", _dtypes(self.dtypes, f"OpInfo {self.name!r}"))
+        object.__setattr__(self, "skips", tuple(self.skips))
+        if not callable(self.sample_inputs_func):
+            raise TypeError(
+                f"OpInfo {self.name!r}: sample_inputs_func must be a function of (op_info, device, "
+                f"dtype, requires_grad), not {type(self.sample_inputs_func).__name__}."
             )
         for name in ("supports_gradgrad", "supports_forward_ad"):
             if getattr(self, name) is None:
