@@ -8,7 +8,7 @@ STAMPS := $(VENV)/.stamps
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 # In the order of the layers, lowest first.
-DISTRIBUTIONS := kernel dispatcher plugins/autograd plugins/aten plugins/cpu plugins/cuda plugins/native plugins/pytest .
+DISTRIBUTIONS := kernel dispatcher plugins/autograd plugins/aten plugins/cpu plugins/cuda plugins/native plugins/pytest . plugins/testing
 EXAMPLES := $(patsubst %/pyproject.toml,%,$(wildcard examples/*/pyproject.toml) tests/loopback/pyproject.toml)
 MANIFESTS := $(addsuffix /pyproject.toml,$(DISTRIBUTIONS) $(EXAMPLES))
 
@@ -17,7 +17,7 @@ OPTIONAL := $(wildcard $(addprefix plugins/,dask mpi numba))
 
 # What mypy --strict and ruff look at.
 TYPED := kernel/src dispatcher/src plugins/autograd/src plugins/aten/src plugins/cpu/src plugins/cuda/src \
-  plugins/native/src plugins/pytest/src src $(OPTIONAL:%=%/src)
+  plugins/native/src plugins/pytest/src src plugins/testing/src $(OPTIONAL:%=%/src)
 LINTED := $(DISTRIBUTIONS:.=src) $(OPTIONAL) conftest.py tests tools $(wildcard examples benchmarks)
 
 TEST_STAMPS := $(STAMPS)/test

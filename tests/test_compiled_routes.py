@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 import dovetail
-from dovetail.testing import samples
 from dovetail_dispatcher import compiled_code
 from dovetail_dispatcher.sockets import COMPILED_ROUTE
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.testing import OpInfo, SampleInput, op_infos
+from dovetail_testing.checks import samples
 
 pytestmark = [
     pytest.mark.skipif(not compiled_code.is_in_force(), reason="there is no compiled code"),

@@ -130,7 +130,7 @@ PARTLY = [
 @pytest.mark.parametrize("info", PARTLY, ids=lambda info: info.name)
 def test_the_same_results_have_gradients_whatever_kernel_computes_them(info: Any) -> None:
     """A composite of several results had gradients for all of them where a kernel had for some."""
-    from dovetail.testing.samples import dtypes_of, samples_of
+    from dovetail_testing.checks.samples import dtypes_of, samples_of
 
     cpu = dovetail.device("cpu")
     found = [each for each in dtypes_of(info, "out", cpu) if each.is_floating_point]

@@ -87,7 +87,7 @@ SHAPES = [(7, 11), (13,), (1, 3, 5, 7, 2)]
 @pytest.mark.parametrize("shape", SHAPES)
 def test_shapes_that_do_not_fit_are_a_runtime_error(shape: tuple[int, ...]) -> None:
     from dovetail.testing import op_infos
-    from dovetail.testing.samples import dtypes_of, samples_of
+    from dovetail_testing.checks.samples import dtypes_of, samples_of
 
     cpu = dovetail.device("cpu")
     for info in op_infos("aten"):

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 import dovetail
-from dovetail.testing import samples
 from dovetail_aten.library import Composite
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.kernels import Kernel
 from dovetail_dispatcher.testing import OpInfo, SampleInput, op_infos
+from dovetail_testing.checks import samples
 
 INFOS = op_infos("aten")
 DTYPES = (dovetail.float32, dovetail.int64)

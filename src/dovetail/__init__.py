@@ -80,7 +80,7 @@ if _typing.TYPE_CHECKING:
 __version__ = "0.1.0"
 
 use_overlay = _plugin_manager.overlays.use
-_CHECK_LOADERS.add(lambda: _import_module("dovetail.testing.catalogue").CHECKS)
+_CHECK_LOADERS.add(lambda: _plugin_manager.load_module("testing").op_checks())
 _ARRAY_NAMESPACE.fill(lambda: _import_module("dovetail.array_api"))
 _TO_SPARSE.fill(
     lambda *args, **kwargs: _import_module("dovetail.sparse.constructors").dense_to_sparse(

@@ -25,6 +25,7 @@ DISTRIBUTIONS = [
     "plugins/cpu",
     "plugins/cuda",
     "plugins/pytest",
+    "plugins/testing",
     ".",
 ]
 

@@ -15,9 +15,9 @@ from torch_samples import as_torch, results_of
 
 import dovetail
 from dovetail.testing import OpInfo, op_infos
-from dovetail.testing.samples import dtypes_of, samples_of
-from dovetail.testing.variant_checks import outs_of, variants
 from dovetail_kernel import Device
+from dovetail_testing.checks.samples import dtypes_of, samples_of
+from dovetail_testing.checks.variant_checks import outs_of, variants
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 

@@ -9,8 +9,8 @@ from same_programs import tried
 
 import dovetail
 from dovetail.testing import OpInfo, op_infos
-from dovetail.testing.samples import dtypes_of, samples_of
 from dovetail_kernel import Device
+from dovetail_testing.checks.samples import dtypes_of, samples_of
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 

@@ -28,6 +28,7 @@ FOLDERS = {
     "dovetail-native": "plugins/native",
     "dovetail-numba": "plugins/numba",
     "dovetail-pytest": "plugins/pytest",
+    "dovetail-testing": "plugins/testing",
     "dovetail": ".",
 }
 
@@ -48,6 +49,15 @@ CLOSURES = {
         "dovetail-native",
     },
     "dovetail-native": {"dovetail-dispatcher", "dovetail-kernel"},
+    "dovetail-testing": {
+        "dovetail",
+        "dovetail-aten",
+        "dovetail-autograd",
+        "dovetail-cpu",
+        "dovetail-dispatcher",
+        "dovetail-kernel",
+        "dovetail-native",
+    },
     "dovetail-numba": {"dovetail-aten", "dovetail-cpu", "dovetail-dispatcher", "dovetail-kernel"},
     "dovetail-pytest": {"dovetail-dispatcher", "dovetail-kernel"},
     "dovetail": {
@@ -71,11 +81,12 @@ THIRD_PARTY = {
     "dovetail-native": {"numpy"},
     "dovetail-numba": {"numba", "numpy"},
     "dovetail-pytest": {"pytest"},
+    "dovetail-testing": {"numpy", "scipy"},
     "dovetail": {"numpy", "rich", "scipy", "typer"},
 }
 
 EXTRAS = {
-    "dovetail-aten": {"codegen": {"pyyaml"}, "testing": {"numpy"}},
+    "dovetail-aten": {"codegen": {"pyyaml"}},
     "dovetail-cuda": {
         "cuda12": {"cupy-cuda12x", "nvidia-cuda-cupti-cu12"},
         "cuda13": {"cupy-cuda13x", "nvidia-cuda-cupti"},
@@ -102,6 +113,7 @@ ENTRY_POINTS = {
     "dovetail-native": {"dovetail.transforms": {"native": "dovetail_native"}},
     "dovetail-numba": {"dovetail.overlays": {"numba": "dovetail_numba"}},
     "dovetail-pytest": {"pytest11": {"dovetail": "dovetail_pytest"}},
+    "dovetail-testing": {"dovetail.modules": {"testing": "dovetail_testing"}},
     "dovetail": {"console_scripts": {"dovetail": "dovetail.command:main"}},
 }
 

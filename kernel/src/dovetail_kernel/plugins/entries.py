@@ -67,6 +67,7 @@ KNOWN: Final[Mapping[tuple[str, str], PluginEntry]] = MappingProxyType(
             PluginEntry(TRANSFORMS, "native", "dovetail_native", "dovetail-native"),
             PluginEntry(OVERLAYS, "numba", "dovetail_numba", "dovetail-numba"),
             PluginEntry(MODULES, "distributed", "dovetail_mpi", "dovetail-mpi"),
+            PluginEntry(MODULES, "testing", "dovetail_testing", "dovetail-testing"),
         )
     }
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from dovetail_aten.declarations import op_infos
 from dovetail_kernel import Device, TensorBase, dtype, float32
+from dovetail_testing.families import op_infos
 
 Calls = tuple[dict[str, tuple[Any, ...]], dict[str, dict[str, Any]]]
 

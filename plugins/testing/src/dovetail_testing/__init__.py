@@ -1,0 +1,23 @@
+"""Samples of the base library's operators, and the checks that run on samples of any library.
+
+`dovetail.testing` asks for both: `op_infos("aten")` has the samples, `op_checks()` the checks.
+Neither is imported before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .families import op_infos
+
+if TYPE_CHECKING:
+    from dovetail_dispatcher.testing import Check
+
+__all__ = ["op_checks", "op_infos"]
+
+
+def op_checks() -> tuple[Check, ...]:
+    """Return the checks that every operator has to pass."""
+    from .checks.catalogue import CHECKS
+
+    return CHECKS
