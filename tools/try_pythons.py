@@ -50,7 +50,7 @@ def main() -> None:
             subprocess.run([python, "-m", "venv", place], check=True)
             own = place / ("Scripts" if sys.platform == "win32" else "bin") / "python"
             quiet = ["--quiet", "--disable-pip-version-check"]
-            pip = [own, "-m", "pip", "install", *quiet, "--find-links", dist, "dovetail"]
+            pip = [own, "-m", "pip", "install", *quiet, "--find-links", dist, "dovetail-testing"]
             subprocess.run(pip, check=True)
             subprocess.run([own, "-W", "error", "-c", PROGRAM], check=True, cwd=folder)
             words = ["conformance", "--backend", "cpu", "--only", "aten::[am]*m", "--markdown"]

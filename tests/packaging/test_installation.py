@@ -52,6 +52,14 @@ class FreshEnvironment:
         assert result.returncode == 0, f"{words}:\n{result.stdout}\n{result.stderr}"
         return result.stdout
 
+    def fail(self, *words: str) -> str:
+        """Run Python, which has to fail, and return its error."""
+        result = subprocess.run(
+            [self.python, *words], cwd=self.folder, capture_output=True, text=True, check=False
+        )
+        assert result.returncode == 1, f"{words}:\n{result.stdout}\n{result.stderr}"
+        return result.stderr
+
     def pip(self, *words: str, cwd: Path | None = None) -> None:
         """Run this environment's pip on that one."""
         command = [sys.executable, "-m", "pip", "--python", str(self.python), *words]
@@ -121,9 +129,11 @@ def test_wheels_install_and_pass_conformance_in_a_fresh_environment(
     gradient, place = environment.run("-c", PROGRAM).rsplit(" ", 1)
     assert gradient == "[2.0, 2.0, 2.0]"
     assert place.startswith(str(tmp_path))  # and not this repository's
-    report = environment.run(
-        "-m", "dovetail", "conformance", "--backend", "cpu", "--only", "aten::m[mv]", "--markdown"
-    )
+    words = ["-m", "dovetail", "conformance", "--only", "aten::m[mv]", "--markdown"]
+    for command in (words, ["-m", "dovetail", "check", "aten"]):
+        assert "Install dovetail-testing" in environment.fail(*command)
+    environment.pip("install", "--no-index", "--find-links", str(dist), "dovetail-testing")
+    report = environment.run(*words)
     assert "| matmul | 2 | " in report
     assert " on cpu: 0 of " in report
 

@@ -58,8 +58,8 @@ def conformance(
 ) -> None:
     """Test a backend: run every check of every operator of a namespace on its samples.
 
-    The samples and checks are installed with the libraries; nothing else is needed. Prints a table
-    by family of operators, and what failed; ends with status 1 if something did.
+    The checks, and the samples of the base library, are in the distribution dovetail-testing.
+    Prints a table by family of operators, and what failed; ends with status 1 if something did.
     """
     seed = random.randrange(10**6) if seed is None else seed
     with failures(), loaded_device(backend) as device:
