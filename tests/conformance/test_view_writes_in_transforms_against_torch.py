@@ -207,17 +207,66 @@ def test_a_function_that_writes_a_tangent_to_a_view_keeps_the_graph(view: str) -
     np.testing.assert_allclose(found.cpu().numpy(), expected.numpy(), rtol=1e-9, atol=1e-12)
 
 
-def test_a_write_of_a_tangent_in_no_grad_mode_keeps_the_graph_of_what_is_written() -> None:
-    def tangent(lib: Any) -> Any:
-        def function(x: Any, y: Any) -> Any:
-            base = x * x
+QUIET_WRITES: dict[str, Callable[[Any, Any], Any]] = {
+    "sin_": lambda part, x: part.sin_(),
+    "mul_": lambda part, x: part.mul_(x.sum()),
+    "copy_": lambda part, x: part.copy_(x.sum()),
+    "fill_": lambda part, x: part.fill_(2.0),
+    "add_": lambda part, x: part.add_(3.0),
+}
+
+
+@pytest.mark.parametrize("write", QUIET_WRITES)
+@pytest.mark.parametrize("nest", ["gj", "jg", "gg", "jj", "gjj", "jgj", "gjg", "ggj"])
+def test_writes_in_no_grad_mode_have_the_derivatives_of_pytorch(nest: str, write: str) -> None:
+    """A tangent that is written in no_grad mode keeps its place in the graph, as the primal does,
+    whether a view was made of it or not.
+    """
+
+    def derivative(lib: Any, view: Callable[[Any], Any], factor: Callable[[Any], Any]) -> Any:
+        start, along, weights = (lib.tensor(RNG_VALUES[i]) for i in range(3))
+
+        def function(x: Any) -> Any:
+            base = x * factor(x)
+            part = view(base)
             with lib.no_grad():
-                base.mul_(y.prod())
-            return (base**3).sum()
+                QUIET_WRITES[write](part, x)
+            return (base * base.sin()).sum() + (part**3).sum()
 
-        x, y = lib.tensor(X), lib.tensor(T[0])
-        return lib.func.jvp(lambda y: lib.func.grad(function)(x, y), (y,), (y.sin(),))[1]
+        for kind in reversed(nest):
+            function = (_pushed if kind == "j" else _pulled)(lib, function, along, weights)
+        return function(start).item()
 
-    found, expected = tangent(dovetail), tangent(torch)
-    assert expected.all()
+    for view in (lambda base: base, lambda base: base.reshape(-1), lambda base: base[0]):
+        for factor in (lambda x: x, lambda x: 1.0):
+            found, expected = (derivative(lib, view, factor) for lib in (dovetail, torch))
+            assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+RNG_VALUES = RNG.uniform(-1, 1, (3, 2, 3))
+
+
+def _pushed(lib: Any, function: Any, along: Any, weights: Any) -> Any:
+    return lambda x: lib.func.jvp(function, (x,), (along,))[1]
+
+
+def _pulled(lib: Any, function: Any, along: Any, weights: Any) -> Any:
+    return lambda x: (lib.func.grad(function)(x) * weights).sum()
+
+
+@pytest.mark.parametrize("inside", ["grad", "jvp"])
+def test_views_of_entries_that_are_mapped_in_another_dimension_are_written(inside: str) -> None:
+    def derivative(lib: Any) -> Any:
+        def function(x: Any) -> Any:
+            base = x.clone().unsqueeze(0)
+            base[0].mul_(base.sum())
+            base[0, 1:].sin_()
+            return (base * base).sum()
+
+        of = lib.func.grad(function)
+        if inside == "jvp":
+            of = lambda x: lib.func.jvp(function, (x,), (x.cos(),))[1]  # noqa: E731
+        return lib.func.vmap(of, in_dims=1)(lib.tensor(X))
+
+    found, expected = derivative(dovetail), derivative(torch)
     np.testing.assert_allclose(found.cpu().numpy(), expected.numpy(), rtol=1e-9, atol=1e-12)

@@ -121,7 +121,8 @@ def writing_trial(name: str, turn: int) -> Trial | None:
     batched(values, levels)
     tags = str(operator.tags)
     # A write to the leaf itself reaches the tensor of the caller.
-    direct = not differentiated and "inplace_view" not in tags and r.random() < 0.3
+    is_same_size = "inplace_view" not in tags and not name.startswith("aten.resize_")
+    direct = not differentiated and is_same_size and r.random() < 0.3
     target = "a copy" if in_memory else r.choice(sorted(TARGETS))
     direct = direct and not in_memory
 

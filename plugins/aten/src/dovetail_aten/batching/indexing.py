@@ -299,7 +299,8 @@ def index_add(
             rows,
             place,
             F.expand(spread, tuple(added.array.shape)),
-            added if alpha == 1 else F.mul(added, alpha),
+            # Bools stay bools: times an integer they would be integers.
+            added if alpha == 1 else F.mul(added, alpha != 0 if added.dtype is bool_ else alpha),
         )
     return F.squeeze_dim(made, 1) if zero_dim else made, 0
 
@@ -336,11 +337,13 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> tuple[Any, Any]:
-    """Stay one call, since its derivative leaves out the padding and counts what is picked."""
+    """Stay one call, since its derivative leaves out the padding; one for each sample if it counts
+    what is picked.
+    """
     rest: Any = padding_idx, scale_grad_by_freq, sparse
-    if in_dims[0] is None:
+    if in_dims[0] is None and not scale_grad_by_freq:
         return F.embedding(weight, indices, *rest), 0
-    tables = F.unbind(weight, 0)
+    tables = [weight] * info.batch_size if in_dims[0] is None else F.unbind(weight, 0)
     rows = [indices] * len(tables) if in_dims[1] is None else F.unbind(indices, 0)
     picked = [F.embedding(*pair, *rest) for pair in zip(tables, rows, strict=True)]
     return F.stack(picked, 0), 0

@@ -17,6 +17,8 @@ from dovetail_kernel.types.layout import contiguous_format
 from dovetail_kernel.types.signature import GRAD, NO_GRAD, WRAPPED_BIT
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dovetail_kernel.types.dtype import dtype as Dtype
 
 
@@ -203,26 +205,31 @@ def has_memory(tensor: TensorBase) -> bool:
     return is_mutable
 
 
-def with_strides(tensor: TensorBase, strides: list[int], zeros: bool = False) -> TensorBase:
-    """Return a copy of `tensor` with these strides, where there are any, in memory of its own; with
-    `zeros` there are zeros between the elements.
+def with_strides(tensor: TensorBase, strides: list[int]) -> TensorBase:
+    """Return a copy of `tensor` with these strides, where there are any, in memory of its own, with
+    zeros in the gaps between the elements.
     """
     if not has_memory(tensor):
         return clone(tensor)
-    sizes = list(tensor.array.shape)
+    sizes, count = list(tensor.array.shape), tensor.numel()
+    extent = extent_of(sizes, strides)
     # One that is wrapped is made of the tensor itself, so that it is wrapped alike.
-    if zeros or tensor._signature & WRAPPED_BIT:
-        extent = 1 + sum([(size - 1) * stride for size, stride in zip(sizes, strides, strict=True)])
-        memory = operator("new_zeros" if zeros else "new_empty", "default")(
-            tensor, [extent if tensor.numel() else 0]
-        )
-        made = operator("as_strided", "default")(memory, sizes, strides, 0)
+    if extent != count or tensor._signature & WRAPPED_BIT:
+        new = operator("new_zeros" if extent != count else "new_empty", "default")
+        made = operator("as_strided", "default")(new(tensor, [extent]), sizes, strides, 0)
     else:
         made = operator("empty_strided", "default")(
             sizes, strides, dtype=tensor.dtype, device=tensor.device
         )
     result: TensorBase = operator("copy_", "default")(made, tensor)
     return result
+
+
+def extent_of(sizes: Sequence[int], strides: Sequence[int]) -> int:
+    """Return how many elements lie from the first one to the last, those in gaps counted."""
+    if 0 in sizes:
+        return 0
+    return 1 + sum([(size - 1) * stride for size, stride in zip(sizes, strides, strict=True)])
 
 
 def filled_like(tensor: TensorBase, value: int) -> TensorBase:

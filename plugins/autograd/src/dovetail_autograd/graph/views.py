@@ -261,10 +261,9 @@ def rebase_history(tensor: TensorBase, node: Node, output_nr: int = 0) -> None:
         _move_retain_grad(tensor, old)
         return
     base = info.base
-    if not fills_its_memory(base):
+    if may_overlap_itself(base):
         raise RuntimeError(
-            "an in-place write to a view whose base overlaps itself or has gaps cannot be "
-            "differentiated: it "
+            "an in-place write to a view whose base overlaps itself cannot be differentiated: it "
             f"has shape {list(base.array.shape)} and strides {list(base.stride())}. Write to a "
             "view of "
             "base.contiguous()."
@@ -293,19 +292,19 @@ def take_history(tensor: TensorBase, view: TensorBase) -> None:
     _move_retain_grad(tensor, old)
 
 
-def fills_its_memory(tensor: TensorBase) -> bool:
-    """Return whether the elements of `tensor` lie side by side, in whatever order of the
-    dimensions.
+def may_overlap_itself(tensor: TensorBase) -> bool:
+    """Return whether two elements of `tensor` may be one place in memory: gaps between them are
+    none.
     """
-    expected = 1
+    extent = 1
     for stride, size in sorted(zip(tensor.stride(), tensor.array.shape, strict=True)):
         if size == 0:
-            return True
+            return False
         if size != 1:
-            if stride != expected:
-                return False
-            expected *= size
-    return True
+            if stride < extent:
+                return True
+            extent += (size - 1) * stride
+    return False
 
 
 class CopySlices(Node):

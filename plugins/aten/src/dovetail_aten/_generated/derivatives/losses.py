@@ -166,7 +166,8 @@ def nll_loss_backward_tensors(node, grad):
     if grad_output_edge is not None:
         target = node.unpack_target()
         weight = node.unpack_weight()
-        grad_grad_output = nll_loss_double_backward(k, grad, target, weight, node._reduction, node._ignore_index)
+        total_weight = node.unpack_total_weight()
+        grad_grad_output = nll_loss_double_backward(k, grad, target, weight, node._reduction, node._ignore_index, total_weight)
     grad_self = None if self_edge is None else k.zeros_like(grad)
     return grad_grad_output, grad_self
 
@@ -176,7 +177,8 @@ def nll_loss_backward_arrays(node, k, edges, grad):
     if grad_output_edge is not None:
         target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
         weight = None if (saved := node._weight) is None else saved.array if (version := saved._counter) is None or version.value == node._weight_version else node.unpack_weight()
-        grad_grad_output = nll_loss_double_backward(k, grad, target, weight, node._reduction, node._ignore_index)
+        total_weight = saved.array if (version := (saved := node._total_weight)._counter) is None or version.value == node._total_weight_version else node.unpack_total_weight()
+        grad_grad_output = nll_loss_double_backward(k, grad, target, weight, node._reduction, node._ignore_index, total_weight)
     grad_self = None if self_edge is None else k.zeros_like(grad)
     return grad_grad_output, grad_self
 
@@ -203,7 +205,8 @@ def nll_loss2d_backward_tensors(node, grad):
     if grad_output_edge is not None:
         target = node.unpack_target()
         weight = node.unpack_weight()
-        grad_grad_output = nll_loss2d_double_backward(k, grad, target, weight, node._reduction, node._ignore_index)
+        total_weight = node.unpack_total_weight()
+        grad_grad_output = nll_loss2d_double_backward(k, grad, target, weight, node._reduction, node._ignore_index, total_weight)
     grad_self = None if self_edge is None else k.zeros_like(grad)
     return grad_grad_output, grad_self
 
@@ -213,7 +216,8 @@ def nll_loss2d_backward_arrays(node, k, edges, grad):
     if grad_output_edge is not None:
         target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
         weight = None if (saved := node._weight) is None else saved.array if (version := saved._counter) is None or version.value == node._weight_version else node.unpack_weight()
-        grad_grad_output = nll_loss2d_double_backward(k, grad, target, weight, node._reduction, node._ignore_index)
+        total_weight = saved.array if (version := (saved := node._total_weight)._counter) is None or version.value == node._total_weight_version else node.unpack_total_weight()
+        grad_grad_output = nll_loss2d_double_backward(k, grad, target, weight, node._reduction, node._ignore_index, total_weight)
     grad_self = None if self_edge is None else k.zeros_like(grad)
     return grad_grad_output, grad_self
 
@@ -277,9 +281,9 @@ FORMULAS = (
     Formula('aten::mse_loss', 'MseLossBackward0', ('self', 'target'), saved=(Saved('self', 'input', needed_by=('self', 'target')), Saved('target', 'input', needed_by=('self', 'target')), Saved('reduction', 'value', needed_by=('self', 'target'))), tensors=mse_loss_tensors, arrays=mse_loss_arrays, where='losses/derivatives.yaml:15'),
     Formula('aten::mse_loss_backward', 'MseLossBackwardBackward0', ('grad_output', 'self', 'target'), saved=(Saved('grad_output', 'input', needed_by=('self', 'target')), Saved('self', 'input', needed_by=('grad_output', 'self', 'target')), Saved('target', 'input', needed_by=('grad_output', 'self', 'target')), Saved('reduction', 'value', needed_by=('grad_output', 'self', 'target'))), tensors=mse_loss_backward_tensors, arrays=mse_loss_backward_arrays, where='losses/derivatives.yaml:19'),
     Formula('aten::nll_loss_forward', 'NllLossBackward0', ('self',), saved=(Saved('self', 'input'), Saved('target', 'input'), Saved('weight', 'input'), Saved('reduction', 'value'), Saved('ignore_index', 'value'), Saved('total_weight', 'result', output=1)), tensors=nll_loss_forward_tensors, arrays=nll_loss_forward_arrays, output_differentiability=(True, False), refused=('weight',), where='losses/derivatives.yaml:24'),
-    Formula('aten::nll_loss_backward', 'NllLossBackwardBackward0', ('grad_output', 'self'), saved=(Saved('target', 'input', needed_by=('grad_output',)), Saved('weight', 'input', needed_by=('grad_output',)), Saved('reduction', 'value', needed_by=('grad_output',)), Saved('ignore_index', 'value', needed_by=('grad_output',))), tensors=nll_loss_backward_tensors, arrays=nll_loss_backward_arrays, refused=('weight', 'total_weight'), where='losses/derivatives.yaml:29'),
+    Formula('aten::nll_loss_backward', 'NllLossBackwardBackward0', ('grad_output', 'self'), saved=(Saved('target', 'input', needed_by=('grad_output',)), Saved('weight', 'input', needed_by=('grad_output',)), Saved('reduction', 'value', needed_by=('grad_output',)), Saved('ignore_index', 'value', needed_by=('grad_output',)), Saved('total_weight', 'input', needed_by=('grad_output',))), tensors=nll_loss_backward_tensors, arrays=nll_loss_backward_arrays, refused=('weight', 'total_weight'), where='losses/derivatives.yaml:29'),
     Formula('aten::nll_loss2d_forward', 'NllLoss2DBackward0', ('self',), saved=(Saved('self', 'input'), Saved('target', 'input'), Saved('weight', 'input'), Saved('reduction', 'value'), Saved('ignore_index', 'value'), Saved('total_weight', 'result', output=1)), tensors=nll_loss2d_forward_tensors, arrays=nll_loss2d_forward_arrays, output_differentiability=(True, False), refused=('weight',), where='losses/derivatives.yaml:34'),
-    Formula('aten::nll_loss2d_backward', 'NllLoss2DBackwardBackward0', ('grad_output', 'self'), saved=(Saved('target', 'input', needed_by=('grad_output',)), Saved('weight', 'input', needed_by=('grad_output',)), Saved('reduction', 'value', needed_by=('grad_output',)), Saved('ignore_index', 'value', needed_by=('grad_output',))), tensors=nll_loss2d_backward_tensors, arrays=nll_loss2d_backward_arrays, refused=('weight', 'total_weight'), where='losses/derivatives.yaml:39'),
+    Formula('aten::nll_loss2d_backward', 'NllLoss2DBackwardBackward0', ('grad_output', 'self'), saved=(Saved('target', 'input', needed_by=('grad_output',)), Saved('weight', 'input', needed_by=('grad_output',)), Saved('reduction', 'value', needed_by=('grad_output',)), Saved('ignore_index', 'value', needed_by=('grad_output',)), Saved('total_weight', 'input', needed_by=('grad_output',))), tensors=nll_loss2d_backward_tensors, arrays=nll_loss2d_backward_arrays, refused=('weight', 'total_weight'), where='losses/derivatives.yaml:39'),
     Formula('aten::smooth_l1_loss', 'SmoothL1LossBackward0', ('self', 'target'), saved=(Saved('self', 'input', needed_by=('self', 'target')), Saved('target', 'input', needed_by=('self', 'target')), Saved('reduction', 'value', needed_by=('self', 'target')), Saved('beta', 'value', needed_by=('self', 'target'))), tensors=smooth_l1_loss_tensors, arrays=smooth_l1_loss_arrays, where='losses/derivatives.yaml:44'),
     Formula('aten::smooth_l1_loss_backward', 'SmoothL1LossBackwardBackward0', ('grad_output', 'self', 'target'), saved=(Saved('grad_output', 'input', needed_by=('self', 'target')), Saved('self', 'input', needed_by=('grad_output', 'self', 'target')), Saved('target', 'input', needed_by=('grad_output', 'self', 'target')), Saved('reduction', 'value', needed_by=('grad_output', 'self', 'target')), Saved('beta', 'value', needed_by=('grad_output', 'self', 'target'))), tensors=smooth_l1_loss_backward_tensors, arrays=smooth_l1_loss_backward_arrays, where='losses/derivatives.yaml:48'),
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.scattering.formulas import (
-    index_fill_value_backward, index_reduce_backward, masked_scatter_backward,
-    scatter_reduce_backward,
+    index_copy_source_backward, index_fill_value_backward, index_reduce_backward,
+    masked_scatter_backward, scatter_reduce_backward,
 )
 
 
@@ -47,8 +47,11 @@ def index_fill_int_Tensor_arrays(node, k, edges, grad):
 def index_copy_tensors(node, grad):
     self_edge, source_edge = node.next_edges
     index = node.unpack_index()
+    grad_source = None
     grad_self = None if self_edge is None else k.index_fill(grad, node._dim, index, 0)
-    grad_source = None if source_edge is None else k.reshape(k.index_select(grad, node._dim, index), node._source_sym_sizes)
+    if source_edge is not None:
+        source = node.unpack_source()
+        grad_source = index_copy_source_backward(k, grad, node._dim, index, source)
     return grad_self, grad_source
 
 def index_copy_arrays(node, k, edges, grad):
@@ -59,7 +62,8 @@ def index_copy_arrays(node, k, edges, grad):
         grad_self = k.index_fill(grad, node._dim, index, 0)
     if source_edge is not None:
         index = saved.array if (version := (saved := node._index)._counter) is None or version.value == node._index_version else node.unpack_index()
-        grad_source = k.reshape(k.index_select(grad, node._dim, index), node._source_sym_sizes)
+        source = saved.array if (version := (saved := node._source)._counter) is None or version.value == node._source_version else node.unpack_source()
+        grad_source = index_copy_source_backward(k, grad, node._dim, index, source)
     return grad_self, grad_source
 
 
@@ -136,7 +140,7 @@ def put_arrays(node, k, edges, grad):
 FORMULAS = (
     Formula('aten::index_fill.int_Scalar', 'IndexFillBackward0', ('self',), saved=(Saved('dim', 'value'), Saved('index', 'input')), tensors=index_fill_int_Scalar_tensors, arrays=index_fill_int_Scalar_arrays, forward=(Forward(0, 'expression', index_fill_int_Scalar_forward, ('dim', 'index', 'self_t')),), where='scattering/derivatives.yaml:3'),
     Formula('aten::index_fill.int_Tensor', 'IndexFillBackward1', ('self', 'value'), saved=(Saved('dim', 'value', needed_by=('self', 'value')), Saved('index', 'input', needed_by=('self', 'value'))), tensors=index_fill_int_Tensor_tensors, arrays=index_fill_int_Tensor_arrays, forward=(Forward(0, 'linear'),), where='scattering/derivatives.yaml:8'),
-    Formula('aten::index_copy', 'IndexCopyBackward0', ('self', 'source'), saved=(Saved('dim', 'value', needed_by=('self', 'source')), Saved('index', 'input', needed_by=('self', 'source')), Saved('source_sym_sizes', 'value', needed_by=('source',), expression='source.array.shape')), tensors=index_copy_tensors, arrays=index_copy_arrays, forward=(Forward(0, 'linear'),), where='scattering/derivatives.yaml:14'),
+    Formula('aten::index_copy', 'IndexCopyBackward0', ('self', 'source'), saved=(Saved('dim', 'value', needed_by=('self', 'source')), Saved('index', 'input', needed_by=('self', 'source')), Saved('source', 'input', needed_by=('source',))), tensors=index_copy_tensors, arrays=index_copy_arrays, forward=(Forward(0, 'linear'),), where='scattering/derivatives.yaml:14'),
     Formula('aten::index_reduce', 'IndexReduceBackward0', ('self', 'source'), saved=(Saved('self', 'input', needed_by=('self', 'source')), Saved('dim', 'value', needed_by=('self', 'source')), Saved('index', 'input', needed_by=('self', 'source')), Saved('source', 'input', needed_by=('self', 'source')), Saved('reduce', 'value', needed_by=('self', 'source')), Saved('include_self', 'value', needed_by=('self', 'source')), Saved('result', 'result', needed_by=('self', 'source'))), tensors=index_reduce_tensors, arrays=index_reduce_arrays, where='scattering/derivatives.yaml:20'),
     Formula('aten::scatter_reduce.two', 'ScatterReduceBackward0', ('self', 'src'), saved=(Saved('self', 'input', needed_by=('self', 'src')), Saved('dim', 'value', needed_by=('self', 'src')), Saved('index', 'input', needed_by=('self', 'src')), Saved('src', 'input', needed_by=('self', 'src')), Saved('reduce', 'value', needed_by=('self', 'src')), Saved('include_self', 'value', needed_by=('self', 'src')), Saved('result', 'result', needed_by=('self', 'src'))), tensors=scatter_reduce_two_tensors, arrays=scatter_reduce_two_arrays, where='scattering/derivatives.yaml:24'),
     Formula('aten::masked_scatter', 'MaskedScatterBackward0', ('self', 'source'), saved=(Saved('mask', 'input', needed_by=('self', 'source')), Saved('source_sym_sizes', 'value', needed_by=('source',), expression='source.array.shape')), tensors=masked_scatter_tensors, arrays=masked_scatter_arrays, forward=(Forward(0, 'linear'),), where='scattering/derivatives.yaml:28'),

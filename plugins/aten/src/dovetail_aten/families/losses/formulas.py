@@ -7,21 +7,55 @@ from typing import Any
 
 from ...derivative_helpers.shapes import broadcast_size
 
-MEAN = 1
+MEAN, SUM = 1, 2
 
 
 def nll_loss_double_backward(
-    k: Any, grad: Any, target: Any, weight: Any, reduction: int, ignore_index: int
+    k: Any,
+    grad: Any,
+    target: Any,
+    weight: Any,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Any,
 ) -> Any:
     """Return the gradient of nll_loss_backward with respect to the gradient it was given."""
-    return k.nll_loss_forward(grad, target, weight, reduction, ignore_index)[0]
+    return _of_gradient(
+        k, k.nll_loss_forward, grad, target, weight, reduction, ignore_index, total_weight
+    )
 
 
 def nll_loss2d_double_backward(
-    k: Any, grad: Any, target: Any, weight: Any, reduction: int, ignore_index: int
+    k: Any,
+    grad: Any,
+    target: Any,
+    weight: Any,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Any,
 ) -> Any:
     """Return the gradient of nll_loss2d_backward with respect to the gradient it was given."""
-    return k.nll_loss2d_forward(grad, target, weight, reduction, ignore_index)[0]
+    return _of_gradient(
+        k, k.nll_loss2d_forward, grad, target, weight, reduction, ignore_index, total_weight
+    )
+
+
+def _of_gradient(
+    k: Any,
+    forward: Any,
+    grad: Any,
+    target: Any,
+    weight: Any,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Any,
+) -> Any:
+    """Return the gradient by `forward`, divided by the total weight that was given: it need not be
+    that of these targets.
+    """
+    if reduction != MEAN:
+        return forward(grad, target, weight, reduction, ignore_index)[0]
+    return k.div(forward(grad, target, weight, SUM, ignore_index)[0], total_weight)
 
 
 def mse_loss_double_backward(k: Any, grad: Any, self: Any, target: Any, reduction: int) -> Any:

@@ -12,6 +12,23 @@ def index_fill_value_backward(k: Any, grad: Any, dim: int, index: Any) -> Any:
     return k.sum(k.masked_fill(grad, k.eq(filled, 0), 0))
 
 
+def index_copy_source_backward(k: Any, grad: Any, dim: int, index: Any, source: Any) -> Any:
+    """Return the gradient of the source of index_copy: where an index is there twice, of what was
+    written last.
+    """
+    taken = k.reshape(k.index_select(grad, dim, index), source.shape)
+    if not source.ndim or index.shape in ((), (1,)):
+        return taken
+    order = k.cumsum(k.ones_like(index), 0)
+    length = grad.shape[dim]
+    last = k.index_copy(k.new_zeros(order, (length,)), 0, index, order)
+    lost = k.ne(k.index_select(last, 0, index), order)
+    place = dim % source.ndim
+    return k.masked_fill(
+        taken, k.reshape(lost, [-1 if d == place else 1 for d in range(source.ndim)]), 0
+    )
+
+
 def masked_scatter_backward(k: Any, grad: Any, mask: Any, sizes: Sequence[int]) -> Any:
     """Return the gradient of the source of masked_scatter: `grad` where the mask is true, in order,
     and 0 for elements that were not used.

@@ -147,4 +147,4 @@ def same_layout(tensor: TensorBase, model: TensorBase) -> TensorBase:
     if all([step == own for step, own in counted]) or any([not step for step, _ in counted]):
         return tensor
     # Zeros lie between the elements, where no tangent is.
-    return with_strides(tensor, list(strides), zeros=True)
+    return with_strides(tensor, list(strides))

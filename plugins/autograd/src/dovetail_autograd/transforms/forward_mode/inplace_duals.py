@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from gc import get_referrers
-from typing import Any, NamedTuple
+from sys import getrefcount
+from typing import Any, Final, NamedTuple
 
 from dovetail_dispatcher.calls.replaced_arrays import keep_views
 from dovetail_kernel import wrapped_backend
+from dovetail_kernel.keys.state import set_state, state
 from dovetail_kernel.tensor.new_tensors import new_tensor, tensor_class
 from dovetail_kernel.tensor.tensor_base import TensorBase
-from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, NORMAL, VIEW, ZERO_DIM
+from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, NO_GRAD, NORMAL, VIEW, ZERO_DIM
 
-from ...graph.engine_ops import has_memory, operator
+from ...graph.engine_ops import extent_of, filled_like, has_memory, operator
 from ...graph.view_memory import Place, viewed
-from ...graph.views import fills_its_memory, view_meta
+from ...graph.views import may_overlap_itself, view_meta
 from ..wrapped.arrays import is_wrapped
-from .duals import DualArray
+from .duals import DualArray, batches
+
+UNSHARED: Final = 3
+"""References to the storage of a base that no other tensor shares: the base's, a local one, and the
+question's.
+"""
 
 
 class InGraph(NamedTuple):
@@ -38,7 +45,8 @@ def place_in_graph(tensor: TensorBase) -> InGraph:
 def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase, before: InGraph) -> None:
     """Give `tensor`, which was just written in place, the tangent `tangent`.
 
-    A tangent that views may share is written in place as well. A tensor without one becomes dual,
+    A tangent that views may share is written in place as well, and so is one in no_grad mode, where
+    it keeps its place in the graph, as its primal does. A tensor without one becomes dual,
     and with it the base that it is a view of, and all other views of that. A root that becomes dual
     keeps its place in the graph: the node of the write goes on from there.
 
@@ -50,28 +58,28 @@ def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase, before: InGr
     Raises
     ------
     RuntimeError
-        If a view is written whose base overlaps itself or has gaps.
+        If a view is written whose base overlaps itself.
     """
     if is_wrapped(tensor) and tensor.array.level is level:
-        if tensor._storage is None:
+        is_shared = tensor._storage is not None
+        if not is_shared and not state() & NO_GRAD:
             tensor.array.tangent = tangent
-        else:
-            operator("copy_", "default")(tensor.array.tangent, tangent)
+            return
+        own = tensor.array.tangent if is_shared else _writable(tensor.array, tangent)
+        operator("copy_", "default")(own, tangent)
         return
     info = view_meta(tensor)
     base = tensor if info is None else info.base
-    views = _views_of(base)
+    views = _views_of(base, tensor)
     if not views:
         _replace(level, tensor, _moved_out(tensor), tangent)
         _put_in_graph(base, before)
         return
-    if not fills_its_memory(base):
+    if may_overlap_itself(base):
         raise RuntimeError(
             "an in-place write of a value with a tangent to a view is not supported by forward AD "
-            "if the base overlaps "
-            f"itself or has gaps: it has shape {list(base.array.shape)} and strides "
-            f"{list(base.stride())}. Write to a "
-            "view of base.contiguous()."
+            f"if the base overlaps itself: it has shape {list(base.array.shape)} and strides "
+            f"{list(base.stride())}. Write to a view of base.contiguous()."
         )
     if not has_memory(base):
         _make_dual_by_views(level, base, views, tangent)
@@ -82,7 +90,8 @@ def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase, before: InGr
     places = [(list(v.array.shape), list(v.stride()), v.storage_offset() - start) for v in views]
     as_strided = operator("as_strided", "default")
     # Made of the new tangent, so that it is wrapped alike.
-    memory = operator("new_zeros", "default")(tangent, [base.numel()], dtype=base.dtype)
+    extent = extent_of(base.array.shape, base.stride())
+    memory = operator("new_zeros", "default")(tangent, [extent], dtype=base.dtype)
     primal = _moved_out(base)
     _replace(
         level, base, primal, as_strided(memory, list(base.array.shape), list(base.stride()), 0)
@@ -94,6 +103,21 @@ def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase, before: InGr
         view._counter = base._counter
     _put_in_graph(base, before)
     operator("copy_", "default")(tensor.array.tangent, tangent)
+
+
+def _writable(array: DualArray, tangent: TensorBase) -> TensorBase:
+    """Return the tangent of `array`, made anew where `tangent` varies over more samples than it or
+    its elements share memory.
+    """
+    own = array.tangent
+    if batches(tangent) - batches(own) or may_overlap_itself(own):
+        before = state()
+        try:
+            set_state(before & ~NO_GRAD)
+            own = array.tangent = operator("add", "Tensor")(filled_like(tangent, 0), own)
+        finally:
+            set_state(before)
+    return own
 
 
 def _make_dual_by_views(
@@ -113,15 +137,18 @@ def _make_dual_by_views(
         keep_views(view, place.views)
 
 
-def _views_of(base: TensorBase) -> list[TensorBase]:
-    """Return all differentiable views of `base` that are alive.
+def _views_of(base: TensorBase, written: TensorBase) -> list[TensorBase]:
+    """Return all differentiable views of `base` that are alive; `written` is `base` or one of them.
 
-    Nothing leads from the memory to them, so the garbage collector is asked, unless there never was
-    one.
+    Nothing leads from the memory to them, so the garbage collector is asked, unless the references
+    to the memory are known: it looks at all objects of the process.
     """
     storage = base._storage
     if storage is None:
         return []
+    known = [] if written is base else [written]
+    if getrefcount(storage) == UNSHARED + len(known):
+        return known
     found = []
     for each in get_referrers(storage):
         if isinstance(each, TensorBase) and each is not base and each._storage is storage:
