@@ -4,11 +4,9 @@ import sys as _sys
 import typing as _typing
 from importlib import import_module as _import_module
 
-from dovetail_dispatcher import compiled_code as _compiled_code
 from dovetail_kernel import collection_paused as _collection_paused
 
 with _collection_paused():
-    _compiled_code.load_compiled_code()
     import dovetail_aten as _aten
 from dovetail_aten import *  # noqa: F403 - its public names: the operators, Tensor and what makes tensors
 from dovetail_aten import Tensor as Tensor

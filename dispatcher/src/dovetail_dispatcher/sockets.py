@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dovetail_kernel import DispatchKeySet, DispatchState
 
     from .calls.composition import Composition
+    from .calls.entry_forms import EntryForm
     from .calls.plan import RoutePlan
     from .calls.replaced_arrays import View
     from .table.kernels import Kernel
@@ -71,6 +72,13 @@ def uncompiled(function: Callable[..., Any], /) -> Callable[..., Any]:
 def uncompiled_operator(operator: str, reference: Callable[..., Any], /) -> Callable[..., Any]:
     """Return `reference`: without dovetail-native, no operator has a compiled kernel."""
     return reference
+
+
+def uncompiled_entry(
+    function: Callable[..., Any], describe: EntryDescriber, /
+) -> Callable[..., Any]:
+    """Return `function`: without dovetail-native, entries are Python text."""
+    return function
 
 
 class NoAutogradLayers:
@@ -166,6 +174,28 @@ if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
         def __call__(self, plan: RoutePlan, /) -> Callable[..., Any] | None:
             """Return a compiled callable that does what a plan says; None if none can."""
 
+    class CompiledEntry(Protocol):
+        def __call__(
+            self, function: Callable[..., Any], describe: EntryDescriber, /
+        ) -> Callable[..., Any]:
+            """Return what is called in the place of `function`, the text of an entry, with the same
+            arguments, results and attributes. `describe` says at the first call what it is.
+            """
+
+    class EntryDescriber(Protocol):
+        def __call__(self, function: Any, /) -> EntryForm | EntryChooser | None:
+            """Return the form of an entry, or a function that chooses another; None if all calls
+            are those of its text.
+            """
+
+    class EntryChooser(Protocol):
+        def __call__(
+            self, args: tuple[Any, ...], kwargs: dict[str, Any], /
+        ) -> Callable[..., Any] | None:
+            """Return what an entry calls with these arguments, if their classes and keywords alone
+            decide.
+            """
+
     class CheckLoader(Protocol):
         def __call__(self) -> Iterable[Check]:
             """Return checks of operators."""
@@ -238,3 +268,8 @@ COMPILED_ROUTE: Final[Socket[CompiledRoute | None]] = Socket(
     "dovetail_native", "when `load_compiled_code` loads it, before the first plan", None
 )
 """Called once per plan that becomes a route; None: all are Python text."""
+
+COMPILED_ENTRY: Final[Socket[CompiledEntry]] = Socket(
+    "dovetail_native", "with `COMPILED_KERNEL`", uncompiled_entry
+)
+"""Called once per function and operator, when it is made."""

@@ -29,6 +29,7 @@
     X(PyTypeObject, tensor_type) \
     X(PyTypeObject, counter_type) \
     X(PyObject, state_variable) \
+    X(PyObject, scalar_bits) \
     X(PyObject, zero) \
     X(PyObject, one) \
     X(PyObject, str_value) \
@@ -63,6 +64,10 @@ PyObject *is_bare_class(PyObject *module, PyObject *object);
 /* Each adds types to the module. Return 0, or -1 with an exception. */
 int add_ufunc_loop_type(PyObject *module, module_state *state);
 int add_route_type(PyObject *module, module_state *state);
+int add_entry_type(PyObject *module, module_state *state);
+
+/* route.c: add a dict of names with their numbers to the module: Python knows the names only. */
+int add_numbers(PyObject *module, const char *attribute, const char *const *names);
 
 /* ufunc_loop.c: the result of a call of a UfuncLoop, with *is_mine = 1; NULL with *is_mine = 0 and
  * no exception for a call that is the ufunc's. */

@@ -276,8 +276,7 @@ static PyType_Spec route_spec = {
 static const char *const instruction_names[] = {INSTRUCTIONS(NAME_OF) NULL};
 static const char *const operand_names[] = {OPERANDS(KIND_OF) NULL};
 
-/* Add a dict of names with their numbers to the module: lowering.py knows the names only. */
-static int
+int
 add_numbers(PyObject *module, const char *attribute, const char *const *names)
 {
     PyObject *numbers = PyDict_New();

@@ -133,13 +133,13 @@ take_class(PyObject *object, PyTypeObject **kept)
     return 0;
 }
 
-/* set_classes(TensorBase, Tensor, VersionCounter, state_variable) */
+/* set_classes(TensorBase, Tensor, VersionCounter, state_variable, SCALAR_BITS) */
 PyObject *
 set_classes(PyObject *module, PyObject *args)
 {
     module_state *state = PyModule_GetState(module);
-    PyObject *base, *tensor, *counter, *variable;
-    if (!PyArg_ParseTuple(args, "OOOO:set_classes", &base, &tensor, &counter, &variable)) {
+    PyObject *base, *tensor, *counter, *variable, *bits;
+    if (!PyArg_ParseTuple(args, "OOOOO!:set_classes", &base, &tensor, &counter, &variable, &PyDict_Type, &bits)) {
         return NULL;
     }
     if (!PyContextVar_CheckExact(variable)) {
@@ -151,6 +151,7 @@ set_classes(PyObject *module, PyObject *args)
         return NULL;
     }
     Py_XSETREF(state->state_variable, Py_NewRef(variable));
+    Py_XSETREF(state->scalar_bits, Py_NewRef(bits));
     PyTypeObject *type = state->tensor_type;
     if (!PyType_IsSubtype(type, state->tensor_base_type) || !is_bare(type)) {
         return PyErr_Format(

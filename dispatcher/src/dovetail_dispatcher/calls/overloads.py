@@ -5,6 +5,7 @@ are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -13,10 +14,11 @@ from dovetail_kernel.errors import did_you_mean
 
 from ..interception.overrides import call_overrides, has_override, overriding
 from ..schema import FunctionSchema, bind
-from ..sockets import OVERLOAD_FACTORY
+from ..sockets import COMPILED_ENTRY, OVERLOAD_FACTORY
 from ..table import registry
 from ..table.operator import Operator
 from ..table.tags import Tag
+from .entry_forms import EntryForm, form_of
 from .entry_support import make_entry, miss, redispatch_entry
 from .overload_resolution import decided_by_class, forms, refused_by_number, resolve_overload
 
@@ -177,7 +179,7 @@ class OpOverload:
 
 
 def _make_overload(operator: Operator) -> OpOverload:
-    entry = make_entry(operator)
+    entry = COMPILED_ENTRY.plug(make_entry(operator), partial(_described, operator))
     cls = type(
         "OpOverload",
         (OpOverload,),
@@ -190,6 +192,10 @@ def _make_overload(operator: Operator) -> OpOverload:
     )
     overload: OpOverload = cls(operator)
     return overload
+
+
+def _described(operator: Operator, entry: Any) -> EntryForm | None:
+    return form_of(operator)
 
 
 OVERLOAD_FACTORY.fill(_make_overload)

@@ -10,7 +10,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher.compiled_code import VARIABLE, is_required
-from dovetail_dispatcher.sockets import COMPILED_KERNEL, COMPILED_OPERATOR, COMPILED_ROUTE
+from dovetail_dispatcher.sockets import (
+    COMPILED_ENTRY,
+    COMPILED_KERNEL,
+    COMPILED_OPERATOR,
+    COMPILED_ROUTE,
+)
 from dovetail_kernel import hookimpl
 
 from .loading import load_core
@@ -38,9 +43,11 @@ def dovetail_load() -> None:
                 "built without a C compiler. Install one, then reinstall dovetail-native."
             )
         return
+    from .entries import compiled_entry
     from .kernel_table import compiled_operator
     from .ufunc_loops import compiled_kernel
 
+    COMPILED_ENTRY.fill(compiled_entry)
     COMPILED_KERNEL.fill(compiled_kernel)
     COMPILED_OPERATOR.fill(compiled_operator)
     COMPILED_ROUTE.fill(_compiled_route)

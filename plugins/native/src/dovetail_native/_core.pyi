@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from contextvars import ContextVar
+from types import FunctionType
 from typing import Any, final
 
 import numpy as np
@@ -9,11 +10,32 @@ SOURCE_HASH: str
 PLAN_FORMAT: int
 MAX_REGISTERS: int
 MAX_OPERANDS: int
+MAX_PARAMETERS: int
 INSTRUCTIONS: dict[str, int]
 OPERANDS: dict[str, int]
+PARAMETER_KINDS: dict[str, int]
+
+EntryParameter = tuple[str | None, int, bool, int, Any, tuple[type, ...]]
+EntrySource = (
+    tuple[
+        dict[int, Callable[..., Any]],
+        tuple[EntryParameter, ...],
+        int,
+        bool,
+        Callable[..., Any] | None,
+        object,
+    ]
+    | Callable[[tuple[Any, ...], dict[str, Any]], Callable[..., Any] | None]
+    | None
+)
 
 def set_classes(
-    tensor_base: type, tensor: type, version_counter: type, state: ContextVar[int], /
+    tensor_base: type,
+    tensor: type,
+    version_counter: type,
+    state: ContextVar[int],
+    scalar_bits: dict[type, int],
+    /,
 ) -> None: ...
 def slot_offset(cls: type, name: str, /) -> int: ...
 def is_bare_class(cls: type, /) -> bool: ...
@@ -66,3 +88,15 @@ class Route:
     @property
     def program(self) -> tuple[tuple[Any, ...], ...]: ...
     def __call__(self, *args: Any) -> Any: ...
+
+@final
+class Entry:
+    """A function or an operator before its Python text."""
+
+    def __new__(
+        cls, function: FunctionType, describe: Callable[[Callable[..., Any]], EntrySource]
+    ) -> Entry: ...
+    @property
+    def text(self) -> Callable[..., Any]: ...
+    def description(self) -> EntrySource: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...

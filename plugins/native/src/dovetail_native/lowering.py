@@ -8,17 +8,14 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dovetail_dispatcher.calls.plan import RoutePlan
-from dovetail_kernel import TensorBase, VersionCounter, tensor_class
-from dovetail_kernel.keys.state import STATE
 
-from ._core import set_classes
 from .assembler import Assembler, NotLoweredError
+from .classes import tell_classes
 from .dispatcher_steps import lower_all
 
 refused: Final[Counter[str]] = Counter()
 """Why routes of this process are Python text, with how many of them."""
 
-_is_set_up = False
 _knows_autograd = False
 
 
@@ -36,13 +33,9 @@ def compiled_route(plan: RoutePlan) -> Callable[..., Any] | None:
 
 
 def _set_up() -> None:
-    """Tell the core the classes, when the first route is made: they are there by then. Autograd may
-    be installed later.
-    """
-    global _is_set_up, _knows_autograd
-    if not _is_set_up:
-        set_classes(TensorBase, tensor_class(), VersionCounter, STATE)
-        _is_set_up = True
+    """Tell the core the classes, and learn the steps of autograd, which may be installed later."""
+    global _knows_autograd
+    tell_classes()
     if not _knows_autograd and "dovetail_autograd" in sys.modules:
         from . import autograd_steps  # noqa: F401 - adds its steps
 

@@ -15,7 +15,7 @@ INT_LISTS = ("int[]", "SymInt[]")
 _OBJECTS = ("ScalarType", "Layout", "MemoryFormat", "Device")
 """Types whose schemas write a default as a code or a string, while kernels receive an object."""
 
-_CLASSES: dict[str, tuple[str, ...]] = {
+CLASSES: dict[str, tuple[str, ...]] = {
     "int": ("int",),
     "SymInt": ("int",),
     "DeviceIndex": ("int",),
@@ -86,7 +86,7 @@ def class_test(argument: Argument) -> list[str]:
     optional = kind.endswith("?")
     base = kind.removesuffix("?")
     guard = f"{name} is not None and " if optional else ""
-    if classes := _CLASSES.get(base):
+    if classes := CLASSES.get(base):
         return [guard + " and ".join(f"{name}.__class__ is not {cls}" for cls in classes)]
     if base in INT_LISTS:
         return [f"{guard}not are_ints({name})"]

@@ -16,7 +16,7 @@ from dovetail_dispatcher.calls.templates.python_function import PythonFunction, 
 from dovetail_dispatcher.compilation import compile_source
 from dovetail_dispatcher.table import registry
 
-from .return_types import named
+from .return_types import names_results
 
 
 def operator(name: str, overload: str) -> tuple[Any, dict[int, Any]]:
@@ -49,10 +49,8 @@ def complete(
     """
     op = registry.find_or_throw(name, overload)
     bindings = entry_bindings(op)
-    if kind := result_type(op.schema):
-        bindings[f"{symbol(op.schema)}_named"] = named(
-            kind, [item.name or "" for item in op.schema.returns]
-        )
+    if result_type(op.schema):
+        bindings[f"{symbol(op.schema)}_named"] = names_results(op)
     called, names = function.__name__, function.__code__.co_varnames
     text = PythonFunction(
         op.schema,

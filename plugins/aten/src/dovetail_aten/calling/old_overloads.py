@@ -36,8 +36,8 @@ class OldOverloads(NamedTuple):
     numbers: tuple[str, ...] = ()
 
 
-OLD_OVERLOADS: Final[dict[Callable[..., Any], OldOverloads]] = {}
-"""Those of every function that has some."""
+OLD_OVERLOADS: Final[dict[str, OldOverloads]] = {}
+"""Those of every function that has some, by its name."""
 
 _warned: Final[set[str]] = set()
 """The warnings that this process has had."""
@@ -66,7 +66,7 @@ def old_overload(
     modes, overloaded = overriding(args, given)
     if modes or overloaded:
         return call_overrides(function, overloaded, tuple(args), given)
-    known = OLD_OVERLOADS[function]
+    known = OLD_OVERLOADS[function.__name__]
     for signature in known.signatures:
         for parameters in list(_orders(signature)):
             if given.keys() <= _keywords(signature) and _fit(parameters, args, known.numbers):

@@ -63,6 +63,18 @@ class Overload(NamedTuple):
         return bool(self.function.__code__.co_flags & CO_VARARGS)
 
 
+def _key(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the classes of all arguments and the keywords."""
+    if kwargs:
+        return (*map(type, args), *kwargs, *map(type, kwargs.values()))
+    return tuple(map(type, args))
+
+
+def is_decided_by_class(cls: type) -> bool:
+    """Return whether the class of an argument says all that a choice by classes asks."""
+    return cls in _PLAIN or issubclass(cls, (TensorBase, list, tuple))
+
+
 _PLAIN = {int, float, bool, complex, str, NoneType, dtype}
 """Classes of which `fits` asks nothing else, as of tensors."""
 
@@ -104,10 +116,7 @@ class Overloads:
         TypeError
             If there is none; the text lists them.
         """
-        if kwargs:
-            key = (*map(type, args), *kwargs, *map(type, kwargs.values()))
-        else:
-            key = tuple(map(type, args))
+        key = _key(args, kwargs)
         known = self._known.get(key)
         if known is not None:
             return known(*args, **kwargs)
@@ -128,6 +137,10 @@ class Overloads:
                     *args, **bound, **self._outs(overload, out)
                 )
         return self._overridden(overloads, args, kwargs)
+
+    def known(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Callable[..., Any] | None:
+        """Return the function that is remembered for the classes of these arguments, or None."""
+        return self._known.get(_key(args, kwargs))
 
     def _remember(self, key: tuple[Any, ...], overload: Overload) -> None:
         """Keep the overload for arguments of these classes, where they and the keywords among them
@@ -168,7 +181,7 @@ class Overloads:
         name = self._name.partition("::")[2]
         first: Any = overloads[0].function
         function = first.__globals__[name]
-        if function in OLD_OVERLOADS:
+        if name in OLD_OVERLOADS:
             return old_overload(function, args, kwargs)
         _, overloaded = overriding(args, kwargs)
         if not overloaded:
@@ -189,14 +202,19 @@ def _overload(
     schema = python_schema(op.schema)
     text = str(schema)
     return Overload(
-        function=function,
+        function=_entry(function),
         signature=text[text.index("(") : text.rindex(" ->")],
         names=tuple([parameter(a) for a in schema.arguments]),
         kinds=tuple([a.real_type.schema_str for a in schema.arguments]),
         positional=sum([not a.kwarg_only for a in schema.arguments]),
         required=tuple([parameter(a) for a in schema.arguments if not a.has_default_value()]),
-        out=out,
+        out=None if out is None else _entry(out),
     )
+
+
+def _entry(function: Any) -> Any:
+    """Return what stands under the name of a generated function: perhaps its compiled entry."""
+    return function.__globals__[function.__name__]
 
 
 def _bind(

@@ -12,9 +12,10 @@ from typing import Any, ClassVar, Self
 
 from dovetail_dispatcher.calls.templates.python_function import result_type
 from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import TensorBase
 
-__all__ = ["NamedResult", "named", "names"]
+__all__ = ["NamedResult", "named", "names", "names_results"]
 
 _classes: dict[str, type[NamedResult]] = {}
 
@@ -68,6 +69,11 @@ def named(name: str, fields: Sequence[str]) -> Callable[[Any], Any]:
         return new(kind, result) if result.__class__ is tuple else result
 
     return of
+
+
+def names_results(op: Operator) -> Callable[[Any], Any]:
+    """Return the function that gives the results of `op` their names."""
+    return named(result_type(op.schema), [item.name or "" for item in op.schema.returns])
 
 
 def names() -> list[str]:

@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls.entry_support import (
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -828,3 +829,6 @@ def hardtanh_backward(grad_output=MISSING, input=MISSING, min_val=MISSING, max_v
 def log_sigmoid_backward_grad_input(grad_output, input, buffer, *, grad_input): return complete(log_sigmoid_backward_grad_input, "aten::log_sigmoid_backward", "grad_input")(grad_output, input, buffer, grad_input=grad_input)
 def log_sigmoid_backward(grad_output=MISSING, input=MISSING, buffer=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(log_sigmoid_backward, "aten::log_sigmoid_backward", "", "log_sigmoid_backward_grad_input", ('grad_input',))(grad_output, input, buffer, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def _prelu_kernel_backward(grad_output, input, weight): return complete(_prelu_kernel_backward, "aten::_prelu_kernel_backward", "")(grad_output, input, weight)
+
+
+compile_entries(globals())

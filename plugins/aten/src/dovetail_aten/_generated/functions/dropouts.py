@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls.entry_support import (
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -200,3 +201,6 @@ def feature_alpha_dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISS
     Do what `feature_alpha_dropout` does, and write the result into `input`.
     """
     return complete(feature_alpha_dropout_, "aten::feature_alpha_dropout_", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
+
+
+compile_entries(globals())

@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls.entry_support import (
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -594,3 +595,6 @@ def one_hot(input=MISSING, num_classes=-1, surplus=MISSING, x=None, x1=None, a=N
     else:
         return route(input, num_classes)
     return miss(one_hot_op, (input, num_classes,), {}, one_hot)
+
+
+compile_entries(globals())

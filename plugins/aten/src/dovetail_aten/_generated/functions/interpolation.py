@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls.entry_support import (
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -775,3 +776,6 @@ def affine_grid_generator(theta, size, align_corners):
     else:
         return route(theta, size_ints, align_corners)
     return miss(affine_grid_generator_op, (theta, size, align_corners,), {}, affine_grid_generator)
+
+
+compile_entries(globals())

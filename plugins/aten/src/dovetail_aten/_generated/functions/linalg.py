@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls.entry_support import (
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -2599,7 +2600,7 @@ def addr(input=MISSING, vec1=MISSING, vec2=MISSING, old1=MISSING, old2=MISSING, 
     else:
         return route(input, vec1, vec2, beta, alpha)
     return miss(addr_op, (input, vec1, vec2,), {"beta": beta, "alpha": alpha}, addr)
-OLD_OVERLOADS[addr] = OldOverloads(
+OLD_OVERLOADS["addr"] = OldOverloads(
     (
         "(Number beta, Tensor input, Number alpha, Tensor vec1, Tensor vec2, *, Tensor out = None)",
         "(Number beta, Tensor input, Tensor vec1, Tensor vec2, *, Tensor out = None)",
@@ -2616,7 +2617,7 @@ def addr_(input=MISSING, vec1=MISSING, vec2=MISSING, old1=MISSING, old2=MISSING,
     Do what `addr` does, and write the result into `input`.
     """
     return complete(addr_, "aten::addr_", "")(input, vec1, vec2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
-OLD_OVERLOADS[addr_] = OldOverloads(
+OLD_OVERLOADS["addr_"] = OldOverloads(
     (
         "(Number beta, Tensor input, Number alpha, Tensor vec1, Tensor vec2)",
         "(Number beta, Tensor input, Tensor vec1, Tensor vec2)",
@@ -2827,3 +2828,6 @@ def corrcoef(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
     else:
         return route(input)
     return miss(corrcoef_op, (input,), {}, corrcoef)
+
+
+compile_entries(globals())

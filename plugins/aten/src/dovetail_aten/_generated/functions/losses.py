@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls.entry_support import (
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -342,3 +343,6 @@ def mse_loss_backward_grad_input(grad_output, input, target, reduction, *, grad_
 def mse_loss_backward(grad_output=MISSING, input=MISSING, target=MISSING, reduction=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(mse_loss_backward, "aten::mse_loss_backward", "", "mse_loss_backward_grad_input", ('grad_input',))(grad_output, input, target, reduction, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def smooth_l1_loss_backward_grad_input(grad_output, input, target, reduction, beta, *, grad_input): return complete(smooth_l1_loss_backward_grad_input, "aten::smooth_l1_loss_backward", "grad_input")(grad_output, input, target, reduction, beta, grad_input=grad_input)
 def smooth_l1_loss_backward(grad_output=MISSING, input=MISSING, target=MISSING, reduction=MISSING, beta=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(smooth_l1_loss_backward, "aten::smooth_l1_loss_backward", "", "smooth_l1_loss_backward_grad_input", ('grad_input',))(grad_output, input, target, reduction, beta, out=out, surplus=surplus, x=x, x1=x1, a=a)
+
+
+compile_entries(globals())

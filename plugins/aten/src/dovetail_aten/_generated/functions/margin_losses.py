@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls.entry_support import (
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -267,3 +268,6 @@ def multilabel_margin_loss(input=MISSING, target=MISSING, reduction=1, surplus=M
     else:
         return route(input, target, reduction)
     return miss(multilabel_margin_loss_op, (input, target, reduction,), {}, multilabel_margin_loss)
+
+
+compile_entries(globals())

@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls.entry_support import (
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -350,7 +351,7 @@ def addmm(input=MISSING, mat1=MISSING, mat2=MISSING, old1=MISSING, old2=MISSING,
     else:
         return route(input, mat1, mat2, beta, alpha)
     return miss(addmm_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha}, addmm)
-OLD_OVERLOADS[addmm] = OldOverloads(
+OLD_OVERLOADS["addmm"] = OldOverloads(
     (
         "(Number beta, Tensor input, Number alpha, Tensor mat1, Tensor mat2, *, Tensor out = None)",
         "(Number beta, Tensor input, Tensor mat1, Tensor mat2, *, Tensor out = None)",
@@ -367,7 +368,7 @@ def addmm_(input=MISSING, mat1=MISSING, mat2=MISSING, old1=MISSING, old2=MISSING
     Do what `addmm` does, and write the result into `input`.
     """
     return complete(addmm_, "aten::addmm_", "")(input, mat1, mat2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
-OLD_OVERLOADS[addmm_] = OldOverloads(
+OLD_OVERLOADS["addmm_"] = OldOverloads(
     (
         "(Number beta, Tensor input, Number alpha, Tensor mat1, Tensor mat2)",
         "(Number beta, Tensor input, Tensor mat1, Tensor mat2)",
@@ -430,7 +431,7 @@ def addmv(input=MISSING, mat=MISSING, vec=MISSING, old1=MISSING, old2=MISSING, b
     else:
         return route(input, mat, vec, beta, alpha)
     return miss(addmv_op, (input, mat, vec,), {"beta": beta, "alpha": alpha}, addmv)
-OLD_OVERLOADS[addmv] = OldOverloads(
+OLD_OVERLOADS["addmv"] = OldOverloads(
     (
         "(Number beta, Tensor input, Number alpha, Tensor mat, Tensor vec, *, Tensor out = None)",
         "(Number beta, Tensor input, Tensor mat, Tensor vec, *, Tensor out = None)",
@@ -447,7 +448,7 @@ def addmv_(input=MISSING, mat=MISSING, vec=MISSING, old1=MISSING, old2=MISSING, 
     Do what `addmv` does, and write the result into `input`.
     """
     return complete(addmv_, "aten::addmv_", "")(input, mat, vec, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
-OLD_OVERLOADS[addmv_] = OldOverloads(
+OLD_OVERLOADS["addmv_"] = OldOverloads(
     (
         "(Number beta, Tensor input, Number alpha, Tensor mat, Tensor vec)",
         "(Number beta, Tensor input, Tensor mat, Tensor vec)",
@@ -510,7 +511,7 @@ def addbmm(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MIS
     else:
         return route(input, batch1, batch2, beta, alpha)
     return miss(addbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, addbmm)
-OLD_OVERLOADS[addbmm] = OldOverloads(
+OLD_OVERLOADS["addbmm"] = OldOverloads(
     (
         "(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2, *, Tensor out = None)",
         "(Number beta, Tensor input, Tensor batch1, Tensor batch2, *, Tensor out = None)",
@@ -527,7 +528,7 @@ def addbmm_(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MI
     Do what `addbmm` does, and write the result into `input`.
     """
     return complete(addbmm_, "aten::addbmm_", "")(input, batch1, batch2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
-OLD_OVERLOADS[addbmm_] = OldOverloads(
+OLD_OVERLOADS["addbmm_"] = OldOverloads(
     (
         "(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2)",
         "(Number beta, Tensor input, Tensor batch1, Tensor batch2)",
@@ -590,7 +591,7 @@ def baddbmm(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MI
     else:
         return route(input, batch1, batch2, beta, alpha)
     return miss(baddbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, baddbmm)
-OLD_OVERLOADS[baddbmm] = OldOverloads(
+OLD_OVERLOADS["baddbmm"] = OldOverloads(
     (
         "(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2, *, Tensor out = None)",
         "(Number beta, Tensor input, Tensor batch1, Tensor batch2, *, Tensor out = None)",
@@ -607,7 +608,7 @@ def baddbmm_(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=M
     Do what `baddbmm` does, and write the result into `input`.
     """
     return complete(baddbmm_, "aten::baddbmm_", "")(input, batch1, batch2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
-OLD_OVERLOADS[baddbmm_] = OldOverloads(
+OLD_OVERLOADS["baddbmm_"] = OldOverloads(
     (
         "(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2)",
         "(Number beta, Tensor input, Tensor batch1, Tensor batch2)",
@@ -867,3 +868,6 @@ def bilinear(input1, input2, weight, bias=None):
     else:
         return route(input1, input2, weight, bias)
     return miss(bilinear_op, (input1, input2, weight, bias,), {}, bilinear)
+
+
+compile_entries(globals())

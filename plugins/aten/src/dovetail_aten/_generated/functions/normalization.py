@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls.entry_support import (
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -567,3 +568,6 @@ def rms_norm(input=MISSING, normalized_shape=MISSING, weight=None, eps=None, sur
 
 def native_batch_norm_backward(grad_out=MISSING, input=MISSING, weight=MISSING, running_mean=MISSING, running_var=MISSING, save_mean=MISSING, save_invstd=MISSING, train=MISSING, eps=MISSING, output_mask=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(native_batch_norm_backward, "aten::native_batch_norm_backward", "")(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask, surplus=surplus, x=x, x1=x1, a=a)
 def native_group_norm_backward(grad_out=MISSING, input=MISSING, mean=MISSING, rstd=MISSING, weight=MISSING, N=MISSING, C=MISSING, HxW=MISSING, group=MISSING, output_mask=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(native_group_norm_backward, "aten::native_group_norm_backward", "")(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask, surplus=surplus, x=x, x1=x1, a=a)
+
+
+compile_entries(globals())

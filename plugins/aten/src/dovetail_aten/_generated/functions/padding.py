@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls.entry_support import (
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -175,3 +176,6 @@ def fill_diagonal_(input=MISSING, fill_value=MISSING, wrap=False, surplus=MISSIN
         For fewer than two dimensions, and for sizes that differ beyond two.
     """
     return complete(fill_diagonal_, "aten::fill_diagonal_", "")(input, fill_value, wrap, surplus=surplus, x=x, x1=x1, a=a)
+
+
+compile_entries(globals())

@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls.entry_support import (
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -182,7 +183,7 @@ def add(input=MISSING, other=MISSING, old1=MISSING, alpha=1, out=None, x=None, x
     else:
         return route(input, other, alpha)
     return miss(add_Tensor_op, (input, other,), {"alpha": alpha}, add)
-OLD_OVERLOADS[add] = OldOverloads(
+OLD_OVERLOADS["add"] = OldOverloads(
     (
         "(Tensor input, Number alpha, Tensor other, *, Tensor out = None)",
     ),
@@ -213,7 +214,7 @@ def add_(input=MISSING, other=MISSING, old1=MISSING, alpha=1, x=None, x1=None, a
     Do what `add` does, and write the result into `input`.
     """
     return complete(add_, "aten::add_", "Tensor")(input, other, alpha=alpha, old1=old1, x=x, x1=x1, a=a, x2=x2)
-OLD_OVERLOADS[add_] = OldOverloads(
+OLD_OVERLOADS["add_"] = OldOverloads(
     (
         "(Tensor input, Number alpha, Tensor other)",
     ),
@@ -281,7 +282,7 @@ def sub(input=MISSING, other=MISSING, old1=MISSING, alpha=1, out=None, x=None, x
     else:
         return route(input, other, alpha)
     return miss(sub_Tensor_op, (input, other,), {"alpha": alpha}, sub)
-OLD_OVERLOADS[sub] = OldOverloads(
+OLD_OVERLOADS["sub"] = OldOverloads(
     (
         "(Tensor input, Number alpha, Tensor other, *, Tensor out = None)",
     ),
@@ -312,7 +313,7 @@ def sub_(input=MISSING, other=MISSING, old1=MISSING, alpha=1, x=None, x1=None, a
     Do what `sub` does, and write the result into `input`.
     """
     return complete(sub_, "aten::sub_", "Tensor")(input, other, alpha=alpha, old1=old1, x=x, x1=x1, a=a, x2=x2)
-OLD_OVERLOADS[sub_] = OldOverloads(
+OLD_OVERLOADS["sub_"] = OldOverloads(
     (
         "(Tensor input, Number alpha, Tensor other)",
     ),
@@ -4756,7 +4757,7 @@ def addcmul(input=MISSING, tensor1=MISSING, tensor2=MISSING, old1=MISSING, value
     else:
         return route(input, tensor1, tensor2, value)
     return miss(addcmul_op, (input, tensor1, tensor2,), {"value": value}, addcmul)
-OLD_OVERLOADS[addcmul] = OldOverloads(
+OLD_OVERLOADS["addcmul"] = OldOverloads(
     (
         "(Tensor input, Number value, Tensor tensor1, Tensor tensor2, *, Tensor out = None)",
     ),
@@ -4772,7 +4773,7 @@ def addcmul_(input=MISSING, tensor1=MISSING, tensor2=MISSING, old1=MISSING, valu
     Do what `addcmul` does, and write the result into `input`.
     """
     return complete(addcmul_, "aten::addcmul_", "")(input, tensor1, tensor2, value=value, old1=old1, x=x, x1=x1, a=a)
-OLD_OVERLOADS[addcmul_] = OldOverloads(
+OLD_OVERLOADS["addcmul_"] = OldOverloads(
     (
         "(Tensor input, Number value, Tensor tensor1, Tensor tensor2)",
     ),
@@ -4832,7 +4833,7 @@ def addcdiv(input=MISSING, tensor1=MISSING, tensor2=MISSING, old1=MISSING, value
     else:
         return route(input, tensor1, tensor2, value)
     return miss(addcdiv_op, (input, tensor1, tensor2,), {"value": value}, addcdiv)
-OLD_OVERLOADS[addcdiv] = OldOverloads(
+OLD_OVERLOADS["addcdiv"] = OldOverloads(
     (
         "(Tensor input, Number value, Tensor tensor1, Tensor tensor2, *, Tensor out = None)",
     ),
@@ -4848,7 +4849,7 @@ def addcdiv_(input=MISSING, tensor1=MISSING, tensor2=MISSING, old1=MISSING, valu
     Do what `addcdiv` does, and write the result into `input`.
     """
     return complete(addcdiv_, "aten::addcdiv_", "")(input, tensor1, tensor2, value=value, old1=old1, x=x, x1=x1, a=a)
-OLD_OVERLOADS[addcdiv_] = OldOverloads(
+OLD_OVERLOADS["addcdiv_"] = OldOverloads(
     (
         "(Tensor input, Number value, Tensor tensor1, Tensor tensor2)",
     ),
@@ -8107,3 +8108,6 @@ def sigmoid_backward_grad_input(grad_output, output, *, grad_input): return comp
 def sigmoid_backward(grad_output, output, *, out=None): return complete(sigmoid_backward, "aten::sigmoid_backward", "", "sigmoid_backward_grad_input", ('grad_input',))(grad_output, output, out=out)
 def tanh_backward_grad_input(grad_output, output, *, grad_input): return complete(tanh_backward_grad_input, "aten::tanh_backward", "grad_input")(grad_output, output, grad_input=grad_input)
 def tanh_backward(grad_output, output, *, out=None): return complete(tanh_backward, "aten::tanh_backward", "", "tanh_backward_grad_input", ('grad_input',))(grad_output, output, out=out)
+
+
+compile_entries(globals())

@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls.entry_support import (
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -785,3 +786,6 @@ def adaptive_max_pool3d_backward_grad_input(grad_output, input, indices, *, grad
 def adaptive_max_pool3d_backward(grad_output=MISSING, input=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(adaptive_max_pool3d_backward, "aten::adaptive_max_pool3d_backward", "", "adaptive_max_pool3d_backward_grad_input", ('grad_input',))(grad_output, input, indices, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def fractional_max_pool3d_backward_grad_input(grad_output, input, kernel_size, output_size, indices, *, grad_input): return complete(fractional_max_pool3d_backward_grad_input, "aten::fractional_max_pool3d_backward", "grad_input")(grad_output, input, kernel_size, output_size, indices, grad_input=grad_input)
 def fractional_max_pool3d_backward(grad_output=MISSING, input=MISSING, kernel_size=MISSING, output_size=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(fractional_max_pool3d_backward, "aten::fractional_max_pool3d_backward", "", "fractional_max_pool3d_backward_grad_input", ('grad_input',))(grad_output, input, kernel_size, output_size, indices, out=out, surplus=surplus, x=x, x1=x1, a=a)
+
+
+compile_entries(globals())

@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls.entry_support import (
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -814,3 +815,6 @@ def multinomial(input=MISSING, num_samples=MISSING, replacement=False, surplus=M
     return miss(multinomial_op, (input, num_samples, replacement,), {"generator": generator}, multinomial)
 
 def native_dropout_backward(grad_output, mask, scale): return complete(native_dropout_backward, "aten::native_dropout_backward", "")(grad_output, mask, scale)
+
+
+compile_entries(globals())

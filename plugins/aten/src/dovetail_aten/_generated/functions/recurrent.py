@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls.entry_support import (
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -630,3 +631,6 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side='
     else:
         return route(sequences, batch_first, padding_value, padding_side)
     return miss(pad_sequence_op, (sequences, batch_first, padding_value, padding_side,), {}, pad_sequence)
+
+
+compile_entries(globals())

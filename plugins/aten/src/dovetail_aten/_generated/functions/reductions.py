@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls.entry_support import (
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -2170,3 +2171,6 @@ def sum_to_size(input=MISSING, *sizes_, size=None, **named):
     return miss(sum_to_size_op, (input, size,), {}, sum_to_size)
 
 def value_selecting_reduction_backward(grad=MISSING, dim=MISSING, indices=MISSING, sizes=MISSING, keepdim=MISSING, surplus=MISSING, axis=None, keepdims=None): return complete(value_selecting_reduction_backward, "aten::value_selecting_reduction_backward", "")(grad, dim, indices, sizes, keepdim, surplus=surplus, axis=axis, keepdims=keepdims)
+
+
+compile_entries(globals())

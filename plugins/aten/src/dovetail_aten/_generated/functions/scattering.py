@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls.entry_support import (
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -447,3 +448,6 @@ def take_along_dim(input=MISSING, indices=MISSING, dim=None, surplus=MISSING, ou
 
 def _unsafe_masked_index(input, mask, indices, fill): return complete(_unsafe_masked_index, "aten::_unsafe_masked_index", "")(input, mask, indices, fill)
 def _unsafe_masked_index_put_accumulate(input, mask, indices, values): return complete(_unsafe_masked_index_put_accumulate, "aten::_unsafe_masked_index_put_accumulate", "")(input, mask, indices, values)
+
+
+compile_entries(globals())

@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls.entry_support import (
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -564,3 +565,6 @@ def triu_indices(row, col, offset=0, *, dtype=dtype_default, layout=None, device
     else:
         return route(row, col, offset, dtype, layout, device, pin_memory)
     return miss(triu_indices_op, (row, col, offset,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, triu_indices)
+
+
+compile_entries(globals())

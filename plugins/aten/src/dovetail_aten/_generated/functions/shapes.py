@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls.entry_support import (
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -877,3 +878,6 @@ def pad(input=MISSING, pad=MISSING, mode='constant', value=None, surplus=MISSING
     else:
         return route(input, pad_ints, mode, value)
     return miss(pad_op, (input, pad, mode, value,), {}, globals()["pad"])
+
+
+compile_entries(globals())

@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls.entry_support import (
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -137,3 +138,6 @@ def _softmax_backward_data_out(grad_output, output, dim, input_dtype, *, grad_in
 def _softmax_backward_data(grad_output, output, dim, input_dtype, *, out=None): return complete(_softmax_backward_data, "aten::_softmax_backward_data", "", "_softmax_backward_data_out", ('grad_input',))(grad_output, output, dim, input_dtype, out=out)
 def _log_softmax_backward_data_out(grad_output, output, dim, input_dtype, *, out): return complete(_log_softmax_backward_data_out, "aten::_log_softmax_backward_data", "out")(grad_output, output, dim, input_dtype, out=out)
 def _log_softmax_backward_data(grad_output, output, dim, input_dtype, *, out=None): return complete(_log_softmax_backward_data, "aten::_log_softmax_backward_data", "", "_log_softmax_backward_data_out")(grad_output, output, dim, input_dtype, out=out)
+
+
+compile_entries(globals())

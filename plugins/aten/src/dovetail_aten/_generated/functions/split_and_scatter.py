@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls.entry_support import (
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -735,3 +736,6 @@ def as_strided_scatter(input=MISSING, src=MISSING, size=MISSING, stride=MISSING,
     else:
         return route(input, src, size_ints, stride_ints, storage_offset)
     return miss(as_strided_scatter_op, (input, src, size, stride, storage_offset,), {}, as_strided_scatter)
+
+
+compile_entries(globals())

@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls.entry_support import (
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -486,3 +487,6 @@ def diagflat(input=MISSING, offset=0, surplus=MISSING, x=None, x1=None, a=None):
     else:
         return route(input, offset)
     return miss(diagflat_op, (input, offset,), {}, diagflat)
+
+
+compile_entries(globals())

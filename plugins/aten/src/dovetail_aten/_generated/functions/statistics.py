@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls.entry_support import (
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -1159,3 +1160,6 @@ def bincount(input=MISSING, weights=None, minlength=0, surplus=MISSING, out=None
     else:
         return route(input, weights, minlength)
     return miss(bincount_op, (input, weights, minlength,), {}, bincount)
+
+
+compile_entries(globals())

@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls.entry_support import (
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -2115,3 +2116,6 @@ def set_(*args, **kwargs):
             if isinstance(args[1], TensorBase):
                 return set__source_Tensor_storage_offset(*args)
     return _set__overloads.choose(args, kwargs)
+
+
+compile_entries(globals())

@@ -30,6 +30,7 @@ from dovetail_dispatcher.calls.entry_support import (
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -99,6 +100,7 @@ def _module(
         for block in blocks:
             lines.add(*([""] if len(before) > 1 or (before and len(block) > 1) else []), *block)
             before = block
+    lines.add("", "", "compile_entries(globals())")
     return lines.text()
 
 

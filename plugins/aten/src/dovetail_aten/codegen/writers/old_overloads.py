@@ -27,7 +27,7 @@ def write_old_overloads(overloads: OverloadSet) -> list[str]:
     )
     numbers = [parameter(first.schema.arguments[1])] if takes_numbers(first) else []
     return [
-        f"OLD_OVERLOADS[{overloads.name}] = OldOverloads(",
+        f'OLD_OVERLOADS["{overloads.name}"] = OldOverloads(',
         *_tuple(signatures),
         *_tuple(list(current)),
         *([f"{INDENT}{tuple(numbers)!r},"] if numbers else []),

@@ -1,0 +1,151 @@
+"""What compiled code needs to know of an entry: how a call of one operator is bound, keyed and run.
+
+It says the same as the text of the entry (`templates.entry`), which stays behind it for every call
+that does not fit, or has no route yet.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Collection
+from typing import Any, Final, NamedTuple
+
+from ..schema import Argument, FunctionSchema, default_of
+from ..schema.function_schema import OPTIONAL_TENSOR_LIST, TENSOR, TENSOR_LIST
+from ..table.operator import Operator
+from .entry_support import COMMON, MISSING
+from .templates.arguments import CLASSES, INT_LISTS, default_text, parameter
+from .templates.entry import numbers_allowed
+
+__all__ = ["EntryForm", "Parameter", "form_of"]
+
+
+class Parameter(NamedTuple):
+    """One argument of an entry.
+
+    Attributes
+    ----------
+    name
+        By which it is given; None if it cannot be.
+    kind
+        ``TENSOR``, ``TENSOR_OR_NUMBER``, ``TENSORS``, ``OPTIONAL_TENSORS``, ``CLASSES``,
+        ``NUMBER``: its class counts in the key; ``INTS``, ``DEFAULT``: nothing but the default.
+    is_optional
+        Whether None is taken, and adds nothing to the key.
+    repeat
+        How many times an int stands for a list of them; 0 if it does not.
+    default
+        MISSING if it has to be given.
+    classes
+        The exact classes of what is taken.
+    """
+
+    name: str | None
+    kind: str
+    is_optional: bool
+    repeat: int
+    default: Any
+    classes: tuple[type, ...]
+
+
+class EntryForm(NamedTuple):
+    """The fast path of an entry.
+
+    Attributes
+    ----------
+    routes
+        By key; what changes the table clears it in place.
+    parameters
+        In the order of the schema, which is that of the arguments of routes.
+    positional
+        How many of them may be given by position.
+    is_variadic
+        Whether the ints of the last positional one may be given one by one.
+    finish
+        Makes of what the route returns what the entry returns; None: the same.
+    """
+
+    routes: dict[int, Callable[..., Any]]
+    parameters: tuple[Parameter, ...]
+    positional: int
+    is_variadic: bool = False
+    finish: Callable[..., Any] | None = None
+
+
+def form_of(
+    op: Operator,
+    schema: FunctionSchema | None = None,
+    *,
+    routes: dict[int, Callable[..., Any]] | None = None,
+    promote: Collection[str] | None = None,
+    is_operator: bool = False,
+    is_variadic: bool = False,
+    finish: Callable[..., Any] | None = None,
+) -> EntryForm | None:
+    """Return the form of an entry of `op`; None if none of its calls has a fast path.
+
+    Parameters
+    ----------
+    op
+        The operator.
+    schema
+        With the names of the function, where it is not the `OpOverload`; `promote` has these names.
+    routes
+        Default: those of `op`.
+    is_operator
+        Whether keyword-only arguments cannot be given.
+    is_variadic, finish
+        As for `EntryForm`.
+    """
+    schema = op.schema if schema is None else schema
+    promote = op.promote if promote is None else promote
+    numbers = numbers_allowed(schema, promote)
+    second = [a.name for a in schema.arguments if a.kind == TENSOR][1:2] if numbers else []
+    parameters = []
+    for argument in schema.arguments:
+        each = _parameter(argument, argument.name in second, argument.name in promote)
+        if each is None:
+            return None
+        if is_operator and argument.kwarg_only:
+            each = each._replace(name=None)
+        parameters.append(each)
+    positional = sum([not a.kwarg_only for a in schema.arguments])
+    own = op.routes if routes is None else routes
+    return EntryForm(own, tuple(parameters), positional, is_variadic, finish)
+
+
+_TENSORS: Final = {
+    TENSOR: "TENSOR",
+    f"{TENSOR}?": "TENSOR",
+    TENSOR_LIST: "TENSORS",
+    OPTIONAL_TENSOR_LIST: "OPTIONAL_TENSORS",
+}
+
+
+def _parameter(argument: Argument, takes_number: bool, promotes: bool) -> Parameter | None:
+    """Return what an entry takes for `argument`; None if it refuses everything."""
+    kind, repeat = "DEFAULT", 0
+    classes: tuple[type, ...] = ()
+    base, is_optional = argument.kind.removesuffix("?"), argument.kind.endswith("?")
+    default = _default(argument)
+    if argument.kind in _TENSORS:
+        kind = "TENSOR_OR_NUMBER" if takes_number else _TENSORS[argument.kind]
+    elif base in CLASSES:
+        kind = "NUMBER" if promotes and base == "Scalar" else "CLASSES"
+        classes = tuple([_class(name) for name in CLASSES[base]])
+    elif base in INT_LISTS:
+        kind, repeat = "INTS", argument.N or 0
+    elif default is not None if is_optional else default is MISSING:
+        return None
+    return Parameter(parameter(argument), kind, is_optional, repeat, default, classes)
+
+
+def _class(name: str) -> Any:
+    return COMMON[name] if name in COMMON else getattr(builtins, name)
+
+
+def _default(argument: Argument) -> Any:
+    if not argument.has_default_value():
+        return MISSING
+    is_named = default_text(argument) == f"{argument.name}_default"
+    return default_of(argument) if is_named else argument.default_value

@@ -1,0 +1,141 @@
+"""Puts compiled entries in the place of generated functions, and says what each of these does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import CO_VARARGS
+from types import FunctionType
+from typing import Any
+
+from dovetail_dispatcher.calls.entry_forms import EntryForm, form_of
+from dovetail_dispatcher.calls.templates.python_function import (
+    python_schema,
+    result_type,
+    returns_list,
+)
+from dovetail_dispatcher.compiled_code import load_compiled_code
+from dovetail_dispatcher.sockets import COMPILED_ENTRY
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.operator import Operator
+
+from .overloads import Overloads, is_decided_by_class
+from .return_types import names_results
+
+__all__ = ["compile_entries", "described", "operator_behind"]
+
+
+def compile_entries(names: dict[str, Any]) -> None:
+    """Put compiled entries in the place of the generated functions of a module, whose namespace is
+    `names`; without compiled code do nothing.
+    """
+    load_compiled_code()
+    if not COMPILED_ENTRY.is_filled:
+        return
+    for name, value in list(names.items()):
+        if isinstance(value, FunctionType) and value.__globals__ is names:
+            names[name] = COMPILED_ENTRY.plug(value, described)
+
+
+def described(
+    function: FunctionType,
+) -> EntryForm | Callable[[tuple[Any, ...], dict[str, Any]], Any] | None:
+    """Return what a generated function does: one call of an operator, or a choice among other
+    functions.
+    """
+    op = operator_behind(function)
+    if op is None:
+        return _choice(function)
+    schema = python_schema(op.schema)
+    is_renamed = schema is not op.schema
+    finish: Callable[..., Any] | None = tuple if returns_list(op.schema) else None
+    if result_type(op.schema):
+        finish = names_results(op)
+    return form_of(
+        op,
+        schema,
+        promote=["input" if is_renamed and name == "self" else name for name in op.promote],
+        is_operator=function.__name__.endswith("_operator"),
+        is_variadic=bool(function.__code__.co_flags & CO_VARARGS),
+        finish=finish,
+    )
+
+
+def operator_behind(function: FunctionType) -> Operator | None:
+    """Return the operator that a generated function calls; None if it chooses one."""
+    code, names = function.__code__, function.__globals__
+    if "complete" in code.co_names:
+        return _of_short_text(function)
+    for name in code.co_names:
+        base, _, rest = name.rpartition("_")
+        if rest == "routes":
+            op: Operator = names[f"{base}_op"]
+            return op
+    return None
+
+
+class _Completed(Exception):
+    """Carries what the short text of a function gives to `complete`."""
+
+
+def _of_short_text(function: FunctionType) -> Operator:
+    """Return the operator that `function` names, by running its text up to there."""
+
+    def complete(function: Any, name: str, overload: str, *rest: Any) -> None:
+        raise _Completed(name, overload)
+
+    code = function.__code__
+    own = {name: None for name in code.co_names} | {"complete": complete}
+    stopped = FunctionType(code, own, function.__name__, (None,) * code.co_argcount)
+    first = code.co_argcount
+    stopped.__kwdefaults__ = {
+        name: None for name in code.co_varnames[first : first + code.co_kwonlyargcount]
+    }
+    try:
+        stopped()
+    except _Completed as completed:
+        return registry.find_or_throw(*completed.args)
+    raise AssertionError(f"{function.__name__} has no short text")
+
+
+def _choice(
+    function: FunctionType,
+) -> Callable[[tuple[Any, ...], dict[str, Any]], Callable[..., Any] | None]:
+    """Return what chooses among overloads as `function` does.
+
+    It runs the text of the function, in which a call of an overload returns that overload, and
+    nothing is tried that the classes of the arguments do not decide.
+    """
+    code, names = function.__code__, function.__globals__
+    own: dict[str, Any] = {"__builtins__": names["__builtins__"], "operate": _undecided}
+    overloads = None
+    for name in code.co_names:
+        value = names.get(name)
+        if isinstance(value, Overloads):
+            overloads, own[name] = value, _Undecided
+        elif isinstance(value, FunctionType) and name != "operate":
+            own[name] = _returning(value)
+        elif value is not None and name not in own:
+            own[name] = value
+    decide = FunctionType(code, own, function.__name__)
+
+    def choose(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any] | None:
+        if not all(map(is_decided_by_class, map(type, args))):
+            return None
+        chosen: Callable[..., Any] | None = decide(*args, **kwargs)
+        if chosen is None and overloads is not None:
+            chosen = overloads.known(args, kwargs)
+        return chosen
+
+    return choose
+
+
+def _undecided(*args: Any) -> None:
+    """Return None, for what the classes of the arguments do not decide."""
+
+
+class _Undecided:
+    choose = staticmethod(_undecided)
+
+
+def _returning(value: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args, **kwargs: value

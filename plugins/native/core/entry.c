@@ -1,0 +1,412 @@
+/* Entry: a function or an operator before its Python text.
+ *
+ * An entry stands where a Python function would, and looks like it: its attributes are the
+ * function's, and so is its `__class__`, so that tools which ask for functions (inspect, doctest,
+ * Sphinx, mock) find one. What it is, it learns at its first call from `describe`: a form
+ * (entry_form.c), or a choice among other entries by the classes of the arguments. A call that
+ * leaves the fast path is a call of the function. */
+#include "entry.h"
+
+#define MAX_CHOSEN 6 /* classes of arguments that a choice remembers */
+#define CHOICES 8
+
+/* The entry that calls with arguments of these classes go to. */
+typedef struct {
+    PyObject *chosen;
+    PyObject *names; /* of the last arguments, or NULL */
+    Py_ssize_t count;
+    PyTypeObject *classes[MAX_CHOSEN];
+} remembered;
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    module_state *state; /* of the module, which the type keeps alive */
+    PyObject *function, *describe, *weak_references;
+    call_form *form;
+    PyObject *choose;
+    remembered *choices;
+    int next_choice;
+} Entry;
+
+static PyObject *
+call_function(Entry *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    return PyObject_Vectorcall(self->function, args, nargsf, names);
+}
+
+static PyObject *
+plain_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    return call_function((Entry *)object, args, nargsf, names);
+}
+
+static PyObject *
+form_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Entry *self = (Entry *)object;
+    PyObject *result =
+        call_by_form(self->state, self->form, args, PyVectorcall_NARGS(nargsf), names);
+    if (LIKELY(result != NULL) || PyErr_Occurred() != NULL) {
+        return result;
+    }
+    return call_function(self, args, nargsf, names);
+}
+
+/* ---- choices --------------------------------------------------------------------------------- */
+
+/* Whether two calls give the same keywords. Each place of a program has a tuple of its own. */
+static inline int
+are_same_names(PyObject *names, PyObject *others)
+{
+    if (LIKELY(names == others)) {
+        return 1;
+    }
+    if (names == NULL || others == NULL || PyTuple_GET_SIZE(names) != PyTuple_GET_SIZE(others)) {
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
+        if (PyTuple_GET_ITEM(names, i) != PyTuple_GET_ITEM(others, i)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static inline int
+matches(const remembered *each, PyObject *const *args, Py_ssize_t count, PyObject *names)
+{
+    if (each->chosen == NULL || each->count != count || !are_same_names(each->names, names)) {
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (each->classes[i] != Py_TYPE(args[i])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Put another in the place of what is remembered. What is freed may run code that calls the entry:
+ * so it is freed last. */
+static void
+replace(remembered *each, remembered new)
+{
+    remembered old = *each;
+    *each = new;
+    for (Py_ssize_t i = 0; i < old.count; i++) {
+        Py_DECREF(old.classes[i]);
+    }
+    Py_XDECREF(old.names);
+    Py_XDECREF(old.chosen);
+}
+
+static void
+remember(Entry *self, PyObject *chosen, PyObject *const *args, Py_ssize_t count, PyObject *names)
+{
+    remembered new = {
+        .chosen = Py_NewRef(chosen), .names = Py_XNewRef(names), .count = count};
+    for (Py_ssize_t i = 0; i < count; i++) {
+        new.classes[i] = (PyTypeObject *)Py_NewRef((PyObject *)Py_TYPE(args[i]));
+    }
+    int at = self->next_choice;
+    self->next_choice = (at + 1) % CHOICES;
+    replace(&self->choices[at], new);
+}
+
+/* What the function would call with these arguments, a new reference; None if their classes do not
+ * say. */
+static PyObject *
+choose(Entry *self, PyObject *const *args, Py_ssize_t given, PyObject *names)
+{
+    Py_ssize_t named = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    PyObject *chosen = NULL, *positional = PyTuple_New(given), *keywords = PyDict_New();
+    if (positional == NULL || keywords == NULL) {
+        goto done;
+    }
+    for (Py_ssize_t i = 0; i < given; i++) {
+        PyTuple_SET_ITEM(positional, i, Py_NewRef(args[i]));
+    }
+    for (Py_ssize_t i = 0; i < named; i++) {
+        if (PyDict_SetItem(keywords, PyTuple_GET_ITEM(names, i), args[given + i]) < 0) {
+            goto done;
+        }
+    }
+    chosen = PyObject_CallFunctionObjArgs(self->choose, positional, keywords, NULL);
+done:
+    Py_XDECREF(positional);
+    Py_XDECREF(keywords);
+    return chosen;
+}
+
+static PyObject *
+choice_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Entry *self = (Entry *)object;
+    Py_ssize_t given = PyVectorcall_NARGS(nargsf);
+    Py_ssize_t count = given + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
+    for (int i = 0; i < CHOICES; i++) {
+        if (matches(&self->choices[i], args, count, names)) {
+            PyObject *chosen = Py_NewRef(self->choices[i].chosen);
+            PyObject *result = PyObject_Vectorcall(chosen, args, nargsf, names);
+            Py_DECREF(chosen);
+            return result;
+        }
+    }
+    if (count <= MAX_CHOSEN) {
+        PyObject *chosen = choose(self, args, given, names);
+        if (chosen == NULL) {
+            return NULL;
+        }
+        if (chosen != Py_None) {
+            remember(self, chosen, args, count, names);
+        }
+        Py_DECREF(chosen);
+    }
+    return call_function(self, args, nargsf, names);
+}
+
+/* ---- the first call -------------------------------------------------------------------------- */
+
+/* Become what a description says: a tuple (form), a function that chooses, or None. */
+static int
+become(Entry *self, PyObject *description)
+{
+    if (description == Py_None) {
+        self->vectorcall = plain_vectorcall;
+        return 0;
+    }
+    if (PyTuple_Check(description)) {
+        self->form = read_form(description);
+        if (self->form == NULL) {
+            return -1;
+        }
+        self->vectorcall = form_vectorcall;
+        return 0;
+    }
+    self->choices = PyMem_Calloc(CHOICES, sizeof(remembered));
+    if (self->choices == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    self->choose = Py_NewRef(description);
+    self->vectorcall = choice_vectorcall;
+    return 0;
+}
+
+static PyObject *
+first_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Entry *self = (Entry *)object;
+    PyObject *describe = Py_NewRef(self->describe);
+    PyObject *description = PyObject_CallOneArg(describe, self->function);
+    Py_DECREF(describe);
+    if (description == NULL) {
+        return NULL;
+    }
+    /* Another thread may have been faster. */
+    int failed = self->vectorcall == first_vectorcall ? become(self, description) : 0;
+    Py_DECREF(description);
+    return failed ? NULL : self->vectorcall(object, args, nargsf, names);
+}
+
+/* ---- the type -------------------------------------------------------------------------------- */
+
+/* Entry(function, describe) */
+static PyObject *
+entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = {"function", "describe", NULL};
+    PyObject *function, *describe;
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "O!O:Entry", keywords, &PyFunction_Type, &function, &describe)) {
+        return NULL;
+    }
+    Entry *self = (Entry *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->state = PyType_GetModuleState(type);
+    self->function = Py_NewRef(function);
+    self->describe = Py_NewRef(describe);
+    self->vectorcall = first_vectorcall;
+    return (PyObject *)self;
+}
+
+static int
+entry_traverse(Entry *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(self->function);
+    Py_VISIT(self->describe);
+    Py_VISIT(self->choose);
+    if (self->form != NULL) {
+        Py_VISIT(self->form->source);
+    }
+    for (int i = 0; self->choices != NULL && i < CHOICES; i++) {
+        Py_VISIT(self->choices[i].chosen);
+        Py_VISIT(self->choices[i].names);
+        for (Py_ssize_t k = 0; k < self->choices[i].count; k++) {
+            Py_VISIT(self->choices[i].classes[k]);
+        }
+    }
+    return 0;
+}
+
+/* The function, the form and `describe` stay: an entry that is being called may be part of a cycle
+ * that is collected. The function's own clear breaks cycles through its globals. */
+static int
+entry_clear(Entry *self)
+{
+    for (int i = 0; self->choices != NULL && i < CHOICES; i++) {
+        replace(&self->choices[i], (remembered){0});
+    }
+    return 0;
+}
+
+static void
+entry_dealloc(Entry *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    if (self->weak_references != NULL) {
+        PyObject_ClearWeakRefs((PyObject *)self);
+    }
+    entry_clear(self);
+    PyMem_Free(self->choices);
+    free_form(self->form);
+    Py_CLEAR(self->choose);
+    Py_CLEAR(self->describe);
+    Py_CLEAR(self->function);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *
+entry_descr_get(PyObject *self, PyObject *object, PyObject *type)
+{
+    return object == NULL || object == Py_None ? Py_NewRef(self) : PyMethod_New(self, object);
+}
+
+static PyObject *
+entry_repr(Entry *self)
+{
+    return PyObject_Repr(self->function);
+}
+
+static PyObject *
+entry_getattro(PyObject *object, PyObject *name)
+{
+    PyObject *value = PyObject_GenericGetAttr(object, name);
+    if (value != NULL || !PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        return value;
+    }
+    PyErr_Clear();
+    return PyObject_GetAttr(((Entry *)object)->function, name);
+}
+
+static int
+entry_setattro(PyObject *object, PyObject *name, PyObject *value)
+{
+    return PyObject_SetAttr(((Entry *)object)->function, name, value);
+}
+
+static PyObject *
+entry_get_attribute(Entry *self, void *name)
+{
+    return PyObject_GetAttrString(self->function, name);
+}
+
+static PyObject *
+entry_get_class(Entry *self, void *unused)
+{
+    return Py_NewRef((PyObject *)&PyFunction_Type);
+}
+
+static PyObject *
+entry_dir(Entry *self, PyObject *unused)
+{
+    return PyObject_Dir(self->function);
+}
+
+/* By name, as functions are pickled and copied. */
+static PyObject *
+entry_reduce(Entry *self, PyObject *protocol)
+{
+    return PyObject_GetAttrString(self->function, "__qualname__");
+}
+
+static PyObject *
+entry_describe(Entry *self, PyObject *unused)
+{
+    return PyObject_CallOneArg(self->describe, self->function);
+}
+
+static PyMethodDef entry_methods[] = {
+    {"__dir__", (PyCFunction)entry_dir, METH_NOARGS, NULL},
+    {"__reduce_ex__", (PyCFunction)entry_reduce, METH_O, NULL},
+    {"description", (PyCFunction)entry_describe, METH_NOARGS,
+     "What the entry takes on its fast path: a form, a function that chooses, or None."},
+    {NULL},
+};
+
+/* The type has some of these names itself; the others are those that are asked for most. */
+static PyGetSetDef entry_getset[] = {
+    {"__class__", (getter)entry_get_class, NULL, NULL, NULL},
+    {"__code__", (getter)entry_get_attribute, NULL, NULL, "__code__"},
+    {"__defaults__", (getter)entry_get_attribute, NULL, NULL, "__defaults__"},
+    {"__dict__", (getter)entry_get_attribute, NULL, NULL, "__dict__"},
+    {"__doc__", (getter)entry_get_attribute, NULL, NULL, "__doc__"},
+    {"__globals__", (getter)entry_get_attribute, NULL, NULL, "__globals__"},
+    {"__kwdefaults__", (getter)entry_get_attribute, NULL, NULL, "__kwdefaults__"},
+    {"__module__", (getter)entry_get_attribute, NULL, NULL, "__module__"},
+    {"__name__", (getter)entry_get_attribute, NULL, NULL, "__name__"},
+    {"__qualname__", (getter)entry_get_attribute, NULL, NULL, "__qualname__"},
+    {NULL},
+};
+
+static PyMemberDef entry_members[] = {
+    {"text", T_OBJECT_EX, offsetof(Entry, function), READONLY, "The Python function."},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Entry, vectorcall), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(Entry, weak_references), READONLY, NULL},
+    {NULL},
+};
+
+static PyType_Slot entry_slots[] = {
+    {Py_tp_new, entry_new},
+    {Py_tp_dealloc, entry_dealloc},
+    {Py_tp_traverse, entry_traverse},
+    {Py_tp_clear, entry_clear},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_descr_get, entry_descr_get},
+    {Py_tp_getattro, entry_getattro},
+    {Py_tp_setattro, entry_setattro},
+    {Py_tp_repr, entry_repr},
+    {Py_tp_methods, entry_methods},
+    {Py_tp_getset, entry_getset},
+    {Py_tp_members, entry_members},
+    {0, NULL},
+};
+
+static PyType_Spec entry_spec = {
+    .name = "dovetail_native._core.Entry",
+    .basicsize = sizeof(Entry),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = entry_slots,
+};
+
+#define NAME_OF(name) #name,
+static const char *const kind_names[] = {PARAMETER_KINDS(NAME_OF) NULL};
+
+int
+add_entry_type(PyObject *module, module_state *state)
+{
+    PyObject *type = PyType_FromModuleAndSpec(module, &entry_spec, NULL);
+    int failed = type == NULL ? -1 : PyModule_AddType(module, (PyTypeObject *)type);
+    Py_XDECREF(type);
+    if (failed || PyModule_AddIntConstant(module, "MAX_PARAMETERS", MAX_PARAMETERS) < 0) {
+        return -1;
+    }
+    return add_numbers(module, "PARAMETER_KINDS", kind_names);
+}

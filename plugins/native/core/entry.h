@@ -1,0 +1,55 @@
+/* Entries: the compiled way into functions and operators. */
+#ifndef DOVETAIL_ENTRY_H
+#define DOVETAIL_ENTRY_H
+
+#include "native.h"
+
+#define MAX_PARAMETERS 32
+
+/* What a parameter takes on the fast path. */
+#define PARAMETER_KINDS(X) \
+    X(TENSOR) \
+    X(TENSOR_OR_NUMBER) \
+    X(TENSORS) /* a list or tuple of tensors */ \
+    X(OPTIONAL_TENSORS) /* the same, with None among them */ \
+    X(CLASSES) /* an instance of the one or the other class */ \
+    X(NUMBER) /* the same; the class counts in the key */ \
+    X(INTS) /* ints in a list or tuple; one int too, `repeat` times */ \
+    X(DEFAULT) /* the default itself */
+
+typedef enum {
+#define NUMBER_OF(name) PARAMETER_##name,
+    PARAMETER_KINDS(NUMBER_OF)
+#undef NUMBER_OF
+    PARAMETER_KIND_COUNT,
+} parameter_kind;
+
+/* The objects are held by the tuple that the parameters were read from. */
+typedef struct {
+    parameter_kind kind;
+    int is_optional;   /* takes None */
+    Py_ssize_t repeat; /* INTS: 0 if an int is no list */
+    PyObject *name;    /* interned, or None if it cannot be given */
+    PyObject *value;   /* the default; NULL if it has to be given */
+    PyObject *classes[2];
+} parameter;
+
+/* How a call of one operator is bound, keyed and run. */
+typedef struct {
+    PyObject *source; /* the tuple, see entry_form.c */
+    PyObject *routes, *finish;
+    PyObject *key; /* the int that was looked up last */
+    long long last_key;
+    int count, positional, is_variadic;
+    parameter *parameters;
+} call_form;
+
+/* entry_form.c. A new form, or NULL with an exception. */
+call_form *read_form(PyObject *source);
+void free_form(call_form *form);
+
+/* The result of a call; NULL without an exception for one that leaves the fast path. */
+PyObject *call_by_form(const module_state *state, call_form *form, PyObject *const *args,
+                       Py_ssize_t count, PyObject *names);
+
+#endif

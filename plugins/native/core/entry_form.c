@@ -1,0 +1,347 @@
+/* The fast path of a call: arguments by schema, the key, and its route.
+ *
+ * It does what the text of entries does (dovetail_dispatcher.calls.templates.entry) for a call that
+ * fits and has a route. Any other call is left to that text: so errors, overrides, promotion of
+ * arguments and new routes have one place. */
+#include "entry.h"
+#include "route.h"
+#include "slots.h"
+
+/* ---- forms ----------------------------------------------------------------------------------- */
+
+static int
+read_parameter(PyObject *item, parameter *into)
+{
+    int kind;
+    PyObject *classes;
+    if (!PyTuple_Check(item)) {
+        PyErr_Format(PyExc_TypeError, "expected a tuple of a parameter, not %R", item);
+        return -1;
+    }
+    if (!PyArg_ParseTuple(
+            item, "OiinOO!:parameter", &into->name, &kind, &into->is_optional, &into->repeat,
+            &into->value, &PyTuple_Type, &classes)) {
+        return -1;
+    }
+    Py_ssize_t count = PyTuple_GET_SIZE(classes);
+    if (kind < 0 || kind >= PARAMETER_KIND_COUNT || count > 2) {
+        PyErr_SetString(PyExc_ValueError, "kind or classes of a parameter");
+        return -1;
+    }
+    into->kind = (parameter_kind)kind;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        into->classes[i] = PyTuple_GET_ITEM(classes, i);
+    }
+    return 0;
+}
+
+/* The source: (routes, parameters, positional, is_variadic, finish, missing). A default that is
+ * `missing` is none. */
+call_form *
+read_form(PyObject *source)
+{
+    PyObject *routes, *parameters, *finish, *missing;
+    int positional, is_variadic;
+    if (!PyArg_ParseTuple(
+            source, "O!O!ipOO:form", &PyDict_Type, &routes, &PyTuple_Type, &parameters,
+            &positional, &is_variadic, &finish, &missing)) {
+        return NULL;
+    }
+    Py_ssize_t count = PyTuple_GET_SIZE(parameters);
+    if (count > MAX_PARAMETERS || positional > count || positional < is_variadic) {
+        PyErr_SetString(PyExc_ValueError, "number of parameters");
+        return NULL;
+    }
+    call_form *form = PyMem_Calloc(1, sizeof(call_form));
+    parameter *read = PyMem_Calloc((size_t)count + 1, sizeof(parameter));
+    if (form == NULL || read == NULL) {
+        PyMem_Free(form);
+        PyMem_Free(read);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    *form = (call_form){
+        .source = Py_NewRef(source), .routes = routes, .finish = finish, .count = (int)count,
+        .positional = positional, .is_variadic = is_variadic, .parameters = read};
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (read_parameter(PyTuple_GET_ITEM(parameters, i), &read[i]) < 0) {
+            free_form(form);
+            return NULL;
+        }
+        if (read[i].value == missing) {
+            read[i].value = NULL;
+        }
+    }
+    return form;
+}
+
+void
+free_form(call_form *form)
+{
+    if (form != NULL) {
+        PyMem_Free(form->parameters);
+        Py_XDECREF(form->key);
+        Py_DECREF(form->source);
+        PyMem_Free(form);
+    }
+}
+
+/* ---- the key --------------------------------------------------------------------------------- */
+
+/* Or an int into the key. Return 0 if it does not fit, and for what is no int. */
+static inline int
+add_bits(PyObject *number, long long *key)
+{
+    int overflow;
+    if (UNLIKELY(number == NULL || !PyLong_CheckExact(number))) {
+        return 0;
+    }
+    long long bits = PyLong_AsLongLongAndOverflow(number, &overflow);
+    *key |= bits;
+    return !overflow;
+}
+
+static inline int
+add_tensor(const module_state *state, PyObject *value, long long *key)
+{
+    return is_tensor(state, value) && add_bits(SLOT(value, state->tensor_signature), key);
+}
+
+static int
+add_number(const module_state *state, PyObject *value, long long *key)
+{
+    /* No error can be set: classes hash. */
+    PyObject *bits = PyDict_GetItemWithError(state->scalar_bits, (PyObject *)Py_TYPE(value));
+    return add_bits(bits, key);
+}
+
+static int
+add_tensors(const module_state *state, PyObject *value, int may_be_none, long long *key)
+{
+    if (!PyList_CheckExact(value) && !PyTuple_CheckExact(value)) {
+        return 0;
+    }
+    PyObject *const *items = PySequence_Fast_ITEMS(value);
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(value);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (!(may_be_none && items[i] == Py_None) && !add_tensor(state, items[i], key)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static int
+are_ints(PyObject *tuple)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+        if (!PyLong_CheckExact(PyTuple_GET_ITEM(tuple, i))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The list of ints that a value stands for, a new reference; NULL if it is none. */
+static PyObject *
+as_ints(const parameter *each, PyObject *value)
+{
+    PyObject *ints;
+    if (PyLong_CheckExact(value) && each->repeat > 0) {
+        ints = PyTuple_New(each->repeat);
+        for (Py_ssize_t i = 0; ints != NULL && i < each->repeat; i++) {
+            PyTuple_SET_ITEM(ints, i, Py_NewRef(value));
+        }
+        return ints;
+    }
+    ints = PyList_CheckExact(value) ? PyList_AsTuple(value)
+                                    : PyTuple_Check(value) ? Py_NewRef(value) : NULL;
+    if (ints != NULL && !are_ints(ints)) {
+        Py_CLEAR(ints);
+    }
+    return ints;
+}
+
+/* Whether `value` may be that of a parameter; what it adds goes to the key. INTS are not asked. */
+static inline int
+fits(const module_state *state, const parameter *each, PyObject *value, long long *key)
+{
+    if (value == Py_None && each->is_optional) {
+        return 1;
+    }
+    switch (each->kind) {
+    case PARAMETER_TENSOR:
+        return add_tensor(state, value, key);
+    case PARAMETER_TENSOR_OR_NUMBER:
+        return is_tensor(state, value) ? add_bits(SLOT(value, state->tensor_signature), key)
+                                       : add_number(state, value, key);
+    case PARAMETER_TENSORS:
+        return add_tensors(state, value, 0, key);
+    case PARAMETER_OPTIONAL_TENSORS:
+        return add_tensors(state, value, 1, key);
+    case PARAMETER_CLASSES:
+        return (PyObject *)Py_TYPE(value) == each->classes[0] ||
+               (PyObject *)Py_TYPE(value) == each->classes[1];
+    case PARAMETER_NUMBER:
+        return ((PyObject *)Py_TYPE(value) == each->classes[0] ||
+                (PyObject *)Py_TYPE(value) == each->classes[1]) &&
+               add_number(state, value, key);
+    case PARAMETER_DEFAULT:
+        return value == each->value;
+    case PARAMETER_INTS:
+    case PARAMETER_KIND_COUNT:
+        break;
+    }
+    return 0;
+}
+
+static int
+parameter_index(const call_form *form, PyObject *name)
+{
+    for (int i = 0; i < form->count; i++) {
+        if (form->parameters[i].name == name) {
+            return i;
+        }
+    }
+    for (int i = 0; i < form->count; i++) { /* a name that was made at run time */
+        PyObject *own = form->parameters[i].name;
+        if (own != Py_None && PyUnicode_Compare(own, name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Put the arguments of a call where their parameters are; NULL for one that was not given. Return 0
+ * if they are not those of the form. */
+static int
+bind(const call_form *form, PyObject *const *args, Py_ssize_t given, PyObject *names,
+     PyObject **values)
+{
+    Py_ssize_t placed = given < form->positional ? given : form->positional;
+    if (given > form->positional && !form->is_variadic) {
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < placed; i++) {
+        values[i] = args[i];
+    }
+    for (Py_ssize_t i = placed; i < form->count; i++) {
+        values[i] = NULL;
+    }
+    Py_ssize_t named = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    for (Py_ssize_t i = 0; i < named; i++) {
+        int at = parameter_index(form, PyTuple_GET_ITEM(names, i));
+        if (at < 0 || values[at] != NULL) {
+            return 0;
+        }
+        values[at] = args[given + i];
+    }
+    return 1;
+}
+
+/* The ints that were given one by one, as a new tuple; NULL if they are not. */
+static PyObject *
+gathered(const call_form *form, PyObject *const *args, Py_ssize_t given)
+{
+    Py_ssize_t first = form->positional - 1, count = given - first;
+    PyObject *ints = PyTuple_New(count);
+    for (Py_ssize_t i = 0; ints != NULL && i < count; i++) {
+        PyTuple_SET_ITEM(ints, i, Py_NewRef(args[first + i]));
+    }
+    if (ints != NULL && !are_ints(ints)) {
+        Py_CLEAR(ints);
+    }
+    return ints;
+}
+
+/* Whether a variadic form got its list item by item. */
+static inline int
+is_spread(const call_form *form, PyObject *const *args, Py_ssize_t given)
+{
+    return form->is_variadic && (given > form->positional ||
+                                 (given == form->positional && PyLong_CheckExact(args[given - 1])));
+}
+
+/* ---- the call -------------------------------------------------------------------------------- */
+
+/* The route of a key, a new reference; NULL if there is none. */
+static PyObject *
+find_route(call_form *form, long long key)
+{
+    if (form->key == NULL || form->last_key != key) {
+        PyObject *number = PyLong_FromLongLong(key);
+        if (number == NULL) {
+            return NULL;
+        }
+        form->last_key = key;
+        Py_XSETREF(form->key, number);
+    }
+    return Py_XNewRef(PyDict_GetItemWithError(form->routes, form->key));
+}
+
+static PyObject *
+run_route(const module_state *state, const call_form *form, PyObject *route, PyObject **values)
+{
+    if (Py_EnterRecursiveCall(" while calling an operator")) {
+        return NULL;
+    }
+    PyObject *result = Py_TYPE(route) == state->route_type
+                           ? route_vectorcall(route, values, (size_t)form->count, NULL)
+                           : PyObject_Vectorcall(route, values, (size_t)form->count, NULL);
+    Py_LeaveRecursiveCall();
+    if (result == NULL || form->finish == Py_None) {
+        return result;
+    }
+    PyObject *finished = form->finish == (PyObject *)&PyTuple_Type
+                             ? PySequence_Tuple(result)
+                             : PyObject_CallOneArg(form->finish, result);
+    Py_DECREF(result);
+    return finished;
+}
+
+PyObject *
+call_by_form(const module_state *state, call_form *form, PyObject *const *args, Py_ssize_t given,
+             PyObject *names)
+{
+    PyObject *values[MAX_PARAMETERS], *made[MAX_PARAMETERS], *result = NULL, *now;
+    int made_count = 0;
+    long long key = 0;
+    if (!bind(form, args, given, names, values)) {
+        return NULL;
+    }
+    for (int i = 0; i < form->count; i++) {
+        const parameter *each = &form->parameters[i];
+        if (values[i] == NULL && (values[i] = each->value) == NULL) {
+            goto done;
+        }
+        if (each->kind == PARAMETER_INTS && !(each->is_optional && values[i] == Py_None)) {
+            PyObject *ints = i == form->positional - 1 && is_spread(form, args, given)
+                                 ? gathered(form, args, given)
+                                 : as_ints(each, values[i]);
+            if (ints == NULL) {
+                goto done;
+            }
+            values[i] = made[made_count++] = ints;
+        }
+        else if (!fits(state, each, values[i], &key)) {
+            goto done;
+        }
+    }
+    if (PyContextVar_Get(state->state_variable, NULL, &now) < 0) {
+        goto done;
+    }
+    int is_known = add_bits(now, &key);
+    Py_XDECREF(now);
+    PyObject *route = is_known ? find_route(form, key) : NULL;
+    if (LIKELY(route != NULL)) {
+        result = run_route(state, form, route, values);
+        Py_DECREF(route);
+    }
+done:
+    while (made_count > 0) {
+        Py_DECREF(made[--made_count]);
+    }
+    return result;
+}

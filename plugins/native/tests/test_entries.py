@@ -1,0 +1,437 @@
+"""Compiled entries: they do what their text does with any arguments, and are functions to every
+tool that asks.
+"""
+
+from __future__ import annotations
+
+import copy
+import doctest
+import functools
+import gc
+import inspect
+import os
+import pickle
+import random
+import sys
+import tracemalloc
+import weakref
+from collections.abc import Callable
+from threading import Barrier, Thread
+from types import FunctionType, ModuleType
+from typing import Any
+from unittest import mock
+
+import pytest
+
+core = pytest.importorskip("dovetail_native._core", reason="built without a C compiler")
+dovetail = pytest.importorskip("dovetail", reason="the front end is not installed")
+
+from dovetail.library import Library  # noqa: E402 - after what may be missing
+from dovetail.overrides import TorchFunctionMode  # noqa: E402
+from dovetail_aten import functions  # noqa: E402
+from dovetail_aten.calling.compiled_entries import described, operator_behind  # noqa: E402
+from dovetail_dispatcher import compiled_code  # noqa: E402
+from dovetail_dispatcher.calls.entry_forms import EntryForm  # noqa: E402
+from dovetail_dispatcher.missing import MISSING  # noqa: E402
+from dovetail_dispatcher.table import registry  # noqa: E402
+
+pytestmark = [
+    pytest.mark.skipif(not compiled_code.is_in_force(), reason="it is switched off"),
+    pytest.mark.cpu_only(reason="entries are the same on all devices"),
+]
+
+CALLS = int(os.environ.get("DOVETAIL_CALLS", "800"))
+FIRST_CALL = int(os.environ.get("DOVETAIL_FIRST_CALL", "0"))
+UNDEFINED = ("empty", "new_empty", "resize", "set_", "rand", "normal")
+"""Parts of the names of functions whose results have no defined elements, or are drawn."""
+
+
+def all_entries() -> dict[str, Any]:
+    modules = [m for name, m in sys.modules.items() if name.startswith(functions.__name__ + ".")]
+    return {
+        f"{module.__name__.rpartition('.')[2]}.{name}": value
+        for module in modules
+        for name, value in vars(module).items()
+        if type(value) is core.Entry
+    }
+
+
+ENTRIES = all_entries()
+
+
+def test_every_generated_function_is_an_entry() -> None:
+    text = [name for name in functions.__all__ if type(getattr(functions, name)) is FunctionType]
+    assert text == []
+    assert len(ENTRIES) > 1500
+
+
+def test_entries_describe_the_operators_of_their_names() -> None:
+    forms = 0
+    for name, entry in ENTRIES.items():
+        op = operator_behind(entry.text)
+        description = entry.description()
+        if op is None:
+            assert callable(description), name
+        elif description is not None:
+            forms += 1
+            own = name.rpartition(".")[2]
+            assert own.endswith("_operator") or own.startswith(op.base_name), name
+            assert description[0] is op.routes
+    assert forms > 1200
+
+
+# -- wrong arguments -------------------------------------------------------------------------------
+
+
+TENSORS: list[Callable[[], Any]] = [
+    lambda: dovetail.ones(2, 3),
+    lambda: dovetail.arange(6).reshape(2, 3),
+    lambda: dovetail.ones(3, requires_grad=True) * 2,
+    lambda: dovetail.tensor(2.5),
+    lambda: dovetail.tensor(1),
+    lambda: dovetail.tensor([True, False, True]),
+]
+NUMBERS: list[Callable[[], Any]] = [lambda: 1, lambda: -1, lambda: 0.5, lambda: True, lambda: 1j]
+LISTS: list[Callable[[], Any]] = [
+    lambda: [0, 1],
+    lambda: (1,),
+    lambda: 1,
+    lambda: [1, 2.0],
+    lambda: dovetail.Size([2, 3]),
+]
+OTHERS: list[Callable[[], Any]] = [
+    lambda: None,
+    lambda: "mean",
+    lambda: (),
+    lambda: [dovetail.ones(2, 3), dovetail.ones(2, 3)],
+    lambda: (dovetail.ones(3), None),
+    lambda: dovetail.float64,
+    lambda: dovetail.contiguous_format,
+    object,
+]
+ALL = [*TENSORS, *NUMBERS, *LISTS, *OTHERS]
+"""What makes arguments: for every call new ones, since functions may write to them."""
+
+FITTING = {
+    "TENSOR": TENSORS,
+    "TENSOR_OR_NUMBER": [*TENSORS, *NUMBERS],
+    "CLASSES": NUMBERS,
+    "NUMBER": NUMBERS,
+    "INTS": LISTS,
+    "TENSORS": [OTHERS[3]],
+}
+
+
+NAMES = ("input", "self", "other", "dim", "axis", "keepdim", "out", "dtype", "alpha", "size", "x")
+
+
+def outcome(call: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
+    dovetail.manual_seed(0)
+    try:
+        result = call(*args, **kwargs)
+    except RecursionError:
+        raise
+    except Exception as error:
+        return type(error), str(error).replace(repr(args), "")
+    return repr(result), repr(args[:1])
+
+
+def without_addresses(seen: Any) -> Any:
+    return [" ".join([w for w in str(each).split() if not w.startswith("0x")]) for each in seen]
+
+
+def drawn_arguments(
+    drawn: random.Random, entry: Any
+) -> tuple[list[Callable[[], Any]], dict[str, Callable[[], Any]]]:
+    """Return what makes arguments and keywords for a call: most fit, one at times does not."""
+    form = described(entry.text)
+    parameters = list(inspect.signature(entry).parameters)
+    if isinstance(form, EntryForm):
+        required = [p for p in form.parameters if p.default is MISSING]
+        args = [drawn.choice(FITTING.get(p.kind, ALL)) for p in required[: form.positional]]
+    else:
+        args = [drawn.choice(TENSORS), *drawn.choices(ALL, k=drawn.randrange(3))]
+    kwargs = {}
+    while drawn.random() < 0.3:
+        kwargs[drawn.choice((*parameters, *NAMES))] = drawn.choice(ALL)
+    if drawn.random() < 0.3:
+        args.insert(drawn.randint(0, len(args)), drawn.choice(ALL))
+    if args and drawn.random() < 0.3:
+        args[drawn.randrange(len(args))] = drawn.choice(ALL)
+    if args and drawn.random() < 0.1:
+        args.pop()
+    return args, kwargs
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("number", range(4))
+def test_calls_with_any_arguments_are_those_of_the_text(number: int) -> None:
+    drawn = random.Random(FIRST_CALL + number)
+    names = [n for n in sorted(ENTRIES) if not any([part in n for part in UNDEFINED])]
+    fitted = 0
+    for _ in range(CALLS // 4):
+        entry = ENTRIES[name := drawn.choice(names)]
+        chosen, named = drawn_arguments(drawn, entry)
+        seen = []
+        for call in (entry.text, entry, entry):  # the last one finds the route of the first
+            args = [make() for make in chosen]
+            kwargs = {key: make() for key, make in named.items()}
+            seen.append(without_addresses(outcome(call, args, kwargs)))
+        said = name, [make() for make in chosen], {key: make() for key, make in named.items()}
+        assert seen[1] == seen[0], said
+        assert seen[2] == seen[0], said
+        fitted += "<class" not in seen[0][0]
+    assert fitted > CALLS // 80
+
+
+def test_keywords_are_found_whether_interned_or_not() -> None:
+    x = dovetail.ones(2, 3)
+    name = "".join(["al", "pha"])
+    assert dovetail.add(x, x, **{name: 2}).tolist() == dovetail.add(x, x, alpha=2).tolist()
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        dovetail.exp(x, **{"".join(["al", "phi"]): 2})
+    with pytest.raises(TypeError, match="other"):
+        dovetail.add(x, x, other=x)
+
+
+def test_choices_by_class_do_not_mix_up_calls() -> None:
+    x = dovetail.arange(6.0).reshape(2, 3)
+    for _ in range(3):
+        assert x.sum().item() == 15
+        assert x.sum(1).tolist() == x.sum(dim=1).tolist() == [3, 12]
+        assert x.sum(1, True).tolist() == x.sum(dim=1, keepdim=True).tolist() == [[3], [12]]
+        assert x.sum(axis=0).tolist() == x.sum((0,)).tolist() == x.sum([0]).tolist()
+        assert (x / 2).tolist() == x.div(dovetail.tensor(2.0)).tolist()
+        assert x.div(2, rounding_mode="floor").tolist() == [[0, 0, 1], [1, 2, 2]]
+        assert x.view(6).shape == x.view(2, 3).view(-1).shape == x.view((6,)).shape
+        assert x.max().item() == 5
+        assert x.max(1).values.tolist() == [2, 5]
+        with pytest.raises(TypeError):
+            x.div("2")
+        with pytest.raises(TypeError):
+            x.sum(1, 2, 3, 4)
+
+
+# -- functions -------------------------------------------------------------------------------------
+
+
+def test_entries_are_functions_to_tools() -> None:
+    add = dovetail.add
+    assert isinstance(add, FunctionType)
+    assert inspect.isfunction(add)
+    assert inspect.isroutine(add)
+    assert str(inspect.signature(add)) == str(inspect.signature(add.text))
+    assert add.__name__ == add.__qualname__ == "add"
+    assert add.__module__ == "dovetail"
+    assert add.__doc__ == add.text.__doc__
+    assert "alpha" in add.__code__.co_varnames
+    assert inspect.getsource(add).startswith("def add(")
+    assert repr(add).startswith("<function add at ")
+    assert "__doc__" in dir(add)
+    assert weakref.ref(add)() is add
+    assert {add: 1}[add] == 1
+
+
+def test_entries_are_copied_and_pickled_by_name() -> None:
+    for each in (dovetail.add, dovetail.sum, dovetail.Tensor.view, dovetail.special.erf):
+        assert copy.copy(each) is copy.deepcopy(each) is each
+        assert pickle.loads(pickle.dumps(each)) is each
+    cloudpickle = pytest.importorskip("cloudpickle")
+    assert cloudpickle.loads(cloudpickle.dumps(dovetail.add)) is dovetail.add
+
+
+def test_entries_are_wrapped_and_patched() -> None:
+    @functools.wraps(dovetail.add)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return dovetail.add(*args, **kwargs)
+
+    assert wrapped.__name__ == "add"
+    assert inspect.signature(wrapped) == inspect.signature(dovetail.add)
+    x = dovetail.ones(2)
+    with mock.patch("dovetail.add", autospec=True) as fake:
+        dovetail.add(x, x)
+        assert fake.call_count == 1
+    with mock.patch.object(dovetail.Tensor, "__add__", lambda self, other: "patched"):
+        assert x + x == "patched"
+    assert (x + x).tolist() == [2, 2]
+
+
+def test_attributes_are_set_on_the_function() -> None:
+    entry = dovetail.negative
+    entry.note = 1
+    try:
+        assert entry.text.note == entry.note == entry.__dict__["note"] == 1
+    finally:
+        del entry.note
+    assert not hasattr(entry, "note")
+    with pytest.raises(AttributeError):
+        entry.absent  # noqa: B018 - it must raise
+
+
+def test_entries_are_methods() -> None:
+    x = dovetail.ones(2)
+    bound = x.add
+    assert bound.__self__ is x
+    assert bound(x).tolist() == [2, 2]
+    assert dovetail.Tensor.add is dovetail.add
+    assert next(map(dovetail.Tensor.neg, [x])).tolist() == [-1, -1]
+
+
+def test_examples_of_entries_are_found() -> None:
+    module = ModuleType("example_module")
+    module.add = dovetail.add  # type: ignore[attr-defined]
+    found = doctest.DocTestFinder(exclude_empty=False).find(module, module=False)
+    assert any([each.name == "example_module.add" for each in found])
+
+
+# -- what calls see --------------------------------------------------------------------------------
+
+
+class Recorder(TorchFunctionMode):
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        self.seen.append(func)
+        return func(*args, **(kwargs or {}))
+
+
+def test_modes_see_calls_that_were_compiled_before() -> None:
+    x = dovetail.ones(2)
+    _ = x + x, x.sum(), x.sum(dim=0), dovetail.ops.aten.mul.Tensor(x, x)
+    with Recorder() as mode:
+        _ = x + x, x.sum(), x.sum(dim=0), dovetail.ops.aten.mul.Tensor(x, x)
+    sums = [dovetail.Tensor.sum, dovetail.Tensor.sum]
+    assert mode.seen == [dovetail.Tensor.add, *sums, dovetail.ops.aten.mul.Tensor]
+
+
+def test_an_operator_that_is_taken_away_is_not_called() -> None:
+    library = Library("compiled_entries", "DEF")
+    library.define("twice(Tensor x) -> Tensor")
+    library.impl("twice", lambda x: x + x, "CompositeImplicitAutograd")
+    twice = dovetail.ops.compiled_entries.twice.default
+    x = dovetail.ones(2)
+    assert [twice(x).tolist() for _ in range(2)] == [[2, 2], [2, 2]]
+    library._destroy()
+    with pytest.raises(RuntimeError, match="twice"):
+        twice(x)
+
+
+def test_operators_that_call_themselves_end_in_an_error() -> None:
+    library = Library("compiled_entries", "DEF")
+    library.define("circle(Tensor x) -> Tensor")
+    library.impl("circle", dovetail.ops.compiled_entries.circle.default, "CPU")
+    try:
+        with pytest.raises(RecursionError):
+            dovetail.ops.compiled_entries.circle.default(dovetail.ones(2))
+    finally:
+        library._destroy()
+
+
+def test_first_calls_in_several_threads() -> None:
+    library = Library("compiled_entries", "DEF")
+    library.define("same(Tensor x) -> Tensor")
+    library.impl("same", lambda x: x.clone(), "CompositeImplicitAutograd")
+    together, x, results = Barrier(4), dovetail.ones(2), []
+
+    def call() -> None:
+        together.wait()
+        results.append(dovetail.ops.compiled_entries.same(x).tolist())
+
+    threads = [Thread(target=call) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    library._destroy()
+    assert results == [[1, 1]] * 4
+
+
+# -- references ------------------------------------------------------------------------------------
+
+
+def refused(call: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    with pytest.raises(TypeError):
+        call(*args, **kwargs)
+
+
+def test_calls_keep_nothing() -> None:
+    x, y = dovetail.ones(2, 3), dovetail.ones(2, 3)
+    calls: list[Callable[[], Any]] = [
+        lambda: x + y,
+        lambda: x + 2,
+        lambda: dovetail.add(x, y, alpha=2),
+        x.sum,
+        lambda: x.sum(dim=1),
+        lambda: x.sum([0, 1]),
+        lambda: x.view(3, 2),
+        lambda: x.view((6,)),
+        lambda: x.max(1),
+        lambda: dovetail.cat([x, y]),
+        lambda: x.split(1),
+        lambda: dovetail.ops.aten.mul.Tensor(x, y),
+        lambda: refused(x.add, None),
+        lambda: refused(dovetail.exp, x, nonsense=1),
+    ]
+    for call in calls:
+        for _ in range(20):
+            call()
+        gc.collect()
+        tracemalloc.start()
+        before = sys.getrefcount(x), sys.getrefcount(y), tracemalloc.get_traced_memory()[0]
+        for _ in range(300):
+            call()
+        gc.collect()
+        after = sys.getrefcount(x), sys.getrefcount(y), tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        assert after[:2] == before[:2]
+        assert after[2] - before[2] < 4000, "a reference of every call would be 30 KB"
+
+
+def test_entries_of_a_library_are_freed() -> None:
+    library = Library("compiled_entries", "DEF")
+    library.define("gone(Tensor x) -> Tensor")
+    library.impl("gone", lambda x: x.clone(), "CompositeImplicitAutograd")
+    entry = dovetail.ops.compiled_entries.gone.default.op
+    entry(dovetail.ones(2))
+    gone = weakref.ref(entry)
+    del entry
+    library._destroy()
+    gc.collect()
+    assert gone() is None
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        (),
+        ({}, (), 0, False, None),
+        ([], (), 0, False, None, None),
+        ({}, (1,), 0, False, None, None),
+        ({}, (("x", 99, False, 0, None, ()),), 1, False, None, None),
+        ({}, (("x", 0, False, 0, None, (int, int, int)),), 1, False, None, None),
+        ({}, (), 1, False, None, None),
+        ({}, (), 0, True, None, None),
+        ({}, (("x", 0, False, 0, None, ()),) * 40, 1, False, None, None),
+    ],
+)
+def test_what_is_no_description_is_refused(description: Any) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        core.Entry(lambda x: x, lambda function: description)(1)
+
+
+def test_errors_of_a_description_are_raised_and_it_is_asked_again() -> None:
+    answers = iter([ZeroDivisionError(), None])
+
+    def describe(function: Any) -> None:
+        answer = next(answers)
+        if answer is not None:
+            raise answer
+
+    entry = core.Entry(lambda x: x + 1, describe)
+    with pytest.raises(ZeroDivisionError):
+        entry(1)
+    assert entry(1) == 2
+    assert registry.is_defined("aten::add")
