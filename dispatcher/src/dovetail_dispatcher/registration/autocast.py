@@ -74,11 +74,13 @@ def set_autocast_enabled(device_type: str, enabled: bool) -> None:
     """Turn autocast on or off for a device type in this task, until it is turned back; see
     `autocast` for a block.
     """
+    _check_settings("set_autocast_enabled", None, enabled)
     set_state(_switch(autocast_key(device_type), enabled)(state()))
 
 
 def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
     """Choose the dtype of autocast for a device type in this task."""
+    _check_settings("set_autocast_dtype", dtype, False)
     autocast_key(device_type)
     _dtypes.set({**_dtypes.get(), device_type: dtype})
 
@@ -105,6 +107,8 @@ class autocast(DecoratingGuard):
     ------
     RuntimeError
         For a device type without autocast.
+    TypeError
+        When it is entered, if `dtype` is no dtype or `enabled` no bool.
 
     Notes
     -----
@@ -151,9 +155,20 @@ class autocast(DecoratingGuard):
 
     def change(self) -> autocast:
         """Choose the dtype, and turn autocast on or off."""
+        _check_settings("autocast", self.fast_dtype, self._enabled)
         _dtypes.set({**_dtypes.get(), self.device: self.fast_dtype})
         set_state(_switch(self._key, self._enabled)(state()))
         return self
+
+
+def _check_settings(function: str, chosen: object, enabled: object) -> None:
+    """Refuse a dtype that is none, and a switch that is no bool."""
+    for name, value, kind in (("dtype", chosen, dtype), ("enabled", enabled, bool)):
+        if value is not None and not isinstance(value, kind):
+            raise TypeError(
+                f"{function}(): argument '{name}' must be {kind.__name__}, not "
+                f"{type(value).__name__}. Give a {kind.__name__}."
+            )
 
 
 def autocast_key(device_type: str) -> DispatchKey:

@@ -68,14 +68,14 @@ def bind_of_function(
     Raises
     ------
     TypeError
-        An argument is missing or of the wrong type.
-    RuntimeError
-        An argument is unknown, given twice, or too many.
+        An argument is missing, unknown, given twice, too many, or of the wrong type.
     """
     try:
         return _bind(schema, args, kwargs, wrap_number, number_arguments, _cast_for_function)
     except ArgumentError as error:
         raise error.as_type_error() from None
+    except BindingError as error:
+        raise TypeError(str(error)) from None
 
 
 def _bind(
@@ -87,6 +87,8 @@ def _bind(
     cast: Callable[[FunctionSchema, int, Any], Any],
 ) -> list[Any]:
     arguments = schema.arguments
+    if kwargs:
+        _refuse_surplus_keywords(schema, len(args), kwargs)
     given = len(args) + len(kwargs)
     if given > len(arguments):
         raise binding_error(
@@ -107,8 +109,6 @@ def _bind(
             values.append(None)
         else:
             raise missing_error(schema, argument)
-    if kwargs:
-        _refuse_surplus_keywords(schema, len(args), kwargs)
     for position, argument in enumerate(arguments):
         if position >= len(args) and argument.name not in kwargs:
             values[position] = default_of(argument)
@@ -181,13 +181,13 @@ def _refuse_surplus_keywords(schema: FunctionSchema, given: int, kwargs: Mapping
     names = [argument.name for argument in schema.arguments]
     for name in kwargs:
         if name not in names:
-            raise RuntimeError(
+            raise BindingError(
                 f"Unknown keyword argument '{name}' for operator '{schema.name}'. Schema: "
                 f"{schema}\n"
                 f"Use one of {', '.join(names) or 'no keywords'}.{did_you_mean(name, names)}"
             )
         if names.index(name) < given:
-            raise RuntimeError(
+            raise BindingError(
                 f"Argument '{name}' specified both as positional and keyword argument. Schema: "
                 f"{schema}\nGive it once."
             )
@@ -257,9 +257,13 @@ def _first_wrong(argument: Argument, values: Sequence[Any]) -> str:
     return ""
 
 
-def binding_error(schema: FunctionSchema, problem: str) -> RuntimeError:
+class BindingError(RuntimeError):
+    """An argument is unknown, given twice, or too many."""
+
+
+def binding_error(schema: FunctionSchema, problem: str) -> BindingError:
     """Return the error for a call whose arguments do not fit the schema's names and number."""
-    return RuntimeError(f"{schema.name}() {problem} Declaration: {schema}")
+    return BindingError(f"{schema.name}() {problem} Declaration: {schema}")
 
 
 def missing_error(schema: FunctionSchema, argument: Argument) -> ArgumentError:

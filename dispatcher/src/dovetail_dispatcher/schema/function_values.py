@@ -11,8 +11,18 @@ from dovetail_kernel import TensorBase
 from dovetail_kernel import bool as bool_
 
 from .casts import CastError
-from .numbers import is_numpy_scalar, stands_for_number
-from .types import BoolType, FloatType, IntType, ListType, NumberType, Type
+from .numbers import is_number, is_numpy_scalar, stands_for_number
+from .types import (
+    BoolType,
+    FloatType,
+    IntType,
+    LayoutType,
+    ListType,
+    MemoryFormatType,
+    NumberType,
+    ScalarTypeType,
+    Type,
+)
 
 
 def function_value(declared: Type, size: int | None, value: Any) -> Any:
@@ -31,10 +41,14 @@ def function_value(declared: Type, size: int | None, value: Any) -> Any:
     ------
     CastError
         If `value` is a bool or a fraction in the place of an int, another number in that of a bool,
-        or a tensor that requires grad, or has dimensions, in that of a number.
+        a tensor that requires grad, or has dimensions, in that of a number, or the code or name of
+        a dtype, layout or memory format in its place.
     """
     kind = declared.collapsed
-    if isinstance(kind, IntType):
+    if isinstance(declared, ScalarTypeType | LayoutType | MemoryFormatType):
+        if is_number(value) or isinstance(value, str):
+            raise CastError("codes and names do not stand for dtypes, layouts and memory formats")
+    elif isinstance(kind, IntType):
         _check_int(value)
     elif isinstance(kind, BoolType):
         if not isinstance(value, bool) and not _is_numpy_bool(value):
@@ -58,7 +72,10 @@ def _ints(size: int | None, value: Any) -> Any:
             _check_whole(element)
         return value
     if isinstance(value, TensorBase) and value.ndim:
-        return value
+        if value.numel() != 1:
+            raise CastError("a tensor of several elements is no list of ints: use tolist()")
+        single: Any = value
+        value = single.item()
     if isinstance(value, TensorBase) or hasattr(value, "__index__"):
         _check_int(value)
         return [int(value)] * (size or 1)

@@ -143,14 +143,12 @@ class FastLosses(Losses):
             return Losses._entropy(self, x, target, weight, reduction)
         return _entropy_in_blocks(self, x, target, reduction)
 
-    def binary_cross_entropy_with_logits(
-        self, x: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = MEAN
+    def _entropy_of_logits(
+        self, x: Any, target: Any, weight: Any, pos_weight: Any, reduction: int
     ) -> Any:
         """Return the binary cross entropy of logits, without weights block by block."""
         if weight is not None or pos_weight is not None:
-            return Losses.binary_cross_entropy_with_logits(
-                self, x, target, weight, pos_weight, reduction
-            )
+            return Losses._entropy_of_logits(self, x, target, weight, pos_weight, reduction)
         return _logits_in_blocks(self, x, target, reduction)
 
 
@@ -161,4 +159,4 @@ def _entropy_in_blocks(self: Losses, x: Any, target: Any, reduction: int) -> Any
 
 @_loss
 def _logits_in_blocks(self: Losses, x: Any, target: Any, reduction: int) -> Any:
-    return Losses.binary_cross_entropy_with_logits(self, x, target, None, None, reduction)
+    return Losses._entropy_of_logits(self, x, target, None, None, reduction)

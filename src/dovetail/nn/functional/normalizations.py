@@ -88,7 +88,6 @@ def batch_norm(
         _check_batch(input.size())
         if eps <= 0.0:
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
-        _check_statistics(running_mean, running_var)
     return aten.batch_norm(
         input, weight, bias, running_mean, running_var, training, momentum, eps, False
     )
@@ -144,7 +143,6 @@ def instance_norm(
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size {input.size()}"
         )
-    _check_statistics(running_mean, running_var)
     return aten.instance_norm(
         input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, False
     )
@@ -253,9 +251,3 @@ def local_response_norm(
     for start in range(1, size):
         total = total + square.narrow(1, start, channels)
     return input / (total / size * alpha + k).pow(beta)
-
-
-def _check_statistics(running_mean: Tensor | None, running_var: Tensor | None) -> None:
-    """Refuse one of the running statistics without the other."""
-    if (running_mean is None) != (running_var is None):
-        raise ValueError("running_mean and running_var must either both be None or neither be None")

@@ -79,7 +79,7 @@ def interpolate(
     ndim = input.dim()
     corners: tuple[bool, ...]
     if mode in _LINEAR:
-        corners = (bool(align_corners),)
+        corners = (False if align_corners is None else align_corners,)
     elif align_corners is not None:
         raise ValueError(
             "align_corners option can only be set with the interpolating modes: "
@@ -262,8 +262,9 @@ def grid_sample(
             )
     if align_corners is None:
         _warn_of_corners()
+        align_corners = False
     result: Tensor = aten.grid_sampler(
-        input, grid, _INTERPOLATIONS[mode], _PADDINGS[padding_mode], bool(align_corners)
+        input, grid, _INTERPOLATIONS[mode], _PADDINGS[padding_mode], align_corners
     )
     return result
 
@@ -312,7 +313,8 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         raise ValueError(f"Expected non-zero, positive output size. Got {list(size)}.")
     if align_corners is None:
         _warn_of_corners()
-    result: Tensor = aten.affine_grid_generator(theta, list(size), bool(align_corners))
+        align_corners = False
+    result: Tensor = aten.affine_grid_generator(theta, list(size), align_corners)
     return result
 
 

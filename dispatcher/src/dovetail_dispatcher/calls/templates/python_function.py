@@ -140,11 +140,16 @@ class PythonFunction:
         if variadic is None:
             return []
         name = parameter(variadic)
+        before = [parameter(a) for a in schema.arguments if not (a is variadic or a.kwarg_only)]
+        public = self.schema.name.partition("::")[2]
         one = f"len({name}s_) == 1 and {name}s_[0].__class__ is not int"
         # None is refused as any other value that is no list of ints.
         lines = [
             f"if {name} is None:",
             f"{INDENT}{name} = {name}s_[0] if {one} else {name}s_ or None",
+            f"elif {name}s_:",
+            f"{INDENT}return miss({symbol(self.schema)}_op, "
+            f'({", ".join([*before, f"*{name}s_"])},), {{"{name}": {name}}}, {public})',
         ]
         if self.numpy:
             own = by_name([parameter(a) for a in schema.arguments] + ["out"] * bool(self.out))

@@ -34,6 +34,8 @@ empty_memory_format_op, empty_memory_format_routes = operator("aten::empty", "me
 def empty(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
+    elif sizes_:
+        return miss(empty_memory_format_op, (*sizes_,), {"size": size}, empty)
     size_ints = tuple(size) if size.__class__ is list else size
     if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
         return miss(empty_memory_format_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, empty)
@@ -65,6 +67,8 @@ zeros_op, zeros_routes = operator("aten::zeros", "")
 def zeros(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
+    elif sizes_:
+        return miss(zeros_op, (*sizes_,), {"size": size}, zeros)
     size_ints = tuple(size) if size.__class__ is list else size
     if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(zeros_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, zeros)
@@ -81,6 +85,8 @@ ones_op, ones_routes = operator("aten::ones", "")
 def ones(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
+    elif sizes_:
+        return miss(ones_op, (*sizes_,), {"size": size}, ones)
     size_ints = tuple(size) if size.__class__ is list else size
     if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(ones_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, ones)
@@ -262,6 +268,8 @@ new_zeros_op, new_zeros_routes = operator("aten::new_zeros", "")
 def new_zeros(input=MISSING, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None, **named):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
+    elif sizes_:
+        return miss(new_zeros_op, (input, *sizes_,), {"size": size}, new_zeros)
     if named:
         return numpy_call(new_zeros, {"input": input, "size": size, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, MISSING, named)
     size_ints = tuple(size) if size.__class__ is list else size
@@ -280,6 +288,8 @@ new_ones_op, new_ones_routes = operator("aten::new_ones", "")
 def new_ones(input=MISSING, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None, **named):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
+    elif sizes_:
+        return miss(new_ones_op, (input, *sizes_,), {"size": size}, new_ones)
     if named:
         return numpy_call(new_ones, {"input": input, "size": size, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, MISSING, named)
     size_ints = tuple(size) if size.__class__ is list else size
@@ -314,6 +324,8 @@ new_empty_op, new_empty_routes = operator("aten::new_empty", "")
 def new_empty(input=MISSING, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None, **named):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
+    elif sizes_:
+        return miss(new_empty_op, (input, *sizes_,), {"size": size}, new_empty)
     if named:
         return numpy_call(new_empty, {"input": input, "size": size, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, MISSING, named)
     size_ints = tuple(size) if size.__class__ is list else size

@@ -69,6 +69,8 @@ rand_op, rand_routes = operator("aten::rand", "")
 def rand(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
+    elif sizes_:
+        return miss(rand_op, (*sizes_,), {"size": size}, rand)
     size_ints = tuple(size) if size.__class__ is list else size
     if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(rand_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, rand)
@@ -85,6 +87,8 @@ randn_op, randn_routes = operator("aten::randn", "")
 def randn(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
+    elif sizes_:
+        return miss(randn_op, (*sizes_,), {"size": size}, randn)
     size_ints = tuple(size) if size.__class__ is list else size
     if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(randn_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randn)

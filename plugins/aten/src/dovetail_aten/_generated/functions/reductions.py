@@ -2078,6 +2078,8 @@ count_nonzero_dim_IntList_op, count_nonzero_dim_IntList_routes = operator("aten:
 def count_nonzero_dim_IntList(input, *dims_, dim=None):
     if dim is None:
         dim = dims_[0] if len(dims_) == 1 and dims_[0].__class__ is not int else dims_ or None
+    elif dims_:
+        return miss(count_nonzero_dim_IntList_op, (input, *dims_,), {"dim": dim}, count_nonzero)
     dim_ints = tuple(dim) if dim.__class__ is list else dim
     if not are_ints(dim_ints):
         return miss(count_nonzero_dim_IntList_op, (input, dim,), {}, count_nonzero)
@@ -2157,6 +2159,8 @@ def sum_to_size(input=MISSING, *sizes_, size=None, **named):
     """
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
+    elif sizes_:
+        return miss(sum_to_size_op, (input, *sizes_,), {"size": size}, sum_to_size)
     if named:
         return numpy_call(sum_to_size, {"input": input, "size": size}, MISSING, named)
     size_ints = tuple(size) if size.__class__ is list else size

@@ -223,6 +223,8 @@ def flip(input=MISSING, *dimss_, dims=None, out=None, **named):
     """
     if dims is None:
         dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
+    elif dimss_:
+        return miss(flip_op, (input, *dimss_,), {"dims": dims}, flip)
     if named:
         return numpy_call(flip, {"input": input, "dims": dims, "out": out}, MISSING, named)
     if out is not None:
@@ -310,6 +312,8 @@ def repeat(input=MISSING, *repeatss_, repeats=None, **named):
     """
     if repeats is None:
         repeats = repeatss_[0] if len(repeatss_) == 1 and repeatss_[0].__class__ is not int else repeatss_ or None
+    elif repeatss_:
+        return miss(repeat_op, (input, *repeatss_,), {"repeats": repeats}, repeat)
     if named:
         return numpy_call(repeat, {"input": input, "repeats": repeats}, MISSING, named)
     repeats_ints = tuple(repeats) if repeats.__class__ is list else repeats
@@ -346,6 +350,8 @@ def tile(input=MISSING, *dimss_, dims=None, **named):
     """
     if dims is None:
         dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
+    elif dimss_:
+        return miss(tile_op, (input, *dimss_,), {"dims": dims}, tile)
     if named:
         return numpy_call(tile, {"input": input, "dims": dims}, MISSING, named)
     dims_ints = tuple(dims) if dims.__class__ is list else dims

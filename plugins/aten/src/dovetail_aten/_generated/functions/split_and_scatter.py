@@ -142,6 +142,8 @@ hsplit_array_op, hsplit_array_routes = operator("aten::hsplit", "array")
 def hsplit_array(input, *indicess_, indices=None):
     if indices is None:
         indices = indicess_[0] if len(indicess_) == 1 and indicess_[0].__class__ is not int else indicess_ or None
+    elif indicess_:
+        return miss(hsplit_array_op, (input, *indicess_,), {"indices": indices}, hsplit)
     indices_ints = tuple(indices) if indices.__class__ is list else indices
     if not are_ints(indices_ints):
         return miss(hsplit_array_op, (input, indices,), {}, hsplit)
@@ -209,6 +211,8 @@ vsplit_array_op, vsplit_array_routes = operator("aten::vsplit", "array")
 def vsplit_array(input, *indicess_, indices=None):
     if indices is None:
         indices = indicess_[0] if len(indicess_) == 1 and indicess_[0].__class__ is not int else indicess_ or None
+    elif indicess_:
+        return miss(vsplit_array_op, (input, *indicess_,), {"indices": indices}, vsplit)
     indices_ints = tuple(indices) if indices.__class__ is list else indices
     if not are_ints(indices_ints):
         return miss(vsplit_array_op, (input, indices,), {}, vsplit)
@@ -276,6 +280,8 @@ dsplit_array_op, dsplit_array_routes = operator("aten::dsplit", "array")
 def dsplit_array(input, *indicess_, indices=None):
     if indices is None:
         indices = indicess_[0] if len(indicess_) == 1 and indicess_[0].__class__ is not int else indicess_ or None
+    elif indicess_:
+        return miss(dsplit_array_op, (input, *indicess_,), {"indices": indices}, dsplit)
     indices_ints = tuple(indices) if indices.__class__ is list else indices
     if not are_ints(indices_ints):
         return miss(dsplit_array_op, (input, indices,), {}, dsplit)

@@ -161,6 +161,8 @@ view_op, view_routes = operator("aten::view", "")
 def view_default(input, *sizes_, size=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
+    elif sizes_:
+        return miss(view_op, (input, *sizes_,), {"size": size}, view)
     size_ints = tuple(size) if size.__class__ is list else size
     if not are_ints(size_ints):
         return miss(view_op, (input, size,), {}, view)
@@ -235,6 +237,8 @@ view_copy_op, view_copy_routes = operator("aten::view_copy", "")
 def view_copy_default(input, *sizes_, size=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
+    elif sizes_:
+        return miss(view_copy_op, (input, *sizes_,), {"size": size}, view_copy)
     size_ints = tuple(size) if size.__class__ is list else size
     if not are_ints(size_ints):
         return miss(view_copy_op, (input, size,), {}, view_copy)
@@ -299,6 +303,8 @@ def reshape(input=MISSING, *shapes_, shape=None, **named):
     """
     if shape is None:
         shape = shapes_[0] if len(shapes_) == 1 and shapes_[0].__class__ is not int else shapes_ or None
+    elif shapes_:
+        return miss(reshape_op, (input, *shapes_,), {"shape": shape}, reshape)
     if named:
         return numpy_call(reshape, {"input": input, "shape": shape}, MISSING, named)
     shape_ints = tuple(shape) if shape.__class__ is list else shape
@@ -336,6 +342,8 @@ def permute(input=MISSING, *dimss_, dims=None, **named):
     """
     if dims is None:
         dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
+    elif dimss_:
+        return miss(permute_op, (input, *dimss_,), {"dims": dims}, permute)
     if named:
         return numpy_call(permute, {"input": input, "dims": dims}, MISSING, named)
     dims_ints = tuple(dims) if dims.__class__ is list else dims
@@ -360,6 +368,8 @@ def permute_copy(input=MISSING, *dimss_, dims=None, out=None, **named):
     """
     if dims is None:
         dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
+    elif dimss_:
+        return miss(permute_copy_op, (input, *dimss_,), {"dims": dims}, permute_copy)
     if named:
         return numpy_call(permute_copy, {"input": input, "dims": dims, "out": out}, MISSING, named)
     if out is not None:
@@ -675,6 +685,8 @@ def expand(input=MISSING, *sizes_, size=None, implicit=False, **named):
     """
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
+    elif sizes_:
+        return miss(expand_op, (input, *sizes_,), {"size": size}, expand)
     if named:
         return numpy_call(expand, {"input": input, "size": size, "implicit": implicit}, MISSING, named)
     size_ints = tuple(size) if size.__class__ is list else size
@@ -699,6 +711,8 @@ def expand_copy(input=MISSING, *sizes_, size=None, implicit=False, out=None, **n
     """
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
+    elif sizes_:
+        return miss(expand_copy_op, (input, *sizes_,), {"size": size}, expand_copy)
     if named:
         return numpy_call(expand_copy, {"input": input, "size": size, "implicit": implicit, "out": out}, MISSING, named)
     if out is not None:
@@ -795,6 +809,8 @@ squeeze_dims_op, squeeze_dims_routes = operator("aten::squeeze", "dims")
 def squeeze_dims(input, *dims_, dim=None):
     if dim is None:
         dim = dims_[0] if len(dims_) == 1 and dims_[0].__class__ is not int else dims_ or None
+    elif dims_:
+        return miss(squeeze_dims_op, (input, *dims_,), {"dim": dim}, squeeze)
     dim_ints = tuple(dim) if dim.__class__ is list else dim
     if not are_ints(dim_ints):
         return miss(squeeze_dims_op, (input, dim,), {}, squeeze)
@@ -873,6 +889,8 @@ squeeze_copy_dims_op, squeeze_copy_dims_routes = operator("aten::squeeze_copy", 
 def squeeze_copy_dims(input, *dims_, dim=None):
     if dim is None:
         dim = dims_[0] if len(dims_) == 1 and dims_[0].__class__ is not int else dims_ or None
+    elif dims_:
+        return miss(squeeze_copy_dims_op, (input, *dims_,), {"dim": dim}, squeeze_copy)
     dim_ints = tuple(dim) if dim.__class__ is list else dim
     if not are_ints(dim_ints):
         return miss(squeeze_copy_dims_op, (input, dim,), {}, squeeze_copy)
@@ -1922,6 +1940,8 @@ def broadcast_to(input=MISSING, *sizes_, size=None, **named):
     """
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
+    elif sizes_:
+        return miss(broadcast_to_op, (input, *sizes_,), {"size": size}, broadcast_to)
     if named:
         return numpy_call(broadcast_to, {"input": input, "size": size}, MISSING, named)
     size_ints = tuple(size) if size.__class__ is list else size

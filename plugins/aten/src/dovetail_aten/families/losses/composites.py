@@ -11,6 +11,7 @@ from dovetail_aten.families.losses.kernels.likelihood import (
     check_total_weight,
     unfit_batch,
 )
+from dovetail_aten.families.losses.kernels.losses import check_target_dtype
 from dovetail_aten.kernel_support.loss_reductions import MEAN, NONE, SUM
 
 from ...composites.reduced_losses import reduce
@@ -202,6 +203,7 @@ def binary_cross_entropy_with_logits(
     self: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = MEAN
 ) -> Any:
     """Return the binary cross entropy between logits and targets, computed without overflow."""
+    check_target_dtype(self.dtype, target.dtype)
     log_sigmoid = F.log_sigmoid_forward(self)[0]
     if pos_weight is None:
         loss = F.sub(F.mul(F.rsub(target, 1), self), log_sigmoid)
@@ -210,7 +212,7 @@ def binary_cross_entropy_with_logits(
         loss = F.sub(F.mul(F.rsub(target, 1), self), F.mul(log_weight, log_sigmoid))
     if weight is not None:
         loss = F.mul(loss, weight)
-    return reduce(loss, reduction)
+    return reduce(F.to(loss, target.dtype), reduction)
 
 
 def kl_div(self: Any, target: Any, reduction: int = MEAN, *, log_target: bool = False) -> Any:

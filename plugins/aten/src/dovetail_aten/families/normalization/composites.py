@@ -55,7 +55,6 @@ def native_batch_norm(
     )
     if running_mean is not None:
         F.copy_(running_mean, made[3])
-    if running_var is not None:
         F.copy_(running_var, made[4])
     return made[:3]
 
@@ -67,18 +66,24 @@ def _vector(parameter: Any) -> Any:
     return F.reshape(parameter, (-1,))
 
 
-def _statistics(input: Any, running_mean: Any, running_var: Any) -> tuple[Any, Any]:
-    """Return copies of the running statistics; zeros for those that are missing."""
-    other = None
-    if running_mean is None or running_var is None:
-        given = running_var if running_mean is None else running_mean
-        channels = input.shape[wrap_dim(1, input.ndim)]
-        other = F.new_zeros(input if given is None else given, (channels,))
-    mean, variance = [
-        other if each is None else F.clone(F.detach(each) if each.requires_grad else each)
+def _statistics(input: Any, running_mean: Any, running_var: Any) -> list[Any]:
+    """Return copies of the running statistics; zeros if there are none.
+
+    Raises
+    ------
+    ValueError
+        For one of them without the other.
+    """
+    if (running_mean is None) != (running_var is None):
+        raise ValueError(
+            "running_mean and running_var must either both be None or neither be None. Give both."
+        )
+    if running_mean is None:
+        return [F.new_zeros(input, (input.shape[wrap_dim(1, input.ndim)],))] * 2
+    return [
+        F.clone(F.detach(each) if each.requires_grad else each)
         for each in (running_mean, running_var)
     ]
-    return mean, variance
 
 
 def batch_norm_without_statistics(

@@ -6,8 +6,9 @@ import math
 from functools import partial
 from typing import Any
 
-from dovetail_kernel import result_dtype
-from dovetail_kernel.types.dtype import FLOAT
+from dovetail_kernel import bool as bool_
+from dovetail_kernel import promote_types, result_dtype
+from dovetail_kernel.types.dtype import FLOAT, dtype
 
 from ....kernel_support.broadcasting import raise_misfit
 from ....kernel_support.capabilities import Capabilities
@@ -34,6 +35,21 @@ def reduced(loss: Any, reduction: int) -> Any:
             f"{reduction} is not a reduction. Give 0 for none, 1 for the mean or 2 for the sum."
         )
     return total / (loss.size or math.nan)
+
+
+def check_target_dtype(own: dtype, target: dtype) -> None:
+    """Refuse targets in whose dtype the loss of logits cannot be given.
+
+    Raises
+    ------
+    RuntimeError
+        For targets that are neither floating-point nor complex.
+    """
+    if own.category >= FLOAT > target.category:
+        raise RuntimeError(
+            f"result type {own.scalar_name} can't be cast to the desired output type "
+            f"{target.scalar_name}. Give targets of a floating-point dtype."
+        )
 
 
 class Losses(Family):
@@ -246,14 +262,12 @@ class Losses(Family):
         return reduced(loss, reduction)
 
     @operator("binary_cross_entropy_with_logits")
-    @widened
     def binary_cross_entropy_with_logits(
         self, x: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = MEAN
     ) -> Any:
         """Return ``-target * log(sigmoid(x)) - (1 - target) * log(1 - sigmoid(x))``, weighted and
-        reduced.
+        reduced, in the dtype of `target`.
         """
-        xp = self.xp
         self.check_float("log_sigmoid_cpu", x)
         if x.dtype in self.precision.complex:
             raise NotImplementedError(
@@ -261,6 +275,26 @@ class Losses(Family):
                 f"'{self.dtypes[x.dtype].scalar_name}'. "
                 "Take the real part."
             )
+        if pos_weight is not None and self.dtypes[pos_weight.dtype] is bool_:
+            raise RuntimeError(
+                "Subtraction, the `-` operator, with a bool tensor is not supported. Give "
+                "pos_weight in another dtype."
+            )
+        wanted = target.dtype
+        if x.dtype != wanted:
+            own, given = self.dtypes[x.dtype], self.dtypes[wanted]
+            check_target_dtype(own, given)
+            common = self.native_dtypes[promote_types(own, given)]
+            x, target = x.astype(common, copy=False), target.astype(common, copy=False)
+        result = self._entropy_of_logits(x, target, weight, pos_weight, reduction)
+        return result if result.dtype == wanted else result.astype(wanted)
+
+    @widened
+    def _entropy_of_logits(
+        self, x: Any, target: Any, weight: Any, pos_weight: Any, reduction: int
+    ) -> Any:
+        """Return the binary cross entropy of logits."""
+        xp = self.xp
         one = self.numbers.like(x, 1)
         # log(1 + exp(-|x|)) + max(-x, 0) is -log sigmoid(x), without overflow for large x of either
         # sign.
