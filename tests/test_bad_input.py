@@ -57,6 +57,33 @@ def test_an_unknown_dispatch_key_is_named_with_the_nearest_known_one(library: Li
     assert "could not parse dispatch key: CPUU. Did you mean 'CPU'?" in text
 
 
+@pytest.mark.parametrize("types", [("cpu", "bogus"), (None, "bogus"), ("cpu", "meta:0")])
+def test_a_kernel_for_several_devices_is_registered_for_all_or_none(types: tuple[str, ...]):
+    operator = dovetail.library.custom_op(
+        "bad::g", lambda x: x.clone(), mutates_args=(), schema="(Tensor x) -> Tensor"
+    )
+    try:
+        before = dict(operator._backend_fns)
+        error_of(RuntimeError, lambda: operator.register_kernel(types, lambda x: x + 1))
+        error_of(
+            RuntimeError,
+            lambda: dovetail.library.register_kernel("bad::g", types, lambda x: x + 1),
+        )
+        assert operator._backend_fns == before
+    finally:
+        operator._lib._destroy()
+
+
+def test_a_kernel_for_several_keys_is_registered_for_all_or_none(library: Library):
+    library.define("implicit(Tensor x) -> Tensor")
+    library.impl("implicit", lambda x: x.clone(), "CompositeImplicitAutograd")
+    text = error_of(
+        RuntimeError,
+        lambda: dovetail.library.impl("bad::implicit", ("cpu", "Meta"), lambda x: x, lib=library),
+    )
+    assert "meta kernel" in text
+
+
 def test_an_argument_of_the_wrong_type_is_named_with_its_position_and_the_declaration(
     library: Library,
 ):

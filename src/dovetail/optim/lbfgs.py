@@ -11,7 +11,7 @@ from dovetail_autograd import enable_grad, no_grad
 from dovetail_kernel import contiguous_format
 
 from .optimizer import Optimizer, Params
-from .options import check_rate, number
+from .options import check_rate, may_be_refused, number
 from .strong_wolfe import Point, search
 
 __all__ = ["LBFGS"]
@@ -93,15 +93,14 @@ class LBFGS(Optimizer):
         """
         group, evaluate = self.param_groups[0], enable_grad()(closure)
         search_name = group["line_search_fn"]
-        state = self.state[self._params[0]]
-        state.setdefault("func_evals", 0)
-        state.setdefault("n_iter", 0)
-
         first_loss = evaluate()
         loss = float(first_loss)
         evaluations = 1
-        state["func_evals"] += 1
+        self._try_parameters()
         gradient = self._flat_gradient()
+        state = self.state[self._params[0]]
+        state["func_evals"] = state.get("func_evals", 0) + 1
+        state.setdefault("n_iter", 0)
         is_flat = gradient.abs().max() <= group["tolerance_grad"]
         if is_flat:
             return first_loss
@@ -154,6 +153,13 @@ class LBFGS(Optimizer):
                 break
         memory.save(state, previous_loss)
         return first_loss
+
+    @no_grad()
+    def _try_parameters(self) -> None:
+        """Raise for a parameter that a step cannot be added to, before any is changed."""
+        for parameter, gradient in may_be_refused(self._params):
+            parameter.detach().clone().add_(gradient.reshape(parameter.shape))
+            parameter.copy_(parameter)
 
     def _flat_gradient(self) -> Tensor:
         pieces: list[Any] = [

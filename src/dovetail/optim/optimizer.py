@@ -6,22 +6,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from copy import deepcopy
+from copy import copy, deepcopy
 from itertools import chain
 from typing import Any, ClassVar, Final, TypeAlias
 
+import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import enable_grad, no_grad
 from dovetail_kernel import restoring, warn_user
 
 from ..nn.module import zero_gradients
-from ..nn.parameter import type_name
+from ..nn.parameter import Parameter, type_name
 from .hooks import (
     OptimizerHooks,
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
     with_hooks,
 )
+from .options import may_be_refused
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
@@ -225,16 +227,40 @@ class Optimizer(OptimizerHooks):
     ) -> Any:
         """Evaluate the closure, update the groups one by one, and return the loss.
 
-        Updates are not recorded, unless they are differentiable.
+        Updates are not recorded, unless they are differentiable. A parameter that the rule refuses
+        is found before any is changed.
         """
         loss = None
         if closure is not None:
             with enable_grad():
                 loss = closure()
+        for group in self.param_groups:
+            for parameter, gradient in may_be_refused(group["params"]):
+                self._try_step(parameter, gradient, group, update.__name__)
         with enable_grad() if self.defaults.get("differentiable") else no_grad():
             for group in self.param_groups:
                 update(group)
         return loss
+
+    @no_grad()
+    def _try_step(
+        self, parameter: Tensor, gradient: Tensor, group: ParamGroup, update: str
+    ) -> None:
+        """Take the step of one parameter on a copy of everything, which may raise, and see that
+        the parameter itself can be written.
+        """
+        if group.get("differentiable"):
+            return
+        twin = Parameter(aten.zeros(gradient.shape, dtype=gradient.dtype, device=gradient.device))
+        twin.grad = gradient
+        twin.data = parameter.detach().clone()
+        trial = copy(self)
+        trial.state = defaultdict(dict)
+        if parameter in self.state:
+            trial.state[twin] = deepcopy(self.state[parameter])
+        trial.param_groups = [{**group, "params": [twin]}]
+        getattr(trial, update)(trial.param_groups[0])
+        parameter.copy_(parameter)
 
     def _state_of(self, parameter: Tensor, group: ParamGroup) -> dict[str, Any]:
         """Return the state of a parameter, to be written in place.

@@ -172,3 +172,28 @@ def mix_square(mean: Tensor, value: Tensor, decay: Any) -> None:
         mean.mul_(decay).add_(value * value * (1 - decay))
     else:
         mean.mul_(decay).addcmul_(value, value, value=1 - decay)
+
+
+def may_be_refused(parameters: Sequence[Tensor]) -> list[tuple[Tensor, Tensor]]:
+    """Return the parameters whose gradients a rule may refuse, with these: a gradient is sparse or
+    of another kind than its parameter, or the parameter cannot be written.
+    """
+    pairs: list[tuple[Tensor, Tensor]] = []
+    for parameter in parameters:
+        gradient: Any = parameter.grad
+        if gradient is None:
+            continue
+        try:
+            own, other = parameter.array, gradient.array
+            alike = own.dtype is other.dtype and own.shape == other.shape and own.flags.writeable
+        except AttributeError:  # not NumPy's
+            alike = _are_alike(parameter, gradient)
+        if alike and not gradient.is_sparse:
+            continue
+        pairs.append((parameter, gradient))
+    return pairs
+
+
+def _are_alike(parameter: Tensor, gradient: Tensor) -> bool:
+    kinds = [(each.dtype, each.shape, each.device) for each in (parameter, gradient)]
+    return kinds[0] == kinds[1]

@@ -134,15 +134,15 @@ class CustomOpDef:
 
         def register(fn: Callable[..., Any]) -> Callable[..., Any]:
             check_callable(fn)
-            for device_type in types:
-                if device_type is None:
-                    self._register("CompositeExplicitAutograd", fn, CUSTOM)
-                else:
-                    key = dispatch_key_for_device(device_type).name
-                    self._select_by_device()
-                    self._register(
-                        key, self._init_fn if device_type in self._disabled_kernel else fn, CUSTOM
-                    )
+            keys = [
+                "CompositeExplicitAutograd" if each is None else dispatch_key_for_device(each).name
+                for each in types
+            ]
+            if any([each is not None for each in types]):
+                self._select_by_device()
+            for device_type, key in zip(types, keys, strict=True):
+                disabled = device_type is not None and device_type in self._disabled_kernel
+                self._register(key, self._init_fn if disabled else fn, CUSTOM)
                 self._backend_fns[device_type] = fn
             return fn
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import singledispatch
 from typing import Any
 
+from ..table.changes import take_back
 from ..table.tags import Tag
 from .library import Library
 from .operator_names import key_name, library_for, split_name
@@ -118,8 +119,14 @@ def impl(
 
     def register(fn: Callable[..., Any]) -> None:
         owner = library_for(namespace, lib)
-        for key in keys:
-            owner.impl(name, fn, key)
+        earlier = len(owner._changes)
+        try:
+            for key in keys:
+                owner.impl(name, fn, key)
+        except BaseException:  # all keys or none
+            take_back(made := owner._changes[earlier:])
+            owner._changes[earlier:] = made
+            raise
 
     return register if func is None else register(func)
 
