@@ -312,8 +312,7 @@ def _writing_out(call: ArrayCall, promotion: Promotion) -> RoutePlan:
         compute = kernel_call(call, promotion, (_RETURNED,))
         steps = [compute, UnpackArrays(_RETURNED, arrays, several)]
     steps += check_written(call, arrays)
-    for array, out in zip(arrays, call.facts.outs, strict=True):
-        steps += [WriteOut(out, array), CountWrite(out)]
+    steps += [WriteOut(tuple(call.facts.outs), arrays), *map(CountWrite, call.facts.outs)]
     results = tuple(call.facts.outs) if call.schema.returns else ()
     return RoutePlan(call.op, (*checks, *steps), results)
 

@@ -5,7 +5,7 @@ and what is checked before.
 from __future__ import annotations
 
 from sys import getrefcount
-from typing import Any
+from typing import Any, TypeAlias
 
 from dovetail_kernel import (
     TensorBase,
@@ -78,6 +78,48 @@ def write_out(out: TensorBase, array: Any) -> None:
         If the result cannot be cast to the dtype of `out`, or `out` is an inference tensor outside
         inference mode.
     """
+    array, _ = _fitted(out, array)
+    _write(out, array)
+
+
+def write_outs(*outs_and_results: Any) -> None:
+    """Write arrays into the tensors given as ``out=``: into all of them, or none if one is refused.
+
+    Parameters
+    ----------
+    outs_and_results
+        All tensors, then as many arrays.
+
+    Raises
+    ------
+    RuntimeError
+        As `write_out`.
+    """
+    count = len(outs_and_results) // 2
+    outs, results = outs_and_results[:count], outs_and_results[count:]
+    changed: list[tuple[TensorBase, _Memory | None]] = []
+    arrays = []
+    try:
+        for out, result in zip(outs, results, strict=True):
+            array, former = _fitted(out, result)
+            changed.append((out, former))
+            arrays.append(array)
+            if not getattr(getattr(out.array, "flags", None), "writeable", True):
+                _write(out, out.array.copy())  # raises, or changes nothing
+    except BaseException:
+        for out, former in reversed(changed):
+            if former is not None:
+                replace_array(out, former[0])
+                out._storage = former[1]
+        raise
+    for out, array in zip(outs, arrays, strict=True):
+        _write(out, array)
+
+
+def _fitted(out: TensorBase, array: Any) -> tuple[Any, _Memory | None]:
+    """Give `out` the shape of a result; return the result on its backend, and the memory that `out`
+    had if it has another now.
+    """
     if not out._signature & NORMAL:
         check_inference_write(out)
     arrays = out._backend.arrays
@@ -104,13 +146,17 @@ def write_out(out: TensorBase, array: Any) -> None:
                 f"match the required output shape {list(array.shape)}. Give out= an empty tensor, "
                 "or one of that shape."
             )
-        resize_out(out, tuple(array.shape))
-    _write(out, array)
+        return array, resize_out(out, tuple(array.shape))
+    return array, None
 
 
-def resize_out(out: TensorBase, shape: tuple[int, ...]) -> None:
+_Memory: TypeAlias = tuple[Any, Any]
+"""The array and the storage of a tensor."""
+
+
+def resize_out(out: TensorBase, shape: tuple[int, ...]) -> _Memory:
     """Give a tensor of ``out=`` another shape: in its own memory, from its first element on, where
-    that has room, else in new memory.
+    that has room, else in new memory. Return what it had.
 
     Raises
     ------
@@ -121,9 +167,10 @@ def resize_out(out: TensorBase, shape: tuple[int, ...]) -> None:
     is_nothing = storage is None and 0 in out.array.shape
     resized = None if is_nothing else arrays.resized(out.array, shape)
     if resized is not None:
+        former = out.array, storage
         replace_array(out, resized)
         out._storage = storage
-        return
+        return former
     if storage is not None and getrefcount(storage) > UNSHARED:
         raise RuntimeError(
             f"Trying to resize storage that is not resizable: out= of shape {list(out.shape)} is a "
@@ -131,8 +178,7 @@ def resize_out(out: TensorBase, shape: tuple[int, ...]) -> None:
             "Give out= an empty tensor, or one of that shape."
         )
     if not arrays.mutable_arrays:
-        replace_array(out, _empty_beside(out, shape))
-        return
+        return _in_new_memory(out, shape)
     memory = arrays.storage_of(out.array)
     if getrefcount(memory) > UNSHARED + (storage is not None) or not arrays.owns_memory(memory):
         raise RuntimeError(
@@ -141,7 +187,13 @@ def resize_out(out: TensorBase, shape: tuple[int, ...]) -> None:
             f"{list(shape)}, with an array (of from_numpy, numpy() or DLPack) that would not see "
             "the result. Give out= a tensor of that shape, or a clone."
         )
+    return _in_new_memory(out, shape)
+
+
+def _in_new_memory(out: TensorBase, shape: tuple[int, ...]) -> _Memory:
+    former = out.array, out._storage
     replace_array(out, _empty_beside(out, shape))
+    return former
 
 
 def _empty_beside(out: TensorBase, shape: tuple[int, ...]) -> Any:

@@ -10,6 +10,7 @@ from dovetail_dispatcher.calls.array_writes import (
     check_overlap,
     write_into,
     write_out,
+    write_outs,
 )
 from dovetail_dispatcher.calls.plan import CallFunction, Step, Value
 from dovetail_dispatcher.calls.steps.arguments import (
@@ -249,7 +250,8 @@ def _write_into(step: WriteInto, to: Assembler) -> None:
 
 
 def _write_out(step: WriteOut, to: Assembler) -> None:
-    to.call(write_out, [to.value(step.out), to.value(step.array)])
+    function = write_out if len(step.outs) == 1 else write_outs
+    to.call(function, [to.value(value) for value in (*step.outs, *step.arrays)])
 
 
 def _count_write(step: CountWrite, to: Assembler) -> None:

@@ -14,6 +14,7 @@ from ..array_writes import (
     copy_between_backends,
     write_into,
     write_out,
+    write_outs,
 )
 from ..plan import Step, Value
 from .kernel_calls import Rewording
@@ -73,13 +74,15 @@ class WriteInto(Step):
 
 
 class WriteOut(Step):
-    """Write an array into an ``out=`` tensor, which takes its shape."""
+    """Write arrays into the ``out=`` tensors, which take their shapes: into all or none."""
 
-    out: Value
-    array: Value
+    outs: tuple[Value, ...]
+    arrays: tuple[Value, ...]
 
     def print(self, to: Printer) -> None:
-        to.add(f"{to.bind('write_out', write_out)}({to.name(self.out)}, {to.name(self.array)})")
+        function = write_out if len(self.outs) == 1 else write_outs
+        names = [to.name(value) for value in (*self.outs, *self.arrays)]
+        to.add(f"{to.bind(function.__name__, function)}({', '.join(names)})")
 
 
 class CountWrite(Step):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail_dispatcher import Kernel, Operator
-from dovetail_dispatcher.calls.array_writes import write_out
+from dovetail_dispatcher.calls.array_writes import write_outs
 from dovetail_dispatcher.table.kernels import TENSOR
 from dovetail_dispatcher.table.places import place_of_definition
 from dovetail_kernel import DispatchKey, bump_version, plugin_manager
@@ -53,9 +53,9 @@ def _writes_results(op: Operator) -> Callable[..., Any]:
             _check_count(op, outs, results)
         elif single:
             results = (results,)
-        for out, made in zip(outs, results, strict=True):
+        write_outs(*outs, *[each.array for each in results])
+        for out in outs:
             bump_version(out)
-            write_out(out, made.array)
         if op.schema.returns:
             return outs[0] if single else tuple(outs)
         return None
