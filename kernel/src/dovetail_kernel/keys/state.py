@@ -112,9 +112,9 @@ def set_grad_enabled(mode: bool) -> None:
     _state.set(_state.get() & ~NO_GRAD if mode else _state.get() | NO_GRAD)
 
 
-class Transition:
+class Transition(dict[int, int]):
     """A change of state as a function from int to int, computed once for every state it is applied
-    to.
+    to: the items are what it is known to do. Applying it is a lookup, without a Python call.
 
     Parameters
     ----------
@@ -124,21 +124,26 @@ class Transition:
         True and False set grad mode as well, None leaves it.
     """
 
-    __slots__ = ("_change", "_known", "_no_grad")
+    __slots__ = ("_change", "_no_grad")
 
     def __init__(
         self, change: Callable[[DispatchState], DispatchState], no_grad: bool | None = None
     ) -> None:
         self._change = change
         self._no_grad = no_grad
-        self._known: dict[int, int] = {}
 
-    def __call__(self, before: int) -> int:
-        after = self._known.get(before)
-        if after is None:
-            after = intern_state(self._change(dispatch_state(before)))
-            no_grad = before & NO_GRAD if self._no_grad is None else NO_GRAD if self._no_grad else 0
-            after = self._known[before] = after | no_grad
+    __call__ = dict.__getitem__
+    # Whatever it is known to do, it is one change.
+    __eq__, __ne__, __repr__ = object.__eq__, object.__ne__, object.__repr__
+    __hash__ = object.__hash__  # type: ignore[assignment]  # a dict has none
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __missing__(self, before: int) -> int:
+        after = intern_state(self._change(dispatch_state(before)))
+        no_grad = before & NO_GRAD if self._no_grad is None else NO_GRAD if self._no_grad else 0
+        after = self[before] = after | no_grad
         return after
 
 

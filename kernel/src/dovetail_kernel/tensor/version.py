@@ -96,6 +96,7 @@ class InputCounter(VersionCounter):
         self.shared.value = value
 
 
+_new: Final = object.__new__
 _numbers: Final = count(1)
 _last_number = 0
 
@@ -109,7 +110,10 @@ def next_transform() -> int:
 
 def inside_counter() -> VersionCounter:
     """Return a counter for memory that was just made inside of a function transform."""
-    return InsideCounter(_last_number)
+    counter = _new(InsideCounter)  # every result in a transform has one: without a call of __init__
+    counter.value = 0
+    counter.made = _last_number
+    return counter
 
 
 def apart(counter: VersionCounter | None) -> VersionCounter | None:

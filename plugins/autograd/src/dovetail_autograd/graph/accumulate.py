@@ -69,7 +69,8 @@ class AccumulateGrad(Node):
     plain_signature
         The signature of a plain tensor of the leaf's backend and dtype.
     strides
-        The strides of the leaf's array: a gradient that is kept has them too.
+        The strides of the leaf's array: a gradient that is kept has them too. None for a wrapped
+        leaf, whose gradients never come as arrays.
     """
 
     __slots__ = (
@@ -105,7 +106,8 @@ class AccumulateGrad(Node):
         self.arrays = backend.arrays
         self.array_type = type(array)
         self.is_mutable = backend.arrays.mutable_arrays
-        self.strides = getattr(array, "strides", None)
+        is_wrapped = variable._signature & WRAPPED_BIT
+        self.strides = None if is_wrapped else getattr(array, "strides", None)
         self._node_hooks = None
 
     @property

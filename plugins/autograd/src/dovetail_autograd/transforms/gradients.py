@@ -147,7 +147,7 @@ def differentiate(
     given = None if seeds is None else [seeds[index] for index in used]
     # The physical calls of the backward are recorded if it is: that matters if one outside
     # differentiates them.
-    inside = any([is_tracked_inside(each) for each in (*chosen, *inputs)])
+    inside = is_tracked_inside(*chosen, *inputs)
     wanted = tracked or inside or any([is_tracked(seed) for seed in given or ()])
     create_graph = wanted and not state() & NO_GRAD
     found = grad_or_zeros(chosen, inputs, given, retain_graph or create_graph, create_graph)
@@ -194,12 +194,11 @@ def grad(
     ValueError
         If something among the selected arguments is no tensor.
     """
-    compute = grad_and_value(func, argnums, has_aux)
 
     @wraps(func, updated=())
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        gradient, value = compute(*args, **kwargs)
-        return (gradient, value[1]) if has_aux else gradient
+        gradient, _, aux = _differentiated(func, argnums, has_aux, False, args, kwargs)
+        return (gradient, aux) if has_aux else gradient
 
     return wrapper
 
@@ -213,26 +212,40 @@ def grad_and_value(
     With `has_aux` it returns ``(gradient, (value, aux))``. Parameters and errors are those of
     `grad`.
     """
-    call = "grad_and_value(f)(*args)"
 
     @wraps(func, updated=())
-    @leaves_levels
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        chosen = checked_argnums(argnums, len(args))
-        with GradLevel() as level:
-            leaves, structure = flatten(selected(args, chosen))
-            inputs = [level.fresh(each) for each in leaves]
-            returned = func(*replaced(args, chosen, unflatten(structure, inputs)), **kwargs)
-            level.function_returned()
-            output, aux = split_aux(call, returned, has_aux)
-            _check_scalar(call, output)
-            tracked = level.is_tracked([output], inputs)
-            gradient = differentiate([output], inputs, None, tracked, retain_graph=False)
-            keep = _identity if tracked else released
-            value = (keep(output), map_leaves(keep, aux)) if has_aux else keep(output)
-        return unflatten(structure, gradient), value
+        gradient, value, aux = _differentiated(func, argnums, has_aux, True, args, kwargs)
+        return gradient, (value, aux) if has_aux else value
 
     return wrapper
+
+
+@leaves_levels
+def _differentiated(
+    func: Callable[..., Any],
+    argnums: Argnums,
+    has_aux: bool,
+    has_value: bool,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> tuple[Any, Any, Any]:
+    """Return the gradient of `func`, its value and its aux; None for one that is not wanted."""
+    call = "grad_and_value(f)(*args)"
+    chosen = checked_argnums(argnums, len(args))
+    with GradLevel() as level:
+        leaves, structure = flatten(selected(args, chosen))
+        inputs = [level.fresh(each) for each in leaves]
+        returned = func(*replaced(args, chosen, unflatten(structure, inputs)), **kwargs)
+        level.function_returned()
+        output, aux = split_aux(call, returned, has_aux)
+        _check_scalar(call, output)
+        tracked = level.is_tracked([output], inputs)
+        gradient = differentiate([output], inputs, None, tracked, retain_graph=False)
+        keep = _identity if tracked else released
+        value = keep(output) if has_value else None
+        aux = map_leaves(keep, aux) if has_aux else None
+    return unflatten(structure, gradient), value, aux
 
 
 def _check_scalar(call: str, output: Any) -> None:

@@ -197,6 +197,9 @@ def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], Structure]:
     is_leaf
         Says of which containers that they are leaves. Default: of none.
     """
+    kind = type(tree)
+    if kind not in _containers and not issubclass(kind, tuple):
+        return [tree], LEAF
     leaves: list[Any] = []
     return leaves, _flatten(tree, leaves, is_leaf)
 
@@ -221,6 +224,8 @@ def _flatten(tree: Any, leaves: list[Any], is_leaf: IsLeaf) -> Structure:
 
 def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
     """Return the tree of this structure with these leaves."""
+    if structure.kind is None:
+        return next(iter(leaves))
     return _unflatten(structure, iter(leaves))
 
 
@@ -250,6 +255,9 @@ def flatten_prefix(prefix: Any, structure: Structure) -> list[Any] | None:
     Returns None if `prefix` is not the beginning of such a tree: it has other containers, or goes
     deeper.
     """
+    kind = type(prefix)
+    if kind not in _containers and not issubclass(kind, tuple):
+        return [prefix] * structure.leaf_count
     values: list[Any] = []
     return values if _spread(prefix, structure, values) else None
 

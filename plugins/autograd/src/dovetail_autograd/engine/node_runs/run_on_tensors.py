@@ -110,7 +110,7 @@ def _deliver(
             if (
                 array.shape != shape
                 or array.dtype is not native
-                or backend_of_signature(grad._signature) is not backend
+                or (backend is not None and backend_of_signature(grad._signature) is not backend)
             ):
                 grad = conform_tensor(node, index, grad, shape, native, backend)
             if inputs is not None:

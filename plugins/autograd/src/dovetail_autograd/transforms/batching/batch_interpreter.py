@@ -203,23 +203,29 @@ class VmapLevel(Level):
         physical, in_dims = self.physical(args, shape.lists)
         if shape.keywords:
             in_dims += self.dims_of_keywords(shape.keywords, kwargs)
+        named = kwargs
+        for value in kwargs.values():
+            if isinstance(value, (TensorBase, list, tuple)):
+                _, named = map_tensors(lambda each: self.unwrap(each)[0], (), kwargs)
+                break
         is_batched = 0 in in_dims or _any_batched(in_dims)
         if not is_batched and (rule is None or not rule.takes_unbatched):
-            _, kwargs = map_tensors(lambda each: self.unwrap(each)[0], (), kwargs)
-            return present(op, args, kwargs, self.batched(op(*physical, **kwargs), None))
+            return present(op, args, kwargs, self.batched(op(*physical, **named), None))
         for position in shape.written:
             if in_dims[position] is None and not (rule is not None and rule.takes_unbatched):
                 raise unbatched_write_error(op)
         if rule is None:
             return present(op, args, kwargs, self.batched(self.loop(op, args, kwargs), 0))
-        if rule.takes_all and not kwargs:
-            outputs, out_dims = rule.function(self.info, in_dims, *physical)
+        if rule.takes_all:
+            outputs, out_dims = rule.function(self.info, in_dims, *physical, **named)
         else:
-            outputs, out_dims = self.apply(rule, op, physical, in_dims, kwargs)
+            outputs, out_dims = self.apply(rule, op, physical, in_dims, named)
         if shape.is_plain and isinstance(outputs, TensorBase):
+            if out_dims == 0:
+                return wrapped(BatchedArray(outputs, self))
             return self.wrap(outputs, out_dims)
         if shape.view_of is not None and out_dims == 0:
-            view, source = self.wrap(outputs), args[shape.view_of]
+            view, source = wrapped(BatchedArray(outputs, self)), args[shape.view_of]
             view._storage, view._counter = share_storage(source), share_version(source)
             note_view(op, view, source, args, kwargs)
             return view
@@ -239,14 +245,9 @@ class VmapLevel(Level):
         in_dims: Sequence[Any],
         kwargs: dict[str, Any],
     ) -> tuple[Any, Any]:
-        """Return what a rule returns, checked if it is a user's, who gets the arguments that are
-        not defaults.
+        """Return what the rule of a user returns, checked, for the arguments that are not
+        defaults.
         """
-        if kwargs:
-            _, kwargs = map_tensors(lambda each: self.unwrap(each)[0], (), kwargs)
-        if rule.takes_all:
-            outputs, out_dims = rule.function(self.info, in_dims, *physical, **kwargs)
-            return outputs, out_dims
         given, named = strip_defaults(op._schema, *physical, *kwargs.values())
         returned = rule.function(self.info, tuple(in_dims[: len(given)]), *given, **named)
         outputs, out_dims = check_outputs(returned, self.info.batch_size)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
@@ -114,11 +114,21 @@ def _name(func: Callable[..., Any]) -> str:
     return getattr(func, "__name__", None) or repr(func)
 
 
+class _Call(NamedTuple):
+    """The call, as messages show it."""
+
+    func: Callable[..., Any]
+    in_dims: Any
+
+    def __str__(self) -> str:
+        return f"vmap({_name(self.func)}, in_dims={self.in_dims}, ...)(<inputs>)"
+
+
 class _Inputs:
     """The positional arguments of a call, flat, with the batch dimension of each."""
 
     def __init__(self, func: Callable[..., Any], in_dims: Any, args: tuple[Any, ...]) -> None:
-        call = f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>)"
+        call = _Call(func, in_dims)
         if not isinstance(in_dims, (int, tuple)) or isinstance(in_dims, bool):
             raise ValueError(
                 f"{call}: expected `in_dims` to be int or a (potentially nested) tuple "
@@ -187,7 +197,7 @@ class _Inputs:
         return made
 
 
-def _checked_dim(call: str, leaf: Any, dim: Any) -> int | None:
+def _checked_dim(call: _Call, leaf: Any, dim: Any) -> int | None:
     if dim is None:
         return None
     if not isinstance(dim, int) or isinstance(dim, bool):
@@ -215,11 +225,16 @@ class _Outputs:
     """Holds what a function returned, flat, and where each result is to have the batch."""
 
     def __init__(self, func: Callable[..., Any], out_dims: Any, batch_size: int) -> None:
-        self.name = _name(func)
+        self.func = func
         self.out_dims = out_dims
         self.batch_size = batch_size
         self.structure: Structure | None = None
         self.dims: list[Any] = []
+
+    @property
+    def name(self) -> str:
+        """The name of the function, for messages."""
+        return _name(self.func)
 
     def unwrapped(self, level: VmapLevel, returned: Any) -> list[Any]:
         """Return the physical results.

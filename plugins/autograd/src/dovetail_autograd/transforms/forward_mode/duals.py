@@ -99,14 +99,19 @@ def is_tracked(tensor: TensorBase) -> bool:
     return is_tracked_inside(tensor)
 
 
-def is_tracked_inside(tensor: TensorBase) -> bool:
-    """Return whether anything that `tensor` wraps requires grad."""
-    if not tensor._signature & WRAPPED_BIT:
-        return False
-    array = tensor.array
-    return is_tracked(array.physical) or (
-        isinstance(array, DualArray) and is_tracked(array.tangent)
-    )
+def is_tracked_inside(*tensors: TensorBase) -> bool:
+    """Return whether anything that one of `tensors` wraps requires grad."""
+    pending = [each.array for each in tensors if each._signature & WRAPPED_BIT]
+    while pending:
+        array = pending.pop()
+        for each in (
+            (array.physical, array.tangent) if isinstance(array, DualArray) else (array.physical,)
+        ):
+            if each._signature & GRAD and each.requires_grad:
+                return True
+            if each._signature & WRAPPED_BIT:
+                pending.append(each.array)
+    return False
 
 
 def leads_elsewhere(tensors: Sequence[TensorBase], leaves: Sequence[TensorBase]) -> bool:

@@ -5,11 +5,11 @@ a plain array.
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
 from dovetail_kernel import ArrayBackend, dtype
 from dovetail_kernel.keys.state import known_state, state
-from dovetail_kernel.tensor.new_tensors import new_tensor, tensor_class
+from dovetail_kernel.tensor.new_tensors import tensor_class
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import inside_counter
 from dovetail_kernel.types.dtype import BY_BIT, DTYPES
@@ -20,6 +20,8 @@ from ...graph.engine_ops import operator
 
 if TYPE_CHECKING:
     from .levels import Level
+
+_new: Final = object.__new__
 
 
 class WrappedArray:
@@ -270,7 +272,12 @@ def wrapped(array: WrappedArray) -> TensorBase:
     now = known_state(state() & ~NO_GRAD)
     if not now.inference:
         signature |= NORMAL
-    tensor = new_tensor(array, signature, tensor_class())
+    # As `new_tensor` does it: every result of a physical call comes by here.
+    tensor: TensorBase = _new(tensor_class())
+    tensor.array = array
+    tensor._signature = signature
+    tensor._grad_fn = tensor._storage = tensor._counter = tensor._meta = None
+    tensor.output_nr = 0
     if now.transformed:
         tensor._counter = inside_counter()
     return tensor

@@ -19,7 +19,7 @@ from ...graph.saved_extras import EXTRAS
 from .wrapped_backend import install
 
 if TYPE_CHECKING:
-    from dovetail_kernel import DispatchKeySet, TensorBase
+    from dovetail_kernel import TensorBase
 
 
 class Level(Guard):
@@ -70,8 +70,7 @@ class Level(Guard):
         self.depth = 1 + (before[-1].depth if before else 0)
         self.is_alive = True
         self._modes = dispatch_modes.modes
-        now = dispatch_state()
-        self._outside = _restoring(now.included, now.excluded)
+        self._outside = _restoring(state() & ~NO_GRAD)
         set_active_levels((*before, self))
         return self
 
@@ -146,15 +145,16 @@ leaves_levels: Final = restoring(LEVELS, STATE, EXTRAS)
 
 
 @cache
-def _restoring(included: DispatchKeySet, excluded: DispatchKeySet) -> Transition:
-    """Return the change to keys as they were, but for those of modes, which may have been left or
+def _restoring(outside: int) -> Transition:
+    """Return the change to the keys of a state, but for those of modes, which may have been left or
     entered since.
     """
+    before = dispatch_state(outside)
 
     def change(now: DispatchState) -> DispatchState:
         return now._replace(
-            included=(included - PYTHON_KEYS) | (now.included & PYTHON_KEYS),
-            excluded=(excluded - PYTHON_KEYS) | (now.excluded & PYTHON_KEYS),
+            included=(before.included - PYTHON_KEYS) | (now.included & PYTHON_KEYS),
+            excluded=(before.excluded - PYTHON_KEYS) | (now.excluded & PYTHON_KEYS),
         )
 
     return Transition(change)
