@@ -14,17 +14,15 @@ from ..makers import (
     FLOATING,
     REAL_NUMBERS,
     Errors,
-    dim_out_of_range,
     gradients_of,
     indices,
-    is_inexact,
     joined,
     op_info,
     refusals,
     smooth,
     unary,
 )
-from ..softmax.samples import elu, sigmoid, slope_of, softmax
+from .unit_samples import UNITS, elu, sigmoid, slope_of
 
 info = partial(op_info, family="activations")
 
@@ -82,13 +80,6 @@ def shrunk(grad: Any, x: Any, bound: float) -> Any:
     return np.where(np.abs(x) <= bound, 0, grad)
 
 
-def safe_softmax(x: Any, dim: int, *args: Any) -> Any:
-    if not x.size:
-        return x
-    masked = np.isneginf(x).all(dim, keepdims=True)
-    return np.where(masked, 0, softmax(np.where(masked, 0, x), dim))
-
-
 def halved(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 4))
     for shape, dim in (((4,), -1), ((2, 3), 0), ((2, 2, 6), 1), ((0, 4), 1), ((4, 0), 1)):
@@ -98,15 +89,6 @@ def halved(make: TensorMaker) -> Iterator[SampleInput]:
 def halved_gradients(make: TensorMaker) -> Iterator[SampleInput]:
     for shape, half, dim in (((2, 4), (2, 2), -1), ((4, 3), (2, 3), 0), ((4,), (2,), 0)):
         yield SampleInput(make(half), make(shape), dim)
-
-
-def masked_rows(make: TensorMaker) -> Iterator[SampleInput]:
-    """Yield rows some of which are minus infinity altogether."""
-    for shape, dim in (((2, 3), 1), ((2, 3), 0), ((3,), -1), ((), 0), ((0, 3), 1)):
-        yield SampleInput(make(shape), dim)
-    if is_inexact(make) and not make.requires_grad:
-        low = -np.inf
-        yield SampleInput(make.values([[low, low, low], [1.0, low, 2.0]]), 1)
 
 
 SHRUNK = joined(unary(), smooth(0.75), smooth(0))
@@ -140,6 +122,7 @@ negative = (
 zero = (lambda make: SampleInput(make(2), 0), RuntimeError, "alpha cannot be 0 for CELU")
 
 OP_INFOS = [
+    *UNITS,
     info("hardswish", smooth(), lambda x: x * hardsigmoid(x), FLOATING, errors=not_float()),
     info("hardsigmoid", unary(), hardsigmoid, FLOATING, errors=not_float()),
     info("mish", smooth(), mish, FLOATING, errors=not_float()),
@@ -153,7 +136,6 @@ OP_INFOS = [
     info("rrelu", RRELUS, rrelu, FLOATING, errors=not_float(swapped, infinite)),
     info("rrelu_", RRELUS, rrelu, FLOATING, errors=refusals(swapped)),
     info("glu", halved, glu, FLOATING, errors=not_float(odd, no_dimension)),
-    info("_safe_softmax", masked_rows, safe_softmax, FLOATING, errors=dim_out_of_range(5)),
     info(
         "hardswish_backward",
         gradients_of(smooth()),

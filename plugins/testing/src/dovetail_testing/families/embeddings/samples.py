@@ -98,7 +98,32 @@ def renormed(weight: Any, picked: Any, max_norm: float, norm_type: float) -> Any
 
 
 COUNTED = "gradients that are divided by how often a row is picked are none of the result"
+
+
+def embeddings(make: TensorMaker) -> Iterator[SampleInput]:
+    for values in ([0, 2], [[0, 1], [1, 3]], 2, []):
+        yield SampleInput(make(4, 3), indices(make, values))
+    if not make.requires_grad:  # the row that stands for padding has no gradient
+        yield SampleInput(make(4, 3), indices(make, [1, 2]), 1)
+
+
+def embedding_gradients(make: TensorMaker) -> Iterator[SampleInput]:
+    yield SampleInput(make(2, 3), indices(make, [0, 2]), 4, -1, False)
+    yield SampleInput(make(2, 2, 3), indices(make, [[0, 1], [1, 3]]), 4, 1, False)
+
+
+def gathered(grad: Any, index: Any, count: int, padding: int, scale: bool) -> Any:
+    result = np.zeros((count, grad.shape[-1]), grad.dtype)
+    rows = grad.reshape(-1, grad.shape[-1])
+    for row, place in zip(rows, index.astype(int).reshape(-1), strict=True):
+        if place != padding:
+            result[place] += row
+    return result
+
+
 OP_INFOS = [
+    info("embedding", embeddings, lambda w, i, *args: w[i.astype(int)]),
+    info("embedding_dense_backward", embedding_gradients, gathered),
     info(
         "_embedding_bag",
         bags,

@@ -10,7 +10,7 @@ import numpy as np
 
 from dovetail_dispatcher.testing import SampleInput, TensorMaker
 
-from ..makers import ALL, NUMBERS, Samples, op_info, refused
+from ..makers import ALL, NUMBERS, Samples, op_info, refusals, refused
 
 info = partial(op_info, family="matmul")
 
@@ -100,7 +100,36 @@ def wrong(*shapes: tuple[int, ...], text: str) -> Any:
     return refused(lambda make: SampleInput(*[make(shape) for shape in shapes]), RuntimeError, text)
 
 
+def pairs_of_vectors(make: TensorMaker) -> Iterator[SampleInput]:
+    for shape in ((2,), (), (2, 1), (0,)):
+        yield SampleInput(make(*shape, 3), make(*shape, 4), make(5, 3, 4), make(5))
+    yield SampleInput(make(2, 3), make(2, 4), make(5, 3, 4))
+
+
+def bilinear(x: Any, y: Any, weight: Any, bias: Any = None) -> Any:
+    made = np.einsum("...i,kij,...j->...k", x, weight, y)
+    return made if bias is None else made + bias
+
+
 OP_INFOS = [
+    info(
+        "bilinear",
+        pairs_of_vectors,
+        bilinear,
+        NUMBERS,
+        errors=refusals(
+            (
+                lambda make: SampleInput(make(2, 3), make(3, 4), make(5, 3, 4)),
+                RuntimeError,
+                r"bilinear\(\): input batch dimensions do not match at dim 0: got 2 and 3",
+            ),
+            (
+                lambda make: SampleInput(make(2, 3), make(2, 4), make(5, 3, 3)),
+                RuntimeError,
+                r"bilinear\(\): input2 size does not match weight size",
+            ),
+        ),
+    ),
     info(
         "mm",
         products("ij", "jk"),

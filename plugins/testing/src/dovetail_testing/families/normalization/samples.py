@@ -12,7 +12,7 @@ from dovetail_dispatcher.testing import SampleInput, Skip, TensorMaker
 from dovetail_kernel import float64
 
 from ..makers import FLOATING, INEXACT, Samples, is_inexact, op_info, refusals, refused
-from ..softmax.samples import LOOSE, MOMENTS
+from .layer_norm import LAYER_NORM, LOOSE, MOMENTS
 
 info = partial(op_info, family="normalization", tolerances=LOOSE)
 
@@ -206,6 +206,7 @@ GRADIENTS = tuple([Skip(check, MOMENTS) for check in ("gradients", "forward_ad",
 STEP = (0.1, 1e-5)
 
 OP_INFOS = [
+    *LAYER_NORM,
     info(
         "batch_norm",
         batches(*STEP, False),

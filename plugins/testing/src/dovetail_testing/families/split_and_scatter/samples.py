@@ -12,13 +12,11 @@ from dovetail_dispatcher.testing import SampleInput, Skip, TensorMaker
 
 from ..makers import BY_VALUES, Errors, Samples, indices, op_info, refusals, refused, rows
 from ..views.copies import copies
+from ..views.number_samples import VALUES
 from ..views.references import narrowed, sliced, split
 
 info = partial(op_info, family="split_and_scatter")
 
-VALUES = tuple(
-    [Skip(check, "where it is cut is read from a tensor") for check in ("vmap", "meta_gradients")]
-)
 OFFSET = "an offset is that of the first sample, and not of every slice, as in PyTorch"
 
 
@@ -32,11 +30,6 @@ def by_tensors(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(5, 3), indices(make, 2).cpu())
     yield SampleInput(make(5, 3), indices(make, [1, 3]).cpu())
     yield SampleInput(make(2, 4), indices(make, 3).cpu(), 1)
-
-
-def starts(make: TensorMaker) -> Iterator[SampleInput]:
-    yield SampleInput(make(4, 3), 0, indices(make, 1), 2)
-    yield SampleInput(make(4, 3), 1, indices(make, -2), 1)
 
 
 def windows(x: Any, dim: int, size: int, step: int) -> Any:
@@ -186,17 +179,6 @@ SPLITS = [
         "unsafe_chunk",
         rows(((4, 3), 2), ((5,), 3), ((3, 4), 3, 1), ((0, 3), 2)),
         errors=bad((2, 3), 0, text="chunk expects `chunks` to be greater than 0"),
-    ),
-    info(
-        "narrow.Tensor",
-        starts,
-        lambda x, dim, start, length: narrowed(x, dim, int(start), length),
-        errors=refused(
-            lambda make: SampleInput(make(4), 0, make(()), 1),
-            RuntimeError,
-            "start must be an 0-dim integral Tensor",
-        ),
-        skips=(*VALUES, *BY_VALUES),
     ),
     info(
         "narrow_copy",

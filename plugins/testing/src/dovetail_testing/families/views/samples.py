@@ -24,6 +24,7 @@ from ..makers import (
 from .copies import copies
 from .in_place_samples import IN_PLACE
 from .memory_samples import MEMORY
+from .number_samples import BY_NUMBERS
 from .references import (
     as_strided,
     chunk,
@@ -348,4 +349,4 @@ AS_IT_IS = [
 
 VIEWS = [*SHAPE, *ORDER, *PARTS_OF, *AS_IT_IS]
 
-OP_INFOS = [*VIEWS, *copies(VIEWS), *MEMORY, *IN_PLACE]
+OP_INFOS = [*VIEWS, *copies(VIEWS), *MEMORY, *IN_PLACE, *BY_NUMBERS]
