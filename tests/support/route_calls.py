@@ -86,8 +86,7 @@ def _steps(steps: tuple[Step, ...]) -> int:
 
 def collect() -> dict[str, dict[str, Work]]:
     """Return what all routes do, by title, by family."""
-    routes.build = _build
-    route_libraries.define()
+    _note_plans()
     calls = [(family, call, mode) for family in families() for call, mode in _calls(family)]
     found: dict[tuple[str, str, str], dict[str, Work]] = {}
     for each in sorted(calls, key=lambda each: each[2] == LAST):
@@ -98,6 +97,18 @@ def collect() -> dict[str, dict[str, Work]]:
     for each in calls:
         collected[each[0]] |= found[each]
     return collected
+
+
+def plans_of(call: str, mode: str) -> list[RoutePlan]:
+    """Return the plans that a call made for its operator, none of which was there before."""
+    _note_plans()
+    return _made(call, mode)
+
+
+def _note_plans() -> None:
+    if routes.build is not _build:
+        routes.build = _build
+        route_libraries.define()
 
 
 def families() -> list[str]:
@@ -114,6 +125,11 @@ def _calls(family: str) -> Iterator[tuple[str, str]]:
 
 def _routes_of(call: str, mode: str) -> Iterator[tuple[str, Work]]:
     """Make the call, and yield what the routes do that it made for its operator, with titles."""
+    for number, plan in enumerate(_made(call, mode), 1):
+        yield f"{call} | {mode}" + (f" #{number}" if number > 1 else ""), _work(plan)
+
+
+def _made(call: str, mode: str) -> list[RoutePlan]:
     name, _, arguments = call.partition("(")
     namespace, _, rest = name.rpartition("::")
     op = getattr(dt.ops, namespace or "aten")
@@ -133,8 +149,7 @@ def _routes_of(call: str, mode: str) -> Iterator[tuple[str, Work]]:
     made = [plan for plan in _plans if plan.op is op._operator]
     if not made:
         raise LookupError(f"{call} | {mode} made no route.")
-    for number, plan in enumerate(made, 1):
-        yield f"{call} | {mode}" + (f" #{number}" if number > 1 else ""), _work(plan)
+    return made
 
 
 def _call(op: Any, mode: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

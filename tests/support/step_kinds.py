@@ -15,6 +15,8 @@ from pathlib import Path
 from pkgutil import walk_packages
 from typing import Final
 
+from plan_examples import examples
+
 import dovetail_autograd
 import dovetail_dispatcher.calls
 from dovetail_dispatcher.calls.plan import Expression, Step
@@ -30,6 +32,13 @@ the kinds of steps, with their fields: what an executor has to know. A step's op
 (an argument of the operator, or what an earlier step made) and *expressions* of them.
 [Architecture](architecture.md#plans) says how plans are composed; `explain` shows the text that the
 printer makes of one. `python tests/support/step_kinds.py --write` writes this page.
+"""
+
+_PLANS: Final = """\
+As `repr` shows them, without compiled code and in one thread. Functions are shown by their names.
+`f` and `e` are float32 tensors of two dimensions, `d` is double, `z` has no dimension; `g(x)` is a
+leaf that requires grad, `n(x)` was computed of one, `view(x)` is a view, `inf` an inference tensor,
+`meta` on the device meta, `mirror` on the backend of a third party.
 """
 
 
@@ -68,6 +77,9 @@ def page() -> str:
             *_rows(kinds(Expression)),
             "## Parts of steps\n",
             *_rows(parts()),
+            "## Forty plans\n",
+            _PLANS,
+            examples().rstrip() + "\n",
         ]
     )
 

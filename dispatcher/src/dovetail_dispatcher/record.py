@@ -4,6 +4,9 @@ hundredth of its cost at import.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar, Final, NoReturn, Self, dataclass_transform
 
 _REQUIRED: Final = object()
@@ -52,11 +55,34 @@ class Record:
     def __repr__(self) -> str:
         own, defaults = self.__dict__, self.__class__
         given = [
-            f"{name}={own[name]!r}"
+            f"{name}={shown(own[name])}"
             for name in self._fields
             if name in own and own[name] is not getattr(defaults, name, _REQUIRED)
         ]
         return f"{self.__class__.__name__}({', '.join(given)})"
 
 
-__all__ = ["Record"]
+def shown(value: object) -> str:
+    """Return the text of a field: the same in every process, so that records can be compared by
+    eye. Functions and classes are shown by their names; a mapping, and an object whose own text is
+    its address, by its class.
+    """
+    if isinstance(value, (tuple, list)) and type(value).__repr__ in _PLAIN_TEXTS:
+        items = ", ".join(map(shown, value))
+        if isinstance(value, list):
+            return f"[{items}]"
+        return f"({items},)" if len(value) == 1 else f"({items})"
+    if isinstance(value, partial):
+        return f"{shown(value.func)}(..., {', '.join(map(shown, value.args))})"
+    if isinstance(value, Mapping):
+        return f"<{type(value).__name__}>"
+    if callable(value) and isinstance(name := getattr(value, "__name__", None), str):
+        return name
+    text = repr(value)
+    return f"<{type(value).__name__}>" if _ADDRESS.search(text) else text
+
+
+_PLAIN_TEXTS: Final = (tuple.__repr__, list.__repr__)
+_ADDRESS: Final = re.compile(r"\b0x[0-9a-f]{6,}")
+
+__all__ = ["Record", "shown"]

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from dovetail_dispatcher import _C, Explanation, dispatch_table, plain_signature
-from dovetail_kernel import all_backends
+from dovetail_kernel import Device, all_backends
 
 from ..inspection.explanation import explain as explained
 from .common import (
@@ -119,8 +119,6 @@ def _example(names: list[str]) -> str:
     """Return a command with arguments that an overload takes; that of another operator if the
     usual arguments fit none.
     """
-    from dovetail import device
-
     for name in names:
         base, _, overload = name.partition(".")
         op = _C._dispatch_find_schema_or_throw(base, overload)
@@ -132,7 +130,7 @@ def _example(names: list[str]) -> str:
         for shape in _SHAPES:
             text = ", ".join(map(str, given)).format(shape=shape)
             try:
-                with device("meta"):
+                with Device("meta"):
                     eval(f"__op({text})", {"dovetail": import_module("dovetail"), "__op": op})
             except Exception:  # these do not fit: try the next
                 continue

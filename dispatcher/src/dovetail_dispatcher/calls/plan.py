@@ -29,7 +29,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
-from ..record import Record
+from ..record import Record, shown
 from ..schema import Argument
 from ..table.operator import Operator
 
@@ -160,6 +160,13 @@ class RoutePlan(Record):
     def calls_operators(self) -> bool:
         """Whether a step may call operators."""
         return any([step.calls_operators for step in self.steps])
+
+    def __repr__(self) -> str:
+        steps = "".join([f"        {step!r},\n" for step in self.steps])
+        return (
+            f"RoutePlan(\n    op={self.op.qualified_name},\n    steps=(\n{steps}    ),\n"
+            f"    results={shown(self.results)},\n)"
+        )
 
 
 __all__ = [

@@ -162,7 +162,7 @@ class TypeParser(Cursor):
 
     def unknown_type(self, at: int) -> SchemaError:
         name = self.tokens[at]
-        known = next((each for each in BASIC_TYPES if each.lower() == name.lower()), None)
+        known = next(iter([each for each in BASIC_TYPES if each.lower() == name.lower()]), None)
         known = known or _SPELLINGS.get(name)
         types = f"Use one of {', '.join(BASIC_TYPES)}, or a type made of them."
         return self.error(
