@@ -122,7 +122,7 @@ def as_torch() -> Iterator[ModuleType]:
 
     PyTorch, if it is imported already, is put aside and comes back after the block. Modules that
     are imported in the block keep what they found: try a library that imports torch in a process
-    of its own if the rest of the program uses PyTorch.
+    of its own if the rest of the program uses PyTorch. ``torch.save`` writes PyTorch's format.
 
     Yields
     ------
@@ -143,13 +143,17 @@ def as_torch() -> Iterator[ModuleType]:
             import einops
             einops.rearrange(dovetail.ones(2, 3), "a b -> b a")
     """
-    finder = _TorchFinder()
+    from .serialization.settings import get_default_save_format, set_default_save_format
+
+    finder, save_format = _TorchFinder(), get_default_save_format()
     aside = _take_torch_modules()
     sys.meta_path.insert(0, finder)
+    set_default_save_format("torch")  # other programs read what this one saves
     try:
         with _named_as_in_torch():
             yield import_module("torch")
     finally:
+        set_default_save_format(save_format)
         sys.meta_path.remove(finder)
         _take_torch_modules()
         sys.modules.update(aside)

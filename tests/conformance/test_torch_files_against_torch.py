@@ -180,18 +180,59 @@ def test_pytorch_reads_what_is_written_here() -> None:
 @pytest.mark.parametrize(
     ("make", "named"),
     [
-        (lambda: torch.ones(2, 2).to_sparse(), "a sparse tensor: to_dense()"),
+        (lambda: torch.ones(2, 2).to_sparse_csr(), "torch.sparse_csr"),
         (lambda: torch.ones(2).to(torch.float8_e4m3fn), "torch.float8_e4m3fn"),
         (lambda: torch.nested.as_nested_tensor([torch.ones(2)]), "a nested tensor"),
     ],
     ids=["sparse", "float8", "nested"],
 )
-@pytest.mark.filterwarnings("ignore:.*nested tensors:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*nested tensors:UserWarning", "ignore:Sparse CSR:UserWarning")
 def test_tensors_that_are_not_here_are_refused_with_a_way_out(make: Any, named: str) -> None:
     with pytest.raises(RuntimeError, match="can't load") as caught:
         dovetail.load(written(make()))
     assert named in str(caught.value)
     assert "save the state_dict() again" in str(caught.value)
+
+
+@pytest.mark.filterwarnings("ignore:Sparse:UserWarning")
+@pytest.mark.parametrize("is_coalesced", [True, False])
+def test_sparse_tensors_go_both_ways(is_coalesced: bool) -> None:
+    def value(lib: Any) -> Any:
+        made = lib.sparse_coo_tensor([[0, 0, 1], [2, 2, 0]], [1.0, 2.0, -3.0], (2, 3))
+        return {"s": made.coalesce() if is_coalesced else made}
+
+    files = []
+    for format in ("torch", "safetensors"):
+        files.append(io.BytesIO())
+        dovetail.save(value(dovetail), files[-1], format=format)
+        files[-1].seek(0)
+    there = torch.load(files[0], weights_only=True)["s"]
+    here = [dovetail.load(written(value(torch)))["s"], dovetail.load(files[1])["s"]]
+    for each in (there, *here):
+        assert each.is_coalesced() == is_coalesced
+        assert each._indices().tolist() == value(torch)["s"]._indices().tolist()
+        assert each._values().tolist() == value(torch)["s"]._values().tolist()
+        assert tuple(each.shape) == (2, 3)
+
+
+def test_what_a_program_saves_as_torch_is_read_by_torch() -> None:
+    with dovetail.as_torch() as lib:
+        stream, other = io.BytesIO(), io.BytesIO()
+        lib.save({"w": lib.ones(2)}, stream)
+        with pytest.warns(UserWarning, match=r"torch\.load does not: .*Linear"):
+            lib.save(lib.nn.Linear(2, 2), other)
+        other.seek(0)
+        assert type(lib.load(other, weights_only=False)) is dovetail.nn.Linear
+    stream.seek(0)
+    assert torch.load(stream, weights_only=True)["w"].tolist() == [1.0, 1.0]
+    assert dovetail.serialization.get_default_save_format() == "safetensors"
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+def test_a_program_of_torchscript_is_named(tmp_path: Path) -> None:
+    torch.jit.script(torch.nn.Linear(2, 2)).save(str(tmp_path / "m.pt"))
+    with pytest.raises(RuntimeError, match="TorchScript"):
+        dovetail.load(tmp_path / "m.pt")
 
 
 def test_a_whole_module_needs_weights_only_false_and_is_then_looked_for_here() -> None:

@@ -191,7 +191,6 @@ REFUSED = {
     "a long frame": (b"\x95" + b"\xff" * 8, "pickle is corrupt"),
     "a quantized tensor": (b"ctorch._utils\n_rebuild_qtensor\n", "quantized tensor: dequantize()"),
     "a quantized storage": (b"ctorch\nQInt8Storage\n", "torch.QInt8Storage"),
-    "a sparse tensor": (b"ctorch._utils\n_rebuild_sparse_tensor\n", "sparse tensor: to_dense()"),
     "an 8-bit float": (b"ctorch\nfloat8_e4m3fn\n", "torch.float8_e4m3fn, which is no dtype here"),
 }  # fmt: skip
 

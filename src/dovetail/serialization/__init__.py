@@ -16,10 +16,12 @@ from .settings import (
     get_crc32_options,
     get_default_load_endianness,
     get_default_mmap_options,
+    get_default_save_format,
     location_tag,
     set_crc32_options,
     set_default_load_endianness,
     set_default_mmap_options,
+    set_default_save_format,
 )
 from .tensor_dicts import load_file, save_file
 
@@ -33,6 +35,7 @@ __all__ = [
     "get_crc32_options",
     "get_default_load_endianness",
     "get_default_mmap_options",
+    "get_default_save_format",
     "get_safe_globals",
     "load",
     "load_file",
@@ -43,6 +46,7 @@ __all__ = [
     "set_crc32_options",
     "set_default_load_endianness",
     "set_default_mmap_options",
+    "set_default_save_format",
 ]
 
 DEFAULT_PROTOCOL: _typing.Final = 2

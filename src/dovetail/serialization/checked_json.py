@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 __all__ = [
+    "ForeignFile",
     "FormatError",
     "checked_dict",
     "checked_integer",
@@ -28,6 +29,12 @@ class FormatError(ValueError):
         "Save it again by dovetail.save (another program's checkpoint: by torch.save or "
         "safetensors), or copy the file again from its source."
     )
+
+
+class ForeignFile(FormatError):
+    """The file is one that PyTorch reads, but not with `load`'s means."""
+
+    remedy = "Load it in PyTorch, and save the state_dict() by torch.save or safetensors."
 
 
 def parse_json(text: str, what: str) -> Any:

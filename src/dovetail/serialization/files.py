@@ -12,6 +12,7 @@ import io
 import json
 import os
 import pickle
+import warnings
 from collections.abc import Iterator
 from typing import IO, Any, TypeAlias
 
@@ -29,7 +30,7 @@ from .file_replacement import write_file, write_pieces
 from .pickled_objects import pickle_objects, unpickle_objects
 from .placement import MapLocation, Placement
 from .safetensors_file import Entry, pack, read_start, unpack
-from .settings import settings
+from .settings import checked_format, get_default_save_format, settings
 from .stored_tensors import PICKLE_ENTRY, TensorReader, TensorWriter
 from .structure import Decoder, Encoder
 from .tensor_dicts import plain_tensors
@@ -54,7 +55,7 @@ def save(
     pickle_protocol: int | None = None,
     _use_new_zipfile_serialization: bool = True,
     *,
-    format: str = "safetensors",
+    format: str | None = None,
 ) -> None:
     """Save an object to a file.
 
@@ -80,10 +81,12 @@ def save(
     _use_new_zipfile_serialization : bool, default True
         As in PyTorch's programs, where False asks for the format before zip archives; `format`
         alone says what is written.
-    format : str, default "safetensors"
+    format : str, optional
         "torch" writes what ``torch.load(weights_only=True)`` reads: tensors, numbers, strings,
         bytes, None, list, tuple, dict, set, OrderedDict, Counter, dtypes, devices and sizes, with
-        shared storages kept shared.
+        shared storages kept shared. Default: "safetensors", or what
+        ``serialization.set_default_save_format`` set. Under ``dovetail run`` it is "torch"; an
+        object that PyTorch's format cannot hold is written as safetensors then, with a warning.
 
     Raises
     ------
@@ -95,14 +98,29 @@ def save(
     pickle.PicklingError, TypeError, AttributeError
         If something in ``obj`` can't be pickled; the file is not touched.
     """
-    if format not in ("safetensors", "torch"):
-        raise ValueError(f"format should be 'safetensors' or 'torch', not {format!r}")
+    chosen = get_default_save_format() if format is None else checked_format(format)
     _check_pickle(pickle_module, pickle_protocol)
-    pieces = pack_torch(obj) if format == "torch" else _described(obj)
+    pieces = _described(obj) if chosen == "safetensors" else _torch_pieces(obj, format is None)
     if isinstance(f, (str, os.PathLike)):
         write_file(os.fsdecode(f), pieces)
     else:
         write_pieces(f, pieces)
+
+
+def _torch_pieces(obj: Any, is_default: bool) -> Iterator[memoryview | bytes]:
+    """Return the pieces of a file of PyTorch's format; where nobody asked for it and it cannot hold
+    `obj`, of a safetensors file.
+    """
+    try:
+        return pack_torch(obj)
+    except pickle.PicklingError as error:
+        if not is_default:
+            raise
+        warnings.warn(
+            f"this file is one that dovetail.load reads, and torch.load does not: {error}",
+            stacklevel=3,
+        )
+    return _described(obj)
 
 
 def _described(obj: Any) -> Iterator[memoryview | bytes]:

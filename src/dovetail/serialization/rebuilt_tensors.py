@@ -6,7 +6,7 @@ from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor, TypedStorage, UntypedStorage
-from dovetail_kernel import dtype
+from dovetail_kernel import dtype, sparse_coo
 
 from ..nn.parameter import Parameter
 from .restricted_pickles import corrupt
@@ -17,6 +17,7 @@ __all__ = [
     "rebuild_meta_tensor_no_storage",
     "rebuild_parameter",
     "rebuild_parameter_with_state",
+    "rebuild_sparse_tensor",
     "rebuild_tensor",
     "rebuild_tensor_v3",
     "set_attributes",
@@ -49,6 +50,23 @@ def rebuild_tensor_v3(
     metadata: Any = None,
 ) -> Tensor:
     return _tensor_on(storage, offset, size, stride, requires_grad, kind, metadata)
+
+
+def rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
+    """Make a tensor in coordinate form; its indices are checked."""
+    if layout is not sparse_coo or type(data) is not tuple or len(data) not in (3, 4):
+        raise corrupt("a sparse tensor is not made of indices, values and a size")
+    indices, values, size, *is_coalesced = data
+    if type(indices) is not Tensor or type(values) is not Tensor:
+        raise corrupt("a sparse tensor has no indices or no values")
+    from ..sparse.constructors import sparse_coo_tensor  # few files have one
+
+    try:
+        return sparse_coo_tensor(
+            indices, values, checked_sizes(tuple(size)), is_coalesced=is_coalesced == [True] or None
+        )
+    except (RuntimeError, TypeError, ValueError, IndexError) as error:
+        raise corrupt(f"a sparse tensor is none ({error})") from error
 
 
 def _tensor_on(

@@ -19,10 +19,12 @@ __all__ = [
     "get_crc32_options",
     "get_default_load_endianness",
     "get_default_mmap_options",
+    "get_default_save_format",
     "location_tag",
     "set_crc32_options",
     "set_default_load_endianness",
     "set_default_mmap_options",
+    "set_default_save_format",
     "settings",
 ]
 
@@ -45,6 +47,7 @@ class Settings(NamedTuple):
     mmap: bool = False
     endianness: LoadEndianness | None = None
     crc32: bool = True
+    save_format: str = "safetensors"
 
 
 _settings = Settings()
@@ -80,6 +83,41 @@ def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
             f"{type(endianness).__name__}. Give one of LoadEndianness, or None."
         )
     change_settings(endianness=endianness)
+
+
+def get_default_save_format() -> str:
+    """Return the format that `save` writes where its caller names none."""
+    return settings().save_format
+
+
+def set_default_save_format(format: str) -> None:
+    """Set the format that `save` writes where its caller names none.
+
+    Parameters
+    ----------
+    format : str
+        "safetensors", or "torch": files that ``torch.load`` reads. ``dovetail run`` and
+        `dovetail.as_torch` set "torch" for the program that they run.
+
+    Raises
+    ------
+    ValueError
+        For another format.
+    """
+    change_settings(save_format=checked_format(format))
+
+
+def checked_format(format: str) -> str:
+    """Return the name of a format of `save`.
+
+    Raises
+    ------
+    ValueError
+        If there is no such format.
+    """
+    if format not in ("safetensors", "torch"):
+        raise ValueError(f"format should be 'safetensors' or 'torch', not {format!r}")
+    return format
 
 
 def byte_order_of_old_files() -> str:

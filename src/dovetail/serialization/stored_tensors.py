@@ -17,7 +17,7 @@ from .placement import Placement
 from .safetensors_file import Entry, is_storable
 from .tensor_records import StorageRecord, TensorRecord
 
-__all__ = ["PICKLE_ENTRY", "TensorReader", "TensorWriter", "shown_tensor"]
+__all__ = ["PICKLE_ENTRY", "TensorReader", "TensorWriter", "parts_of_sparse", "shown_tensor"]
 
 PICKLE_ENTRY = "__pickle__"
 """The entry of a file with what is pickled."""
@@ -140,6 +140,11 @@ class TensorReader:
             line = self._line(self._entries[name].data, saved.dtype)
             self._flat[name] = self._placement.moved(line, saved.device)
         return self._flat[name]
+
+
+def parts_of_sparse(tensor: Any) -> tuple[Tensor, Tensor]:
+    """Return the indices and the values of a tensor in coordinate form, as they are stored."""
+    return tensor._coordinates, tensor._elements.detach()
 
 
 def shown_tensor(line: Tensor, record: TensorRecord) -> Tensor:

@@ -10,10 +10,12 @@ from collections.abc import Callable, Container
 from typing import Any
 
 from dovetail_aten import Tensor
-from dovetail_kernel import Device, NamedDtype, Size, dtype
+from dovetail_kernel import Device, NamedDtype, Size, dtype, sparse_coo
 
 from ..nn.parameter import Parameter
 from .checked_json import FormatError, checked_integer, checked_list, checked_text, shown
+from .rebuilt_tensors import rebuild_sparse_tensor
+from .stored_tensors import parts_of_sparse
 from .tensor_records import device_name, dtype_named
 
 __all__ = ["Decoder", "Encoder"]
@@ -68,6 +70,9 @@ class Encoder:
             return {"bytes": base64.b64encode(value).decode("ascii")}
         if kind is Tensor or kind is Parameter:
             return {"tensor": self._tensor_number(value, path)}
+        if isinstance(value, Tensor) and value.is_sparse:
+            parts = [self._tensor_number(each, path) for each in parts_of_sparse(value)]
+            return {"sparse_coo": [*parts, list(value.shape), value.is_coalesced()]}
         if isinstance(value, dtype):
             return {"dtype": value.name}
         if isinstance(value, Device):
@@ -150,6 +155,8 @@ class Decoder:
         match kind:
             case "tensor":
                 return self._tensor(content)
+            case "sparse_coo":
+                return self._sparse(checked_list(content, what))
             case "tuple":
                 return tuple([self.decode(item) for item in checked_list(content, what)])
             case "set":
@@ -176,6 +183,14 @@ class Decoder:
             case "Size":
                 return Size([_checked_int64(size) for size in checked_list(content, what)])
         raise FormatError(f"{shown(kind)} is no kind of object")
+
+    def _sparse(self, parts: list[Any]) -> Tensor:
+        if len(parts) != 4:
+            raise FormatError(f"a sparse tensor has four parts, not {shown(parts)}")
+        indices, values, size, is_coalesced = parts
+        sizes = tuple([_checked_int64(each) for each in checked_list(size, "the size")])
+        tensors = self._tensor(indices), self._tensor(values)
+        return rebuild_sparse_tensor(sparse_coo, (*tensors, sizes, is_coalesced))
 
     def _complex(self, parts: list[Any]) -> complex:
         numbers = [self.decode(part) for part in parts]

@@ -59,12 +59,6 @@ class StorageId(NamedTuple):
         return uint8 if self.kind is UntypedStorage else self.kind.dtype
 
 
-class ForeignFile(FormatError):
-    """The file is one that PyTorch reads, but not with `load`'s means."""
-
-    remedy = "Load it in PyTorch, and save the state_dict() by torch.save or safetensors."
-
-
 def is_zip(start: bytes) -> bool:
     """Return whether a file begins as a zip archive."""
     return start[:4] in (b"PK\3\4", b"PK\5\6")
@@ -86,8 +80,6 @@ def load_zip(source: ByteSource, options: LoadOptions) -> Any:
         If it names something that is not allowed.
     """
     archive = ZipArchive(source)
-    if "constants.pkl" in archive:
-        raise ForeignFile("it is a TorchScript archive, which holds a program")
     if "data.pkl" not in archive:
         raise FormatError("it is a zip archive without data.pkl, so it is not from torch.save")
     order = archive.read("byteorder").tobytes().decode("latin-1") if "byteorder" in archive else ""

@@ -22,6 +22,7 @@ from .rebuilt_tensors import (
     rebuild_meta_tensor_no_storage,
     rebuild_parameter,
     rebuild_parameter_with_state,
+    rebuild_sparse_tensor,
     rebuild_tensor,
     rebuild_tensor_v3,
     set_attributes,
@@ -108,9 +109,9 @@ def _device(kind: Any, index: Any = None) -> Device:
 
 
 def _get_layout(name: Any) -> Any:
-    if name != "torch.strided":
-        raise Unsupported(f"it has the layout {name!r:.60}; all tensors are strided here")
-    return dovetail_kernel.strided
+    if name not in ("torch.strided", "torch.sparse_coo"):
+        raise Unsupported(f"it has the layout {name!r:.60}: to_dense() or to_sparse() it there")
+    return getattr(dovetail_kernel, name.removeprefix("torch."))
 
 
 def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> Any:
@@ -125,6 +126,7 @@ def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> An
 
 
 _REBUILD: Final[dict[Any, str]] = {
+    rebuild_sparse_tensor: "torch._utils._rebuild_sparse_tensor",
     rebuild_tensor: "torch._utils._rebuild_tensor",
     rebuild_tensor_v3: "torch._utils._rebuild_tensor_v3",
     rebuild_parameter: "torch._utils._rebuild_parameter",
@@ -150,7 +152,6 @@ _CALLS: Final[dict[str, tuple[Any, Callable[..., Any]]]] = {
 _CONSTRUCTORS: Final = {id(named): make for named, make in _CALLS.values()}
 _UNSUPPORTED: Final = {
     "_rebuild_qtensor": "a quantized tensor: dequantize() it there",
-    "_rebuild_sparse_tensor": "a sparse tensor: to_dense() it there",
     "_rebuild_nested_tensor": "a nested tensor: to_padded_tensor() or unbind() it there",
     "_rebuild_wrapper_subclass": "a tensor of a wrapper class: save what it wraps",
     "_rebuild_device_tensor_from_numpy": "a tensor of a device that is not here: cpu() it there",

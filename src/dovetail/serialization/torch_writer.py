@@ -17,7 +17,7 @@ from dovetail_aten import Tensor
 from dovetail_kernel import Device, Size, dtype
 
 from ..nn.parameter import Parameter
-from .stored_tensors import TensorWriter
+from .stored_tensors import TensorWriter, parts_of_sparse
 from .zip_archive import pack_zip
 
 __all__ = ["pack_torch"]
@@ -79,6 +79,14 @@ class _Name:
         """Make it something that a pickle may call."""
 
 
+class _Made:
+    """An object that a call of a function of PyTorch makes."""
+
+    def __init__(self, function: _Name, arguments: tuple[Any, ...]) -> None:
+        self.function = function
+        self.arguments = arguments
+
+
 class _Storage:
     """What stands outside of the pickle."""
 
@@ -128,6 +136,12 @@ class _Pickler(_PurePickler):  # type: ignore[misc]
             return codecs.encode, (obj.decode("latin-1"), "latin1")
         if kind is Tensor:
             return self._tensor(obj)
+        if isinstance(obj, Tensor) and obj.is_sparse:
+            layout = self._name("torch.serialization", "_get_layout"), ("torch.sparse_coo",)
+            return self._name("torch._utils", "_rebuild_sparse_tensor"), (
+                _Made(*layout),
+                (*parts_of_sparse(obj), obj.shape, obj.is_coalesced()),
+            )
         if kind is Parameter:
             rebuild, hooks = self._name("torch._utils", "_rebuild_parameter"), _no_hooks()
             return rebuild, (obj.detach(), obj.requires_grad, hooks)
@@ -136,6 +150,8 @@ class _Pickler(_PurePickler):  # type: ignore[misc]
             return self._name("torch", "device"), (obj.type, *index)
         if kind is Size:
             return self._name("torch", "Size"), (tuple(obj),)
+        if kind is _Made:
+            return obj.function, obj.arguments
         raise pickle.PicklingError(
             f"can't save a {kind.__module__}.{kind.__qualname__} with format='torch': only "
             "tensors, numbers, strings and plain containers can be read by "

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from .byte_sources import ByteSource
-from .checked_json import FormatError, shown
+from .checked_json import ForeignFile, FormatError, shown
 
 __all__ = ["ZipArchive", "pack_zip"]
 
@@ -48,6 +48,8 @@ class ZipArchive:
                 infos = archive.infolist()
         except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error) as error:
             raise FormatError(f"it is a corrupt zip archive ({error})") from None
+        if any(info.filename.partition("/")[2] == "constants.pkl" for info in infos):
+            raise ForeignFile("it is a TorchScript archive, which holds a program")
         infos.sort(key=lambda info: info.header_offset)
         self._records: dict[str, tuple[zipfile.ZipInfo, int]] = {}
         ends = [*[info.header_offset for info in infos[1:]], source.size]
