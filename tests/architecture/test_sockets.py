@@ -23,6 +23,7 @@ SOURCES = {
     if (path / "__init__.py").exists()
 }
 DOORS = {
+    "compile_accessors": "COMPILED_ACCESSOR",
     "set_tensor_class": "TENSOR_CLASS",
     "on_new_backend": "NEW_BACKEND",
     "tell_tf32": "MATMUL_PRECISION",

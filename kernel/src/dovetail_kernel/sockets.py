@@ -245,6 +245,12 @@ if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
         def __call__(self, cls: type, /) -> object:
             """Prepare for tensors of `cls`, which overrides functions as none of its bases does."""
 
+    class CompiledAccessor(Protocol):
+        def __call__(self, name: str, function: Callable[..., Any], /) -> Callable[..., Any]:
+            """Return a compiled callable that does what `function` does, which reads the attribute
+            `name` of a tensor, or `function` itself.
+            """
+
     class KernelTable(Protocol):
         def transaction(self) -> AbstractContextManager[Callable[[], None] | None]:
             """Return the context that a plugin is loaded in.
@@ -302,3 +308,10 @@ TENSOR_CLASS: Final[Socket[type[TensorBase] | None]] = Socket(
     "dovetail_aten", "when it is imported", None
 )
 """The class of new tensors; None is `TensorBase`. `set_tensor_class` fills it."""
+
+COMPILED_ACCESSOR: Final[Socket[CompiledAccessor | None]] = Socket(
+    "dovetail_native", "when it is loaded", None
+)
+"""Called once per getter and method of `TensorBase` that compiled code can read.
+`compile_accessors` fills it.
+"""

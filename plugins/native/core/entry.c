@@ -3,7 +3,8 @@
  * An entry stands where a Python function would, and looks like it: its attributes are the
  * function's, and so is its `__class__`, so that tools which ask for functions (inspect, doctest,
  * Sphinx, mock) find one. What it is, it learns at its first call from `describe`: a form
- * (entry_form.c), or a choice among other entries by the classes of the arguments. A call that
+ * (entry_form.c), an attribute of tensors (accessors.c), or a choice among other entries by the
+ * classes of the arguments. A call that
  * leaves the fast path is a call of the function. */
 #include "entry.h"
 
@@ -24,6 +25,7 @@ typedef struct {
     module_state *state; /* of the module, which the type keeps alive */
     PyObject *function, *describe, *weak_references;
     call_form *form;
+    accessor attribute;
     PyObject *choose;
     remembered *choices;
     int next_choice;
@@ -49,6 +51,20 @@ form_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject
         call_by_form(self->state, self->form, args, PyVectorcall_NARGS(nargsf), names);
     if (LIKELY(result != NULL) || PyErr_Occurred() != NULL) {
         return result;
+    }
+    return call_function(self, args, nargsf, names);
+}
+
+static PyObject *
+attribute_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Entry *self = (Entry *)object;
+    if (names == NULL) {
+        PyObject *value =
+            read_attribute(self->state, self->attribute, args, PyVectorcall_NARGS(nargsf));
+        if (LIKELY(value != NULL) || PyErr_Occurred() != NULL) {
+            return value;
+        }
     }
     return call_function(self, args, nargsf, names);
 }
@@ -168,7 +184,8 @@ choice_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObje
 
 /* ---- the first call -------------------------------------------------------------------------- */
 
-/* Become what a description says: a tuple (form), a function that chooses, or None. */
+/* Become what a description says: a tuple (form), the number of an attribute, a function that
+ * chooses, or None. */
 static int
 become(Entry *self, PyObject *description)
 {
@@ -182,6 +199,16 @@ become(Entry *self, PyObject *description)
             return -1;
         }
         self->vectorcall = form_vectorcall;
+        return 0;
+    }
+    if (PyLong_Check(description)) {
+        long number = PyLong_AsLong(description);
+        if (number < 0 || number >= ACCESSOR_COUNT || self->state->known_sizes == NULL) {
+            PyErr_SetString(PyExc_ValueError, "the number of an attribute");
+            return -1;
+        }
+        self->attribute = (accessor)number;
+        self->vectorcall = attribute_vectorcall;
         return 0;
     }
     self->choices = PyMem_Calloc(CHOICES, sizeof(remembered));
@@ -398,6 +425,7 @@ static PyType_Spec entry_spec = {
 
 #define NAME_OF(name) #name,
 static const char *const kind_names[] = {PARAMETER_KINDS(NAME_OF) NULL};
+static const char *const accessor_names[] = {ACCESSORS(NAME_OF) NULL};
 
 int
 add_entry_type(PyObject *module, module_state *state)
@@ -408,5 +436,6 @@ add_entry_type(PyObject *module, module_state *state)
     if (failed || PyModule_AddIntConstant(module, "MAX_PARAMETERS", MAX_PARAMETERS) < 0) {
         return -1;
     }
-    return add_numbers(module, "PARAMETER_KINDS", kind_names);
+    failed = add_numbers(module, "ACCESSORS", accessor_names);
+    return failed ? -1 : add_numbers(module, "PARAMETER_KINDS", kind_names);
 }

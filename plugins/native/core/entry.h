@@ -44,6 +44,21 @@ typedef struct {
     parameter *parameters;
 } call_form;
 
+/* Attributes and methods of tensors that read one tensor, by their names. */
+#define ACCESSORS(X) \
+    X(shape) X(size) X(stride) X(dim) X(ndim) X(numel) X(dtype) X(device) X(requires_grad)
+
+typedef enum {
+#define NUMBER_OF(name) ACCESSOR_##name,
+    ACCESSORS(NUMBER_OF)
+#undef NUMBER_OF
+    ACCESSOR_COUNT,
+} accessor;
+
+/* accessors.c. The value; NULL without an exception for what the Python function has to say. */
+PyObject *read_attribute(
+    const module_state *state, accessor which, PyObject *const *args, Py_ssize_t count);
+
 /* entry_form.c. A new form, or NULL with an exception. */
 call_form *read_form(PyObject *source);
 void free_form(call_form *form);

@@ -30,6 +30,9 @@
     X(PyTypeObject, counter_type) \
     X(PyObject, state_variable) \
     X(PyObject, scalar_bits) \
+    X(PyObject, known_sizes) \
+    X(PyObject, known_devices) \
+    X(PyObject, dtypes) \
     X(PyObject, zero) \
     X(PyObject, one) \
     X(PyObject, str_value) \
@@ -54,12 +57,17 @@ typedef struct {
     Py_ssize_t tensor_counter;
     Py_ssize_t tensor_meta;
     Py_ssize_t counter_value;
+    /* Bits of signatures, and the only dispatch state but 0 without modes: set_attributes. */
+    long long dtype_mask, grad_bit, view_bit, quiet_state;
 } module_state;
 
 /* slots.c: functions of the module. */
 PyObject *set_classes(PyObject *module, PyObject *args);
 PyObject *slot_offset(PyObject *module, PyObject *args);
 PyObject *is_bare_class(PyObject *module, PyObject *object);
+
+/* accessors.c: function of the module. */
+PyObject *set_attributes(PyObject *module, PyObject *args);
 
 /* Each adds types to the module. Return 0, or -1 with an exception. */
 int add_ufunc_loop_type(PyObject *module, module_state *state);

@@ -1,7 +1,7 @@
 /* The type CompiledKernel: the compiled kernel of an operator before its reference. */
 #include "table.h"
 
-static const kernel_row *const families[] = {softmax_rows};
+static const kernel_row *const families[] = {softmax_rows, view_rows};
 
 typedef struct {
     PyObject_HEAD

@@ -31,7 +31,7 @@ typedef struct {
 } kernel_row;
 
 /* One for each family; ends with a row without operator. */
-extern const kernel_row softmax_rows[];
+extern const kernel_row softmax_rows[], view_rows[];
 
 /* compiled_kernel.c: adds the type CompiledKernel and its functions to the module. Return 0, or -1
  * with an exception. */

@@ -349,6 +349,74 @@ def test_first_calls_in_several_threads() -> None:
     assert results == [[1, 1]] * 4
 
 
+# -- attributes ------------------------------------------------------------------------------------
+
+CALLABLE = ("size", "stride", "dim", "numel")
+
+
+def attribute(name: str) -> Any:
+    found = inspect.getattr_static(dovetail.Tensor, name)
+    return found.fget if isinstance(found, property) else found
+
+
+class Sub(dovetail.Tensor):  # type: ignore[misc, name-defined]
+    pass
+
+
+def tensors_of_all_kinds() -> list[Any]:
+    x = dovetail.arange(24.0).reshape(2, 3, 4)
+    r = dovetail.ones(3, requires_grad=True)
+    return [
+        x,
+        x[0],
+        x.permute(2, 0, 1),
+        x[:, ::2],
+        x.flip(0),
+        x.expand(5, 2, 3, 4),
+        x[..., :0],
+        dovetail.tensor(1),
+        dovetail.ones(2, dtype=dovetail.complex64).real,
+        dovetail.ones(2, dtype=dovetail.float16),
+        r,
+        r * 2,
+        r[1:],
+        r.detach(),
+        x.as_subclass(Sub),
+        x.to("meta"),
+        dovetail.nn.Parameter(x),
+    ]
+
+
+@pytest.mark.parametrize("name", core.ACCESSORS)
+def test_attributes_are_those_of_the_text(name: str) -> None:
+    entry = attribute(name)
+    assert type(entry) is core.Entry
+    for tensor in tensors_of_all_kinds():
+        for args in [(), (0,), (-1,), (7,), (None,), ("0",)] if name in CALLABLE else [()]:
+            given = [tensor, *args]
+            found = outcome(entry, given, {})
+            assert found == outcome(entry.text, given, {}), (tensor.shape, args)
+            with dovetail.no_grad():
+                assert outcome(entry, given, {}) == found
+            with dovetail.inference_mode():
+                assert outcome(entry, given, {}) == found
+    for wrong in ([], [1], [None]):
+        assert outcome(entry, wrong, {}) == outcome(entry.text, wrong, {})
+
+
+def test_attributes_are_seen_by_modes_and_transforms() -> None:
+    x = dovetail.ones(2, 3)
+    assert x.shape == x.size() == (2, 3)
+    with Recorder() as mode:
+        assert x.size(0) == 2
+        assert x.shape == (2, 3)
+    assert mode.seen == [dovetail.Tensor.size, dovetail.Tensor.shape.__get__]
+    shapes = []
+    dovetail.func.vmap(lambda row: shapes.append(row.shape) or row)(x)
+    assert shapes == [(3,)]
+    assert pickle.loads(pickle.dumps(dovetail.Tensor.size)) is dovetail.Tensor.size
+
+
 # -- references ------------------------------------------------------------------------------------
 
 
@@ -372,6 +440,7 @@ def test_calls_keep_nothing() -> None:
         lambda: dovetail.cat([x, y]),
         lambda: x.split(1),
         lambda: dovetail.ops.aten.mul.Tensor(x, y),
+        lambda: (x.shape, x.size(0), x.stride(), x.dtype, x.device, x.numel()),
         lambda: refused(x.add, None),
         lambda: refused(dovetail.exp, x, nonsense=1),
     ]

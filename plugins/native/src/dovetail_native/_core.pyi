@@ -14,6 +14,7 @@ MAX_PARAMETERS: int
 INSTRUCTIONS: dict[str, int]
 OPERANDS: dict[str, int]
 PARAMETER_KINDS: dict[str, int]
+ACCESSORS: dict[str, int]
 
 EntryParameter = tuple[str | None, int, bool, int, Any, tuple[type, ...]]
 EntrySource = (
@@ -26,6 +27,7 @@ EntrySource = (
         object,
     ]
     | Callable[[tuple[Any, ...], dict[str, Any]], Callable[..., Any] | None]
+    | int
     | None
 )
 
@@ -35,6 +37,16 @@ def set_classes(
     version_counter: type,
     state: ContextVar[int],
     scalar_bits: dict[type, int],
+    /,
+) -> None: ...
+def set_attributes(
+    known_sizes: dict[tuple[int, ...], Any],
+    dtypes: dict[int, Any],
+    known_devices: dict[int, Any],
+    dtype_mask: int,
+    grad: int,
+    view: int,
+    no_grad: int,
     /,
 ) -> None: ...
 def slot_offset(cls: type, name: str, /) -> int: ...

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher.missing import MISSING
 
-from ._core import MAX_PARAMETERS, PARAMETER_KINDS, Entry
+from ._core import ACCESSORS, MAX_PARAMETERS, PARAMETER_KINDS, Entry
 
 if TYPE_CHECKING:
     from dovetail_dispatcher.calls.entry_forms import EntryForm
@@ -30,6 +30,20 @@ def compiled_entry(function: Callable[..., Any], describe: EntryDescriber) -> Ca
         return _source_of(described) if isinstance(described, tuple) else described
 
     return Entry(function, source)
+
+
+def compiled_accessor(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the compiled entry before a getter or method that reads an attribute of a tensor."""
+    if name not in ACCESSORS or type(function) is not FunctionType:
+        return function
+
+    def number(text: Callable[..., Any]) -> int:
+        from .classes import tell_classes
+
+        tell_classes()
+        return ACCESSORS[name]
+
+    return Entry(function, number)
 
 
 def _source_of(form: EntryForm) -> EntrySource:

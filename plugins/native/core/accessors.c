@@ -1,0 +1,134 @@
+/* What a plain tensor over an array of NumPy says of itself, read without its Python functions.
+ *
+ * A mode may be asked for every attribute, so the dispatch state is read first: in a state that is
+ * not quiet the Python function runs, as it does for subclasses and other arrays. */
+#include "entry.h"
+#include "slots.h"
+
+/* Whether no mode, transform or trace is in force. Return -1 with an exception. */
+static int
+is_quiet(const module_state *state)
+{
+    PyObject *now;
+    if (PyContextVar_Get(state->state_variable, NULL, &now) < 0) {
+        return -1;
+    }
+    int overflow;
+    long long value = now == NULL ? -1 : PyLong_AsLongLongAndOverflow(now, &overflow);
+    Py_XDECREF(now);
+    if (value == -1 && PyErr_Occurred()) {
+        return -1;
+    }
+    return value == 0 || value == state->quiet_state;
+}
+
+static PyObject *
+shape_of(const module_state *state, PyArrayObject *array)
+{
+    PyObject *sizes = PyArray_IntTupleFromIntp(PyArray_NDIM(array), PyArray_DIMS(array));
+    PyObject *known = sizes == NULL ? NULL : PyObject_GetItem(state->known_sizes, sizes);
+    Py_XDECREF(sizes);
+    return known;
+}
+
+static PyObject *
+size_along(PyArrayObject *array, PyObject *dim)
+{
+    int overflow, ndim = PyArray_NDIM(array);
+    long axis = PyLong_CheckExact(dim) ? PyLong_AsLongAndOverflow(dim, &overflow) : ndim;
+    if (axis < -ndim || axis >= ndim) {
+        return NULL;
+    }
+    return PyLong_FromSsize_t(PyArray_DIM(array, axis < 0 ? axis + ndim : axis));
+}
+
+/* The strides in elements; those of an array without elements are the Python function's. */
+static PyObject *
+strides_of(PyArrayObject *array)
+{
+    npy_intp strides[NPY_MAXDIMS], itemsize = PyArray_ITEMSIZE(array);
+    if (PyArray_SIZE(array) == 0 || itemsize == 0) {
+        return NULL;
+    }
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        if (PyArray_STRIDE(array, i) % itemsize != 0) {
+            return NULL;
+        }
+        strides[i] = PyArray_STRIDE(array, i) / itemsize;
+    }
+    return PyArray_IntTupleFromIntp(PyArray_NDIM(array), strides);
+}
+
+/* The item of a mapping by some bits of a signature; NULL without an exception if there is none. */
+static PyObject *
+by_bits(PyObject *mapping, long long bits)
+{
+    PyObject *key = PyLong_FromLongLong(bits);
+    PyObject *found = key == NULL ? NULL : Py_XNewRef(PyDict_GetItemWithError(mapping, key));
+    Py_XDECREF(key);
+    return found;
+}
+
+PyObject *
+read_attribute(const module_state *state, accessor which, PyObject *const *args, Py_ssize_t count)
+{
+    PyObject *tensor = count == 0 ? NULL : args[0];
+    if (tensor == NULL || Py_TYPE(tensor) != state->tensor_type ||
+        count > 1 + (which == ACCESSOR_size)) {
+        return NULL;
+    }
+    PyObject *slot = SLOT(tensor, state->tensor_array);
+    PyObject *number = SLOT(tensor, state->tensor_signature);
+    if (slot == NULL || !PyArray_CheckExact(slot) || number == NULL || is_quiet(state) <= 0) {
+        return NULL;
+    }
+    int overflow;
+    long long signature = PyLong_AsLongLongAndOverflow(number, &overflow);
+    if (overflow || (signature == -1 && PyErr_Occurred())) {
+        return NULL;
+    }
+    PyArrayObject *array = (PyArrayObject *)slot;
+    switch (which) {
+    case ACCESSOR_shape:
+        return shape_of(state, array);
+    case ACCESSOR_size:
+        return count == 1 ? shape_of(state, array) : size_along(array, args[1]);
+    case ACCESSOR_stride:
+        return strides_of(array);
+    case ACCESSOR_dim:
+    case ACCESSOR_ndim:
+        return PyLong_FromLong(PyArray_NDIM(array));
+    case ACCESSOR_numel:
+        return PyLong_FromSsize_t(PyArray_SIZE(array));
+    case ACCESSOR_dtype:
+        return by_bits(state->dtypes, signature & state->dtype_mask);
+    case ACCESSOR_device:
+        return by_bits(state->known_devices, signature);
+    case ACCESSOR_requires_grad:
+        if (!(signature & state->grad_bit)) {
+            return Py_NewRef(Py_False);
+        }
+        return signature & state->view_bit ? NULL : Py_NewRef(Py_True);
+    case ACCESSOR_COUNT:
+        break;
+    }
+    return NULL;
+}
+
+/* set_attributes(KNOWN_SIZES, BY_BIT as a dict, KNOWN_DEVICES, DTYPE_MASK, GRAD, VIEW, NO_GRAD) */
+PyObject *
+set_attributes(PyObject *module, PyObject *args)
+{
+    module_state *state = PyModule_GetState(module);
+    PyObject *sizes, *dtypes, *devices;
+    if (!PyArg_ParseTuple(
+            args, "O!O!O!LLLL:set_attributes", &PyDict_Type, &sizes, &PyDict_Type, &dtypes,
+            &PyDict_Type, &devices, &state->dtype_mask, &state->grad_bit, &state->view_bit,
+            &state->quiet_state)) {
+        return NULL;
+    }
+    Py_XSETREF(state->known_sizes, Py_NewRef(sizes));
+    Py_XSETREF(state->dtypes, Py_NewRef(dtypes));
+    Py_XSETREF(state->known_devices, Py_NewRef(devices));
+    Py_RETURN_NONE;
+}

@@ -1,0 +1,147 @@
+"""Compiled views against their references, for arrays of every layout and any arguments."""
+
+from __future__ import annotations
+
+import gc
+import random
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+core = pytest.importorskip("dovetail_native._core", reason="built without a C compiler")
+dovetail = pytest.importorskip("dovetail", reason="the front end is not installed")
+
+from dovetail_dispatcher import compiled_code  # noqa: E402 - after what may be missing
+from dovetail_dispatcher.table import registry  # noqa: E402
+from dovetail_kernel import backend, backend_key  # noqa: E402
+
+from .layouts import LAYOUTS, numbers  # noqa: E402
+
+pytestmark = pytest.mark.skipif(not compiled_code.is_in_force(), reason="it is switched off")
+
+SHAPES = ((), (1,), (5,), (0,), (2, 3), (1, 4), (3, 1, 2), (0, 3), (2, 3, 4), (1, 1), (2, 1, 1, 2))
+TRIALS = 40
+
+
+def integer(drawn: random.Random, ndim: int) -> Any:
+    return drawn.choice([*range(-ndim - 2, ndim + 3), True, None, 2.0, 2**70])
+
+
+def end(drawn: random.Random, ndim: int) -> Any:
+    return drawn.choice([None, 0, 1, 2, 3, 7, -1, -2, -9, sys.maxsize, -sys.maxsize - 1, 2**70])
+
+
+def order(drawn: random.Random, ndim: int) -> Any:
+    dims = [drawn.choice((d, d - ndim)) for d in drawn.sample(range(ndim), ndim)]
+    if drawn.random() < 0.3:
+        dims.insert(0, drawn.randrange(-3, 4))
+    return drawn.choice((tuple, tuple, list))(dims)
+
+
+def sizes(x: Any, drawn: random.Random) -> Any:
+    rest, made = x.size, []
+    for size in (1, 2, 3, 4, 5):
+        if rest and rest % size == 0 and drawn.random() < 0.6:
+            made.append(size)
+            rest //= size
+    made.append(rest)
+    drawn.shuffle(made)
+    if drawn.random() < 0.5:
+        made[drawn.randrange(len(made))] = drawn.choice((-1, -1, -2, 0, 3))
+    return tuple(drawn.choice((made, x.shape, (*x.shape, 1), ())))
+
+
+ARGUMENTS: dict[str, Callable[[Any, random.Random], tuple[list[Any], dict[str, Any]]]] = {
+    "view": lambda x, d: ([sizes(x, d)], {}),
+    "t": lambda x, d: ([], {}),
+    "transpose.int": lambda x, d: ([integer(d, x.ndim), integer(d, x.ndim)], {}),
+    "permute": lambda x, d: ([order(d, x.ndim)], {}),
+    "select.int": lambda x, d: ([integer(d, x.ndim), integer(d, 3)], {}),
+    "slice.Tensor": lambda x, d: (
+        [],
+        {
+            name: value
+            for name, value in (
+                ("dim", d.choice((0, 0, 1, -1, 5))),
+                ("start", end(d, 1)),
+                ("end", end(d, 1)),
+                ("step", d.choice((1, 1, 2, 3, 100, 0, -1))),
+            )
+            if d.random() < 0.8
+        },
+    ),
+    "unsqueeze": lambda x, d: ([integer(d, x.ndim)], {}),
+    "squeeze": lambda x, d: ([], {}),
+    "squeeze.dim": lambda x, d: ([integer(d, x.ndim)], {}),
+}
+
+
+def kernel(name: str) -> Any:
+    """Return the kernel of an operator on the cpu, which is compiled."""
+    dovetail.ones(1)
+    name, _, overload = name.partition(".")
+    found = registry.find(f"aten::{name}", overload).newest(backend_key("Dense", backend("cpu")))
+    assert isinstance(found.fn, core.CompiledKernel)
+    return found.fn
+
+
+def seen(call: Callable[..., Any], x: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    try:
+        made = call(x, *args, **kwargs)
+    except Exception as error:
+        return type(error), str(error)
+    flags = made.flags
+    owner = made if made.base is None else made.base
+    return (
+        type(made),
+        made.dtype,
+        made.shape,
+        made.strides,
+        made.__array_interface__["data"][0] if made.size else None,
+        (flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned, flags.owndata),
+        owner is x or owner is x.base or made.size == 0,
+        made is x,
+    )
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_views_are_those_of_the_reference(name: str, layout: str) -> None:
+    compiled, drawn = kernel(name), random.Random(f"{name} {layout}")
+    fitted = 0
+    for number, shape in enumerate(SHAPES):
+        x = np.asarray(LAYOUTS[layout](numbers(shape, "f4", number, special=False)))
+        if number % 3 == 2:
+            x.setflags(write=False)
+        for _ in range(TRIALS):
+            args, kwargs = ARGUMENTS[name](x, drawn)
+            found = seen(compiled, x, args, kwargs)
+            assert found == seen(compiled.__wrapped__, x, args, kwargs), (shape, args, kwargs)
+            fitted += len(found) > 2
+    assert fitted > 30
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_views_hold_the_memory_and_nothing_else(name: str) -> None:
+    compiled, drawn = kernel(name), random.Random(name)
+    x = np.ones((2, 1, 2) if name not in ("t",) else (2, 2), "f4")
+    calls = [ARGUMENTS[name](x, drawn) for _ in range(200)]
+    before = sys.getrefcount(x), sys.getrefcount(x.dtype)
+    for args, kwargs in calls:
+        seen(compiled, x, args, kwargs)
+    gc.collect()
+    after = sys.getrefcount(x), sys.getrefcount(x.dtype)
+    assert after[0] == before[0]
+    assert abs(after[1] - before[1]) < 50
+
+
+def test_a_view_of_a_view_has_the_owner_for_base() -> None:
+    x = np.arange(24.0).reshape(2, 3, 4).copy()
+    first = kernel("select.int")(x, 0, 1)
+    second = kernel("slice.Tensor")(first, 1, start=1)
+    assert first.base is second.base is x
+    second[...] = 0
+    assert x[1, :, 1:].sum() == 0
