@@ -41,7 +41,9 @@ def raise_misfit(error: TypeError | ValueError, *operands: Any) -> NoReturn:
     mismatch = broadcast_error(shapes)
     if mismatch is None and isinstance(error, TypeError):
         raise error
-    raise mismatch or RuntimeError(
+    if mismatch is not None:
+        raise mismatch from None  # it says all that the array library said
+    raise RuntimeError(
         f"shapes {[list(shape) for shape in shapes]} do not fit together: {error}. Give tensors "
         "whose shapes do."
     ) from error

@@ -65,11 +65,11 @@ def check_room(count: int, itemsize: int) -> None:
         return
     try:
         mmap(-1, count * itemsize).close()
-    except (OSError, OverflowError, ValueError) as error:
+    except (OSError, OverflowError, ValueError):
         raise RuntimeError(
             f"can't allocate memory: {count} items of some {itemsize} bytes each were asked for. "
             "Give smaller sizes."
-        ) from error
+        ) from None
 
 
 def clamp_diagonal(offset: int, rows: int, columns: int) -> int:

@@ -73,12 +73,12 @@ class Numbers:
                     return known
             try:
                 known = self._number(value, native_dtype)
-            except (OverflowError, ValueError) as error:
+            except (OverflowError, ValueError):
                 raise RuntimeError(
                     f"value cannot be converted to type {self._dtypes[native_dtype].name} without "
                     f"overflow: {value!r}. "
                     "Convert the tensor first."
-                ) from error
+                ) from None
             if value == value:  # a NaN is never found again
                 _keep(self._known, key, known)
         return known
