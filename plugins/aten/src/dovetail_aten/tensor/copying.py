@@ -9,7 +9,7 @@ from pickle import UnpicklingError
 from typing import Any, TypeVar, cast
 
 from dovetail_dispatcher import ops
-from dovetail_dispatcher.calls.replaced_arrays import note_views
+from dovetail_dispatcher.calls.arrays.immutable_array_writes import note_views
 from dovetail_kernel import (
     Device,
     Storage,

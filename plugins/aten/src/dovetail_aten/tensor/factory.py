@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from dovetail_dispatcher.calls.array_writes import resize_out
+from dovetail_dispatcher.calls.arrays.array_writes import resize_out
 from dovetail_dispatcher.calls.templates.numpy_names import NUMPY_NAMES
 from dovetail_dispatcher.interception.overrides import call_overrides
 from dovetail_dispatcher.table import registry
