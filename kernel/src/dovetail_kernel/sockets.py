@@ -302,7 +302,9 @@ AUTOGRAD: Final[Socket[AutogradInterface]] = Socket(
 """Asked by `TensorBase` for everything about gradients."""
 
 STORAGE_CLASS: Final[Socket[type[Storage] | None]] = Socket(
-    "dovetail_aten.tensor.untyped_storage", "when the base library is imported", None
+    "dovetail_aten.tensor.storage_classes.untyped_storage",
+    "when the base library is imported",
+    None,
 )
 """The class of storages; None is `Storage`."""
 

@@ -12,7 +12,7 @@ from dovetail_dispatcher.calls.templates.entry import numbers_allowed
 from dovetail_dispatcher.schema import FunctionSchema
 
 from .errors import DeclarationError
-from .native_functions import NativeFunction
+from .readers.native_functions import NativeFunction
 
 
 @dataclass(frozen=True)

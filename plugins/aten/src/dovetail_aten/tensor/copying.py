@@ -30,7 +30,7 @@ from dovetail_kernel.types.signature import NO_GRAD
 
 from .._generated import functions as aten
 from ..backend.devices import as_device, backend_for, ready_backend
-from .untyped_storage import UntypedStorage
+from .storage_classes.untyped_storage import UntypedStorage
 
 __all__ = [
     "copy_each",
