@@ -32,8 +32,8 @@ from dovetail.testing import (
     op_infos,
 )
 from dovetail_dispatcher.table.batching_rule import BatchingRule
-from dovetail_dispatcher.table.changes import Change, take_back
-from dovetail_dispatcher.table.rule_registration import set_batching_rule
+from dovetail_dispatcher.table.updates.changes import Change, take_back
+from dovetail_dispatcher.table.updates.rule_registration import set_batching_rule
 from dovetail_dispatcher.testing import register_op_infos
 from dovetail_kernel import Device
 

@@ -13,7 +13,8 @@ import pytest
 
 from dovetail_dispatcher import CustomOpDef, Library, custom_op
 from dovetail_dispatcher._C import _dispatch_dump
-from dovetail_dispatcher.table import kernel_registration, registry
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.updates import kernel_registration
 from dovetail_kernel import (
     DTYPES,
     ArrayBackend,

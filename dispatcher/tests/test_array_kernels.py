@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from dovetail_dispatcher import Library, ops
-from dovetail_dispatcher.calls.composition import Composition, call_keys, compose
 from dovetail_dispatcher.calls.plan import RoutePlan
+from dovetail_dispatcher.calls.plans.composition import Composition, call_keys, compose
 from dovetail_dispatcher.calls.steps.arguments import PromoteOperands
 from dovetail_dispatcher.calls.steps.array_results import CheckOwn, ExpectDtype
 from dovetail_dispatcher.calls.steps.kernel_calls import CallKernel
 from dovetail_dispatcher.calls.steps.results import WrapArray
-from dovetail_dispatcher.table.changes import Change, open_transaction, take_back
-from dovetail_dispatcher.table.definitions import define_many
 from dovetail_dispatcher.table.registry import forget_all_routes
+from dovetail_dispatcher.table.updates.changes import Change, open_transaction, take_back
+from dovetail_dispatcher.table.updates.definitions import define_many
 from dovetail_kernel import BySize, TensorBase, backend, dispatch_state, float32
 from dovetail_kernel.devices.lowering import CallSpec
 

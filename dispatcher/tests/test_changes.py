@@ -16,26 +16,27 @@ import pytest
 from dovetail_dispatcher import Kernel
 from dovetail_dispatcher.registration import namespace_owners
 from dovetail_dispatcher.registration.namespace_owners import own_namespace
-from dovetail_dispatcher.table import kernel_namespace, pending, registry
-from dovetail_dispatcher.table.backend_fallbacks import add_fallback
+from dovetail_dispatcher.table import kernel_namespace, registry
 from dovetail_dispatcher.table.batching_rule import BatchingRule
-from dovetail_dispatcher.table.changes import Change, make, open_transaction, take_back
-from dovetail_dispatcher.table.definitions import define, define_many
 from dovetail_dispatcher.table.derivative_formula import PythonFormula
 from dovetail_dispatcher.table.kernel_namespace import add_helpers, cover_helper
-from dovetail_dispatcher.table.kernel_registration import add_kernel, add_kernels
 from dovetail_dispatcher.table.kernels import BOXED, TENSOR
 from dovetail_dispatcher.table.operator import CoveredDefinition, Operator
-from dovetail_dispatcher.table.pending import register_when_there
 from dovetail_dispatcher.table.registrars import Registrar
-from dovetail_dispatcher.table.rule_registration import (
+from dovetail_dispatcher.table.updates import pending
+from dovetail_dispatcher.table.updates.backend_fallbacks import add_fallback
+from dovetail_dispatcher.table.updates.changes import Change, make, open_transaction, take_back
+from dovetail_dispatcher.table.updates.definitions import define, define_many
+from dovetail_dispatcher.table.updates.kernel_registration import add_kernel, add_kernels
+from dovetail_dispatcher.table.updates.pending import register_when_there
+from dovetail_dispatcher.table.updates.rule_registration import (
     set_batching_rule,
     set_derivative_formula,
     set_derivative_formulas,
     set_fusions,
     set_torch_dispatch_rule,
 )
-from dovetail_dispatcher.table.transactions import transaction
+from dovetail_dispatcher.table.updates.transactions import transaction
 from dovetail_dispatcher.testing import registration as op_info_registration
 from dovetail_dispatcher.testing.registration import OpInfoChange
 from dovetail_kernel import DispatchKey

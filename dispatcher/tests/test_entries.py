@@ -77,7 +77,7 @@ def test_the_generated_entries_are_what_the_templates_give() -> None:
     except PluginError as reason:
         pytest.skip(f"the base library cannot be loaded: {reason}")
     functions = import_module("dovetail_aten._generated.functions")
-    complete = import_module("dovetail_aten.calling.first_call").complete
+    complete = import_module("dovetail_aten.calling.compile_on_first_call").complete
     ahead = at_first_call = 0
     for op in registry.all_operators():
         own = symbol(op.schema)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dovetail_dispatcher import Library, Tag, custom_op, fallthrough_kernel, ops, parse_schema
-from dovetail_dispatcher.table import kernel_registration
+from dovetail_dispatcher.table.updates import kernel_registration
 from dovetail_kernel import TensorBase
 
 Libraries = Callable[..., Library]

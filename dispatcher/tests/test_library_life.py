@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from dovetail_dispatcher import Library, _scoped_library, ops
-from dovetail_dispatcher.table import kernel_registration, registry
-from dovetail_dispatcher.table.changes import take_back
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.updates import kernel_registration
+from dovetail_dispatcher.table.updates.changes import take_back
 from dovetail_kernel import TensorBase
 
 Libraries = Callable[..., Library]

@@ -9,7 +9,7 @@ import pytest
 
 from dovetail_dispatcher import Library
 from dovetail_dispatcher.sockets import TENSOR_FUNCTION
-from dovetail_dispatcher.table.transactions import transaction
+from dovetail_dispatcher.table.updates.transactions import transaction
 from dovetail_dispatcher.testing import (
     Check,
     CheckSkipped,

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from dovetail_dispatcher import _scoped_library, ops
-from dovetail_dispatcher.calls.composition import Composition, call_keys, compose
 from dovetail_dispatcher.calls.plan import (
     Around,
     CallFunction,
@@ -15,6 +14,7 @@ from dovetail_dispatcher.calls.plan import (
     Value,
     argument_value,
 )
+from dovetail_dispatcher.calls.plans.composition import Composition, call_keys, compose
 from dovetail_dispatcher.calls.printer import Printer, build, printed
 from dovetail_dispatcher.calls.steps.tensor_kernels import CheckTensor
 from dovetail_dispatcher.calls.steps.writes import CountWrite

@@ -24,8 +24,9 @@ from dovetail_dispatcher import (
     register_fake,
 )
 from dovetail_dispatcher._C import _dispatch_check_all_invariants, _dispatch_get_all_op_names
-from dovetail_dispatcher.table import kernel_registration, registry
-from dovetail_dispatcher.table.changes import open_transaction, take_back
+from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.updates import kernel_registration
+from dovetail_dispatcher.table.updates.changes import open_transaction, take_back
 from dovetail_kernel import TensorBase, backend
 
 Tensors = Callable[..., TensorBase]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dovetail_kernel.garbage import collection_paused
+from dovetail_kernel.gc_pause import collection_paused
 
 THRESHOLD = 700
 

@@ -15,7 +15,7 @@ import torch
 
 import dovetail_dispatcher
 from dovetail_dispatcher import _C as dovetail_C
-from dovetail_dispatcher.table import kernel_registration
+from dovetail_dispatcher.table.updates import kernel_registration
 from dovetail_kernel import (
     PluginError,
     TensorBase,

@@ -20,7 +20,7 @@ from dovetail.utils._python_dispatch import (
     return_and_correct_aliasing,
     transform_subclass,
 )
-from dovetail_dispatcher.table.rule_registration import set_torch_dispatch_rule
+from dovetail_dispatcher.table.updates.rule_registration import set_torch_dispatch_rule
 from dovetail_kernel import TensorBase
 
 

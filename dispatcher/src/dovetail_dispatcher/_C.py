@@ -8,7 +8,7 @@ import dovetail_kernel as _kernel
 from dovetail_kernel import DispatchKey, DispatchKeySet
 
 from .calls.overloads import OpOverload as _DispatchOperatorHandle
-from .inspection.dumps import (
+from .inspection.queries.dumps import (
     _dispatch_check_all_invariants,
     _dispatch_check_invariants,
     _dispatch_dump,
@@ -17,8 +17,8 @@ from .inspection.dumps import (
     _dispatch_get_all_op_names,
     _dispatch_get_registrations_for_dispatch_key,
 )
-from .inspection.kernel_handles import SafeKernelFunction as _SafeKernelFunction
-from .inspection.schema_queries import (
+from .inspection.queries.kernel_handles import SafeKernelFunction as _SafeKernelFunction
+from .inspection.queries.schema_queries import (
     _dispatch_get_backend_keyset_from_autograd,
     _dispatch_get_computed_kernel_for_dispatch_key,
     _dispatch_key_set,
@@ -29,7 +29,7 @@ from .inspection.schema_queries import (
     _meta_in_tls_dispatch_include,
     _set_meta_in_tls_dispatch_include,
 )
-from .inspection.table_queries import (
+from .inspection.queries.table_queries import (
     _dispatch_autogradother_backends,
     _dispatch_call_boxed,
     _dispatch_find_schema_or_throw,

@@ -4,7 +4,7 @@ calls between.
 
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel import publish, publish_loaded
+from dovetail_kernel import forward_old_places, publish, publish_loaded
 
 from .calls import fallback_kernels as _fallback_kernels
 from .calls.ops import ops
@@ -15,19 +15,19 @@ from .table.kernel_namespace import NoArrayKernelError, kernel_namespace
 from .table.kernels import Kernel, fallthrough_kernel
 from .table.operator import Operator
 from .table.tags import Tag
-from .table.transactions import transaction
+from .table.updates.transactions import transaction
 
 if TYPE_CHECKING:
     from .calls.fake_context import get_ctx
-    from .inspection.annotations import Annotation
-    from .inspection.dumps import DispatchTable, dispatch_table
+    from .inspection.checks.opcheck import OpCheckError, opcheck
     from .inspection.explanation import Explanation, FunctionExplanation, explain, explain_function
-    from .inspection.kernel_handles import get_kernel
     from .inspection.notebook_trees import InNotebooks
-    from .inspection.opcheck import OpCheckError, opcheck
-    from .inspection.signatures import plain_signature
-    from .inspection.spans import CallSpan, Observer, Span, open_span
-    from .inspection.tracing import Trace
+    from .inspection.queries.dumps import DispatchTable, dispatch_table
+    from .inspection.queries.kernel_handles import get_kernel
+    from .inspection.queries.signatures import plain_signature
+    from .inspection.traces.annotations import Annotation
+    from .inspection.traces.spans import CallSpan, Observer, Span, open_span
+    from .inspection.traces.tracing import Trace
     from .interception.function_modes import BaseTorchFunctionMode, TorchFunctionMode
     from .interception.interceptable_attributes import (
         accesses,
@@ -62,27 +62,27 @@ if TYPE_CHECKING:
         register_torch_dispatch,
         register_vmap,
     )
-    from .table.pending import PendingKernel, check_pending
-    from .table.places import short_place
+    from .table.source_locations import short_place
+    from .table.updates.pending import PendingKernel, check_pending
 
 _fallback_kernels.install()
 
 _ON_DEMAND = {
     "BaseTorchFunctionMode": "interception.function_modes",
-    "short_place": "table.places",
-    "Annotation": "inspection.annotations",
+    "short_place": "table.source_locations",
+    "Annotation": "inspection.traces.annotations",
     "InNotebooks": "inspection.notebook_trees",
-    "Observer": "inspection.spans",
-    "open_span": "inspection.spans",
-    "Trace": "inspection.tracing",
-    "Span": "inspection.spans",
-    "CallSpan": "inspection.spans",
+    "Observer": "inspection.traces.spans",
+    "open_span": "inspection.traces.spans",
+    "Trace": "inspection.traces.tracing",
+    "Span": "inspection.traces.spans",
+    "CallSpan": "inspection.traces.spans",
     "CustomOpDef": "registration.custom_op_definition",
-    "DispatchTable": "inspection.dumps",
+    "DispatchTable": "inspection.queries.dumps",
     "Explanation": "inspection.explanation",
     "FunctionExplanation": "inspection.explanation",
-    "PendingKernel": "table.pending",
-    "check_pending": "table.pending",
+    "PendingKernel": "table.updates.pending",
+    "check_pending": "table.updates.pending",
     "TorchDispatchMode": "interception.python_dispatch",
     "TorchFunctionMode": "interception.function_modes",
     "custom_op": "registration.custom_ops",
@@ -92,15 +92,15 @@ _ON_DEMAND = {
     "enable_reentrant_dispatch": "interception.python_dispatch",
     "function_modes": "interception.mode_stacks",
     "redispatch_function": "interception.intercepted_functions",
-    "dispatch_table": "inspection.dumps",
+    "dispatch_table": "inspection.queries.dumps",
     "explain": "inspection.explanation",
     "explain_function": "inspection.explanation",
-    "OpCheckError": "inspection.opcheck",
+    "OpCheckError": "inspection.checks.opcheck",
     "get_ctx": "calls.fake_context",
-    "get_kernel": "inspection.kernel_handles",
+    "get_kernel": "inspection.queries.kernel_handles",
     "impl": "registration.define_and_impl",
     "impl_abstract": "registration.register",
-    "opcheck": "inspection.opcheck",
+    "opcheck": "inspection.checks.opcheck",
     "register_autocast": "registration.register",
     "handle_torch_function": "interception.overrides",
     "has_torch_function": "interception.overrides",
@@ -112,7 +112,7 @@ _ON_DEMAND = {
     "operator_modules": "interception.interceptable_attributes",
     "overridable": "interception.intercepted_functions",
     "overridden_name": "interception.overrides",
-    "plain_signature": "inspection.signatures",
+    "plain_signature": "inspection.queries.signatures",
     "register_autograd": "registration.register",
     "register_fake": "registration.register",
     "register_kernel": "registration.register",
@@ -209,6 +209,7 @@ __all__ = [
     "transaction",
     "wrap_torch_function",
 ]
+forward_old_places(__name__, f"{__name__}.old_places")
 publish(__name__, lazy={name: f"{__name__}.{module}" for name, module in _ON_DEMAND.items()})
 
 

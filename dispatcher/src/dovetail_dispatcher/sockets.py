@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from dovetail_kernel import DispatchKeySet, DispatchState
 
-    from .calls.composition import Composition
+    from .calls.arrays.immutable_array_writes import View
     from .calls.entry_forms import EntryForm
     from .calls.plan import RoutePlan
-    from .calls.replaced_arrays import View
+    from .calls.plans.composition import Composition
     from .table.kernels import Kernel
     from .table.operator import Operator
     from .testing.check import Check
@@ -207,7 +207,7 @@ OVERLOAD_FACTORY: Final[Socket[OverloadFactory]] = Socket(
 """Makes the `OpOverload` of an operator when it is first asked for."""
 
 TRACE_LAYER: Final[Socket[TraceLayer]] = Socket(
-    "dovetail_dispatcher.inspection.tracing", "when it is imported, as it is to trace"
+    "dovetail_dispatcher.inspection.traces.tracing", "when it is imported, as it is to trace"
 )
 """Composes the routes of calls that are traced."""
 

@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from dovetail_dispatcher.calls.schema_facts import facts_of
+from dovetail_dispatcher.calls.plans.schema_facts import facts_of
 from dovetail_dispatcher.schema import (
     IntType,
     ListType,

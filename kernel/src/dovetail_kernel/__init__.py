@@ -19,8 +19,8 @@ from .devices.backends import rebuild_backend as rebuild_backend  # for pickles
 from .devices.device import Device, get_default_device, set_default_device
 from .devices.lowering import BySize
 from .errors import AcceleratorError, PluginError, PluginNotFoundError, name_of_distribution
-from .forks import renewed_after_fork
-from .garbage import collection_paused
+from .fork_locks import renewed_after_fork
+from .gc_pause import collection_paused
 from .keys.dispatch_key import (
     DispatchKey,
     backend_key,

@@ -18,6 +18,8 @@ __all__ = ["forward_old_places"]
 
 MOVED: Final[dict[str, str]] = {}
 FORWARDED: Final = {
+    "garbage": "gc_pause",
+    "forks": "fork_locks",
     "devices.by_size": "devices.lowering",
     "tensor.autograd_interface": "sockets",
 }

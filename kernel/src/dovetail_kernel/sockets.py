@@ -270,7 +270,7 @@ DEFAULT_DTYPE: Final[SharedSocket[DefaultDtypeListener]] = SharedSocket(
 NEW_BACKEND: Final[SharedSocket[BackendObserver]] = SharedSocket(
     (
         "dovetail_kernel.keys.dispatch_key",
-        "dovetail_dispatcher.table.pending",
+        "dovetail_dispatcher.table.updates.pending",
         "dovetail_dispatcher.calls.fallback_kernels",
     ),
     "when they are imported",
@@ -288,7 +288,9 @@ OVERRIDING_CLASS: Final[SharedSocket[OverridingClassObserver]] = SharedSocket(
 """Called when a class of tensors is made that overrides functions."""
 
 KERNEL_TABLE: Final[Socket[KernelTable]] = Socket(
-    "dovetail_dispatcher.table.transactions", "when the dispatcher is imported", NoKernelTable()
+    "dovetail_dispatcher.table.updates.transactions",
+    "when the dispatcher is imported",
+    NoKernelTable(),
 )
 """Asked by the plugin manager while it loads and lists plugins."""
 
@@ -300,7 +302,9 @@ AUTOGRAD: Final[Socket[AutogradInterface]] = Socket(
 """Asked by `TensorBase` for everything about gradients."""
 
 STORAGE_CLASS: Final[Socket[type[Storage] | None]] = Socket(
-    "dovetail_aten.tensor.untyped_storage", "when the base library is imported", None
+    "dovetail_aten.tensor.storage_classes.untyped_storage",
+    "when the base library is imported",
+    None,
 )
 """The class of storages; None is `Storage`."""
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dovetail_aten as at
-from dovetail_aten.tensor import factories, like_factories
+from dovetail_aten.tensor.creation import factories, like_factories
 from dovetail_autograd.graph.grad_mode import enable_grad, inference_mode
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import (

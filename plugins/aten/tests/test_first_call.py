@@ -14,7 +14,7 @@ import pytest
 
 import dovetail_aten
 from dovetail_aten import functions
-from dovetail_aten.calling.first_call import complete
+from dovetail_aten.calling.compile_on_first_call import complete
 from dovetail_dispatcher import plain_signature
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.calls.templates.python_function import PythonFunction

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dovetail_aten import Tensor, empty, from_numpy, ones, tensor, zeros
-from dovetail_aten.tensor import from_data
+from dovetail_aten.tensor.data import from_data
 from dovetail_kernel import (
     Device,
     bfloat16,

@@ -14,7 +14,7 @@ import numpy as np
 from dovetail_dispatcher import Library, ops
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.derivative_formula import Formula, Saved
-from dovetail_dispatcher.table.rule_registration import set_derivative_formula
+from dovetail_dispatcher.table.updates.rule_registration import set_derivative_formula
 from dovetail_kernel import DTYPES, ArrayBackend, TensorBase, backend, wrap
 
 _NAMES = ("float32", "float64", "complex64", "complex128", "int32", "int64", "bool")

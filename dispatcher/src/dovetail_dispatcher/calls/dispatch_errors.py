@@ -9,7 +9,7 @@ from dovetail_kernel import DispatchKey, DispatchKeySet
 from ..table.computed_table import backends_of_autograd_other, compute
 from ..table.kernels import Kernel
 from ..table.operator import Operator
-from ..table.pending import check_pending
+from ..table.updates.pending import check_pending
 
 
 def missing_kernel_error(

@@ -18,15 +18,15 @@ from ..missing import MISSING
 from ..schema import bind, bind_of_function, default_of
 from ..table import registry
 from ..table.operator import Operator, destroyed_error
-from .number_arguments import NUMBERS_ALLOWED, number_arguments
-from .number_operands import tensor_of_number
-from .promotion_rules import check_alpha
+from .plans.tensor_plans import equals_default
+from .promotion.int_to_float_arguments import with_floats
+from .promotion.promotion_rules import check_alpha
+from .promotion.scalar_arguments import NUMBERS_ALLOWED, number_arguments
+from .promotion.scalar_operands import tensor_of_number
 from .routes import redispatch_route, route_of
 from .templates import entry_source
 from .templates.arguments import are_ints, default_text
 from .templates.entry import numbers_allowed, symbol
-from .tensor_plans import equals_default
-from .whole_numbers import with_floats
 
 
 def miss(

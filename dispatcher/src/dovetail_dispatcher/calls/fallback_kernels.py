@@ -8,10 +8,14 @@ from dovetail_kernel import Backend, DispatchKey, backend_key, on_new_backend
 
 from ..interception.python_dispatch import python_fallback
 from ..table import registry
-from ..table.backend_fallbacks import BUILT_IN, add_built_in_fallbacks, extend_alias_fallbacks
 from ..table.kernels import BOXED, FALLTHROUGH, PASSED_ON, Kernel, fallthrough_kernel
-from .composition import AUTOGRAD_FALLBACK
+from ..table.updates.backend_fallbacks import (
+    BUILT_IN,
+    add_built_in_fallbacks,
+    extend_alias_fallbacks,
+)
 from .dispatch_errors import missing_kernel_error
+from .plans.composition import AUTOGRAD_FALLBACK
 
 _FALLTHROUGH_KEYS = (
     *("BackendSelect", "ADInplaceOrView", "FuncTorchVmapMode", "VmapMode"),

@@ -10,7 +10,7 @@ from dovetail_kernel import TensorBase
 from ..schema import bind
 from ..table.operator import Operator
 from .entry_support import number_argument
-from .number_arguments import is_arithmetic, number_arguments
+from .promotion.scalar_arguments import is_arithmetic, number_arguments
 from .templates.arguments import INT_LISTS
 
 

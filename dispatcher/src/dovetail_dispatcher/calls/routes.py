@@ -26,7 +26,7 @@ from ..compiled_code import load_compiled_code
 from ..sockets import TRACE_LAYER
 from ..table import registry
 from ..table.operator import Operator
-from .composition import Composition, call_keys, compose_whole
+from .plans.composition import Composition, call_keys, compose_whole
 from .printer import build
 
 MAX_ROUTES: Final = 1024

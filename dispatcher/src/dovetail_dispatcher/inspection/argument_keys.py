@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from dovetail_kernel import DisableTorchFunction, DispatchKeySet, TensorBase, restoring
 
-from ..calls.composition import argument_keys
+from ..calls.plans.composition import argument_keys
 from ..table.operator import Operator
 
 __all__ = ["ArgumentKeys", "describe_arguments", "describe_value", "key_names"]

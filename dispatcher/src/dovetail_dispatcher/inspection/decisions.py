@@ -15,14 +15,14 @@ from dovetail_kernel import (
     full_after,
 )
 
-from ..calls.composition import (
+from ..calls.plans.composition import (
     AUTOGRAD_FALLBACK,
     Composition,
     argument_keys,
     call_keys,
     fused_plan,
 )
-from ..calls.promotion_rules import static_dtype
+from ..calls.promotion.promotion_rules import static_dtype
 from ..sockets import COMPILED_KERNEL
 from ..table import registry
 from ..table.computed_table import Entry, compute, without_fallthrough

@@ -9,21 +9,21 @@ from typing import Any, overload
 from dovetail_kernel import dispatch_state, plugin_manager, state
 from dovetail_kernel.plugins.entries import LIBRARIES
 
-from ..calls.composition import Composition, call_keys, compose
 from ..calls.entry_support import bound_call, call_key
 from ..calls.overload_resolution import resolve_overload
 from ..calls.overloads import OpOverload, OpOverloadPacket
+from ..calls.plans.composition import Composition, call_keys, compose
 from ..calls.printer import printed
 from ..registration.custom_op_definition import CustomOpDef
 from ..table import registry
 from ..table.operator import Operator
 from .argument_keys import ArgumentKeys, describe_arguments
 from .decisions import Decision, decide
-from .dumps import existing_operator
 from .explanation_text import function_lines, operator_lines
 from .inner_calls import InnerCall, InnerCalls, inner_calls
-from .launched_kernels import launched_kernels
 from .notebook_trees import InNotebooks
+from .queries.dumps import existing_operator
+from .traces.kernel_trace import launched_kernels
 
 __all__ = ["Explanation", "FunctionExplanation", "explain", "explain_function"]
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..table.kernels import FORMULA
-from ..table.places import short_place
+from ..table.source_locations import short_place
 from .decisions import Decision, Step
 from .inner_calls import InnerCall
-from .spans import brief_launches
+from .traces.spans import brief_launches
 
 if TYPE_CHECKING:
     from .explanation import Explanation, FunctionExplanation

@@ -23,8 +23,8 @@ from dovetail_kernel import (
 from ..table.base_operators import base_operator, has_base_operators
 from .decisions import Decision, decide
 from .nested_tensors import map_tensors, tensors_in
-from .spans import REDISPATCH, CallSpan
-from .tracing import record_calls, untraced
+from .traces.spans import REDISPATCH, CallSpan
+from .traces.tracing import record_calls, untraced
 
 __all__ = ["InnerCall", "InnerCalls", "inner_calls"]
 

@@ -28,13 +28,13 @@ from dovetail_kernel import (
     state,
     tensor_class,
 )
-from dovetail_kernel.forks import renewed_after_fork
+from dovetail_kernel.fork_locks import renewed_after_fork
 from dovetail_kernel.keys.state import functions_as_they_are
 from dovetail_kernel.sockets import OVERRIDING_CLASS
 
 from ..missing import MISSING
-from .asking_code import asking_code
 from .interceptable_attributes import accesses, interceptable, operator_modules
+from .override_code import asking_code
 from .overrides import call_overrides, overriding, unasked
 
 __all__ = [

@@ -10,12 +10,12 @@ from threading import RLock
 from typing import Any, Final
 
 from dovetail_kernel import DispatchKey
-from dovetail_kernel.forks import renewed_after_fork
+from dovetail_kernel.fork_locks import renewed_after_fork
 
 from ..sockets import BATCHING_RULES
 from ..table.batching_rule import BatchingRule
 from ..table.operator import Operator
-from ..table.transactions import transaction
+from ..table.updates.transactions import transaction
 
 __all__ = [
     "checked_rule",

@@ -23,17 +23,17 @@ from ..calls.overloads import OpOverload
 from ..schema import FunctionSchema, bind
 from ..table import registry
 from ..table.derivative_formula import PythonFormula
-from ..table.kernel_registration import KernelChange, add_kernel
 from ..table.kernel_signatures import check_kernel
 from ..table.kernels import COUNT_WRITES, CUSTOM, FAKE, TENSOR, Kernel
-from ..table.rule_registration import (
+from ..table.tags import Tag
+from ..table.updates.kernel_registration import KernelChange, add_kernel
+from ..table.updates.rule_registration import (
     BatchingChange,
     RegisteredDerivative,
     set_batching_rule,
     set_derivative_formula,
     set_torch_dispatch_rule,
 )
-from ..table.tags import Tag
 from .autocast import checked_cast
 from .batching_rules import checked_rule
 from .custom_op_checks import (

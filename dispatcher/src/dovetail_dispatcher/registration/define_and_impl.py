@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import singledispatch
 from typing import Any
 
-from ..table.changes import take_back
 from ..table.tags import Tag
+from ..table.updates.changes import take_back
 from .library import Library
 from .operator_names import key_name, library_for, split_name
 

@@ -17,13 +17,13 @@ from dovetail_kernel.errors import calling_frame
 
 from ..schema import FunctionSchema
 from ..table import registry
-from ..table.backend_fallbacks import add_fallback
-from ..table.changes import Change, take_back
-from ..table.definitions import define
-from ..table.kernel_registration import add_kernel
 from ..table.kernels import BOXED, FALLTHROUGH, TENSOR, Kernel, fallthrough_kernel
 from ..table.registrars import Registrar
 from ..table.tags import Tag, checked_tags
+from ..table.updates.backend_fallbacks import add_fallback
+from ..table.updates.changes import Change, take_back
+from ..table.updates.definitions import define
+from ..table.updates.kernel_registration import add_kernel
 from .library_checks import KINDS, check_kind, kernel_key, operator_name, parse_schema_of
 from .namespace_owners import own_namespace
 from .registration_checks import check_registration

@@ -14,13 +14,13 @@ from dovetail_kernel.plugins.entries import LIBRARIES
 
 from ..calls.overloads import OpOverload
 from ..table import registry
-from ..table.backend_fallbacks import add_fallback
-from ..table.changes import Change, take_back
-from ..table.definitions import define
-from ..table.kernel_registration import add_kernel
 from ..table.kernels import ARRAY, BOXED, FALLTHROUGH, TENSOR, Kernel, fallthrough_kernel, origin
 from ..table.registrars import Registrar
 from ..table.tags import Tag, checked_tags
+from ..table.updates.backend_fallbacks import add_fallback
+from ..table.updates.changes import Change, take_back
+from ..table.updates.definitions import define
+from ..table.updates.kernel_registration import add_kernel
 from .library_checks import check_kind, kernel_key, operator_name, parse_schema_of
 from .namespace_owners import own_namespace
 from .registration_checks import check_registration
@@ -309,7 +309,7 @@ class Library:
                 f'impl("{name}", ...): give either a dispatch key '
                 f"({dispatch_key or self.dispatch_key}) or backend={backend!r}, not both."
             )
-        from ..table.pending import register_when_there  # few kernels wait
+        from ..table.updates.pending import register_when_there  # few kernels wait
 
         register_when_there(backend, qualified, here, register, self._changes)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from ..table import registry
-from ..table.changes import Change, make
-from ..table.definitions import DefinitionTable, table_of_namespace
 from ..table.registrars import Registrar
+from ..table.updates.changes import Change, make
+from ..table.updates.definitions import DefinitionTable, table_of_namespace
 
 _owners: Final[dict[str, tuple[Registrar, str]]] = {}
 """The DEF library of each namespace, as the code that made it and where that is."""

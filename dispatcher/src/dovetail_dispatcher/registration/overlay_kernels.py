@@ -12,8 +12,8 @@ from dovetail_kernel import Backend, DispatchKey, backend_key
 
 from ..table import registry
 from ..table.kernel_namespace import cover_helper
-from ..table.kernel_registration import cover_kernel
 from ..table.kernels import ARRAY, Kernel
+from ..table.updates.kernel_registration import cover_kernel
 from .library import Library
 from .supplied_kernels import KernelFunctions, SuppliedKernel
 

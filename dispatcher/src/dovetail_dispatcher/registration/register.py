@@ -9,10 +9,10 @@ from dovetail_kernel import DispatchKey, dtype, warn_user
 from dovetail_kernel.errors import where
 
 from ..table import registry
-from ..table.changes import Change
 from ..table.derivative_formula import PythonFormula
 from ..table.kernels import FAKE
-from ..table.rule_registration import (
+from ..table.updates.changes import Change
+from ..table.updates.rule_registration import (
     set_batching_rule,
     set_derivative_formula,
     set_torch_dispatch_rule,

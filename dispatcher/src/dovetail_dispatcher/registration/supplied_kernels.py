@@ -10,9 +10,9 @@ from typing import Any, Final, Protocol
 from dovetail_kernel import DispatchKey
 from dovetail_kernel.plugins.entries import PluginEntry
 
-from ..table.kernel_registration import add_kernels
 from ..table.kernels import ARRAY, Kernel
 from ..table.registrars import Registrar
+from ..table.updates.kernel_registration import add_kernels
 from .library import Library
 
 _FUNCTIONS: Final = ("fn", "fast_path", "out_function", "general_out_function")

@@ -12,10 +12,10 @@ from dovetail_kernel import Backend, DispatchKey, backend_key
 
 from ..sockets import COMPILED_KERNEL
 from . import registry
-from .changes import Change
-from .changes import make as make_change
 from .kernels import ARRAY
 from .operator import Operator
+from .updates.changes import Change
+from .updates.changes import make as make_change
 
 NAMESPACE: Final = "aten"
 

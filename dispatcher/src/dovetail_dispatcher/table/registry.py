@@ -19,7 +19,7 @@ from typing import Final
 
 from dovetail_kernel import DispatchKey
 from dovetail_kernel.errors import did_you_mean
-from dovetail_kernel.forks import held_over_fork
+from dovetail_kernel.fork_locks import held_over_fork
 from dovetail_kernel.sockets import DEFAULT_DTYPE
 
 from .kernels import Kernel

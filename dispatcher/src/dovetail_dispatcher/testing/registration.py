@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from dovetail_kernel import plugin_manager
 
 from ..table import registry
-from ..table.changes import Change, make
+from ..table.updates.changes import Change, make
 
 if TYPE_CHECKING:
     from .op_info import OpInfo

@@ -10,7 +10,7 @@ from functools import partial
 from threading import RLock
 from typing import Any, Final, NamedTuple
 
-from ..forks import held_over_fork
+from ..fork_locks import held_over_fork
 
 _lock: Final = held_over_fork(RLock())
 """Guards the counts of all allocators."""

@@ -11,7 +11,7 @@ from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..errors import did_you_mean
-from ..forks import held_over_fork, renewed_after_fork
+from ..fork_locks import held_over_fork, renewed_after_fork
 from ..sockets import DEVICE_TYPES, NEW_BACKEND
 from ..types.bits import allocate_bit
 from ..types.signature import CPU_BIT, CUDA_BIT, META_BIT, WRAPPED_BIT

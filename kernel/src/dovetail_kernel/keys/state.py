@@ -15,7 +15,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Any, Final, NamedTuple
 
-from ..forks import renewed_after_fork
+from ..fork_locks import renewed_after_fork
 from ..types.bits import allocate_bit
 from ..types.signature import NO_GRAD
 from .dispatch_key import DispatchKey

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..devices.backends import Backend, backend, has_backend
 from ..errors import PluginError, forget_distributions
-from ..forks import call_in_child, held_over_fork
-from ..garbage import collection_paused
+from ..fork_locks import call_in_child, held_over_fork
+from ..gc_pause import collection_paused
 from ..sockets import DEVICE_TYPES, KERNEL_TABLE, Socket
 from .entries import (
     BACKENDS,

@@ -7,7 +7,7 @@ from threading import RLock
 from typing import Any
 
 from ..errors import PluginError
-from ..forks import renewed_after_fork
+from ..fork_locks import renewed_after_fork
 from ..user_warning import warn_user
 from .entries import requested_overlays
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ..devices.array_backend import ArrayBackend
 from ..devices.memory import new_memory
-from ..forks import held_over_fork
+from ..fork_locks import held_over_fork
 from ..types.dtype import uint8
 from .dataless import DatalessArray
 from .storage import Storage

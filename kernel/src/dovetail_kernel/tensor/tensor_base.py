@@ -18,9 +18,9 @@ from ..sockets import AUTOGRAD, OVERRIDING_CLASS
 from ..types.dtype import BY_BIT, dtype
 from ..types.signature import DTYPE_MASK, GRAD, NORMAL, OVERRIDES, VIEW
 from .dataless import DatalessArray
-from .other_kinds import OtherKinds
 from .size import KNOWN_SIZES, Size, alone, wrap_dim
 from .storage import Storage, share_storage
+from .unsupported_layouts import OtherKinds
 from .version import DETACHED, VersionCounter, WritableCounter
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from itertools import count
 from threading import Lock
 
-from ..forks import renewed_after_fork
+from ..fork_locks import renewed_after_fork
 from .signature import FIRST_FREE_BIT
 
 _positions = count(FIRST_FREE_BIT)

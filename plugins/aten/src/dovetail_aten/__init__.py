@@ -26,15 +26,11 @@ from .backend.generator import (
 from .backend.generator import default_generator as default_generator
 from .backend.generator import rebuild_generator as rebuild_generator  # for pickles
 from .calling import return_types as return_types
-from .tensor.aliasing import asarray
 from .tensor.copying import copy_each as copy_each  # for the front end: no name of its users
 from .tensor.copying import rebuild_storage as rebuild_storage  # for pickles
 from .tensor.copying import rebuild_tensor as rebuild_tensor  # for pickles
 from .tensor.copying import storable as storable  # for the front end: no name of its users
-from .tensor.distances import cdist  # type: ignore[assignment]
-from .tensor.distinct import unique, unique_consecutive  # type: ignore[assignment]
-from .tensor.equations import einsum  # type: ignore[assignment]
-from .tensor.factories import (  # type: ignore[no-redef] # with requires_grad and out, which the operators have not
+from .tensor.creation.factories import (  # type: ignore[no-redef] # with requires_grad and out, which the operators have not
     arange,
     empty,
     empty_strided,
@@ -45,8 +41,38 @@ from .tensor.factories import (  # type: ignore[no-redef] # with requires_grad a
     scalar_tensor,
     zeros,
 )
-from .tensor.from_data import as_tensor, from_dlpack, from_numpy, tensor
-from .tensor.inquiries import (
+from .tensor.creation.like_factories import (
+    empty_like,
+    full_like,
+    ones_like,
+    rand_like,
+    randint_like,
+    randn_like,
+    zeros_like,
+)
+from .tensor.creation.normal import normal  # type: ignore[no-redef]
+from .tensor.creation.random_factories import (  # type: ignore[no-redef]
+    rand,
+    randint,
+    randn,
+    randperm,
+)
+from .tensor.creation.strided_factories import empty_permuted, from_file, frombuffer, logspace
+from .tensor.creation.windows import (
+    bartlett_window,
+    blackman_window,
+    hamming_window,
+    hann_window,
+    kaiser_window,
+)
+from .tensor.data.aliasing import asarray
+from .tensor.data.from_data import as_tensor, from_dlpack, from_numpy, tensor
+from .tensor.functions.distances import cdist  # type: ignore[assignment]
+from .tensor.functions.einsum import einsum  # type: ignore[assignment]
+from .tensor.functions.low_rank import lu, pca_lowrank, svd_lowrank
+from .tensor.functions.nonzero import nonzero, unravel_index
+from .tensor.functions.norms import norm  # type: ignore[no-redef]
+from .tensor.functions.predicates import (
     detach_,
     get_device,
     is_inference,
@@ -54,6 +80,20 @@ from .tensor.inquiries import (
     is_signed,
     numel,
 )
+from .tensor.functions.several_operands import (  # type: ignore[assignment]
+    cartesian_prod,
+    chain_matmul,
+    tensordot,
+)
+from .tensor.functions.several_tensors import (  # type: ignore[assignment, no-redef]
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    block_diag,
+    broadcast_tensors,
+    meshgrid,
+)
+from .tensor.functions.unique import unique, unique_consecutive  # type: ignore[assignment]
 from .tensor.legacy_constructors import (
     BFloat16Tensor,
     BoolTensor,
@@ -66,41 +106,8 @@ from .tensor.legacy_constructors import (
     LongTensor,
     ShortTensor,
 )
-from .tensor.like_factories import (
-    empty_like,
-    full_like,
-    ones_like,
-    rand_like,
-    randint_like,
-    randn_like,
-    zeros_like,
-)
-from .tensor.low_rank import lu, pca_lowrank, svd_lowrank
-from .tensor.more_factories import empty_permuted, from_file, frombuffer, logspace
-from .tensor.normal_numbers import normal  # type: ignore[no-redef]
-from .tensor.norms import norm  # type: ignore[no-redef]
-from .tensor.places import nonzero, unravel_index
 from .tensor.printing import get_printoptions, printoptions, set_printoptions
-from .tensor.random_factories import (  # type: ignore[no-redef]
-    rand,
-    randint,
-    randn,
-    randperm,
-)
-from .tensor.several_operands import (  # type: ignore[assignment]
-    cartesian_prod,
-    chain_matmul,
-    tensordot,
-)
-from .tensor.several_tensors import (  # type: ignore[assignment, no-redef]
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    block_diag,
-    broadcast_tensors,
-    meshgrid,
-)
-from .tensor.storages import (
+from .tensor.storage_classes.storages import (
     BFloat16Storage,
     BoolStorage,
     ByteStorage,
@@ -117,15 +124,10 @@ from .tensor.storages import (
     UntypedStorage,
     is_storage,
 )
-from .tensor.tensor_class import Tensor
-from .tensor.typed_storage import rebuild_typed_storage as rebuild_typed_storage  # for pickles
-from .tensor.windows import (
-    bartlett_window,
-    blackman_window,
-    hamming_window,
-    hann_window,
-    kaiser_window,
+from .tensor.storage_classes.typed_storage import (
+    rebuild_typed_storage as rebuild_typed_storage,  # for pickles
 )
+from .tensor.tensor_class import Tensor
 
 __all__ = [
     "BFloat16Storage",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 TYPED_STORAGE: Final[Socket[TypedStorageFunction]] = Socket(
-    "dovetail_aten.tensor.typed_storage", "when the base library is imported"
+    "dovetail_aten.tensor.storage_classes.typed_storage", "when the base library is imported"
 )
 """Called where a storage is converted to a dtype."""
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dovetail_aten.codegen import DeclarationError, NativeFunction, read_native_functions
-from dovetail_aten.codegen.deprecated import with_deprecated
 from dovetail_aten.codegen.overload_sets import overload_sets
+from dovetail_aten.codegen.readers.deprecated import with_deprecated
 from dovetail_aten.codegen.writers.functions import write_functions
 
 PLUS = (

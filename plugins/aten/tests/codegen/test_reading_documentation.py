@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dovetail_aten.codegen import DeclarationError, read_native_functions
-from dovetail_aten.codegen.documentation import read_documentation
 from dovetail_aten.codegen.overload_sets import overload_sets
+from dovetail_aten.codegen.readers.documentation import read_documentation
 from dovetail_aten.codegen.writers.docstrings import docstring
 from dovetail_aten.codegen.writers.functions import write_functions
 

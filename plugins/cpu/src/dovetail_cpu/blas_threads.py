@@ -14,7 +14,7 @@ from importlib import import_module
 from threading import RLock
 from typing import Any, Final
 
-from dovetail_kernel.forks import renewed_after_fork
+from dovetail_kernel.fork_locks import renewed_after_fork
 
 from .threads import get_num_threads
 

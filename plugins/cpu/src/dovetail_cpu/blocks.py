@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 import numpy
 
 from dovetail_aten.kernel_support import Function
-from dovetail_aten.kernel_support.broadcasting import raise_misfit
+from dovetail_aten.kernel_support.geometry.broadcasting import raise_misfit
 
 from .aligned_memory import aligned_empty
 from .scratch import BLOCK_BYTES, Scratch

@@ -12,8 +12,12 @@ from typing import Any, Final
 import numpy
 
 from dovetail_aten.families.padding.kernels import Borders
-from dovetail_aten.kernel_support.border_geometry import bordered_shape, bordered_sizes, sources_of
 from dovetail_aten.kernel_support.family import never_warns, widened
+from dovetail_aten.kernel_support.geometry.border_geometry import (
+    bordered_shape,
+    bordered_sizes,
+    sources_of,
+)
 
 _FEW: Final = 1 << 11
 """Elements up to which a table costs less than slices."""

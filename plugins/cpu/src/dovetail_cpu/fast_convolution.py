@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy
 
 from dovetail_aten.families.convolution.kernels.convolution import Convolutions
-from dovetail_aten.kernel_support.window_geometry import Window
+from dovetail_aten.kernel_support.geometry.window_geometry import Window
 
 from .fast_windows import FastWindows
 from .gathered_patches import FEW_FOLDED, folded_patches, gathered_patches

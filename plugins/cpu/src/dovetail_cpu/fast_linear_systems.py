@@ -12,8 +12,8 @@ from typing import Any, Final
 import numpy
 
 from dovetail_aten.families.linalg.kernels.linear_systems import LinearSystems, check_cross
-from dovetail_aten.kernel_support.broadcasting import broadcast_shapes
 from dovetail_aten.kernel_support.dims import wrap_dim
+from dovetail_aten.kernel_support.geometry.broadcasting import broadcast_shapes
 
 from .blas_threads import scipy_in_calling_thread
 from .fast_matrices import FastMatrices

@@ -16,7 +16,7 @@ import numpy
 from dovetail_aten.families.pooling.kernels.max_pooling import MaxPooling
 from dovetail_aten.families.pooling.kernels.pooling_geometry import pooled_windows
 from dovetail_aten.families.pooling.kernels.runs import adaptive_runs
-from dovetail_aten.kernel_support.window_geometry import Window
+from dovetail_aten.kernel_support.geometry.window_geometry import Window
 
 from .constants import ones_of
 from .fast_indexing import pick

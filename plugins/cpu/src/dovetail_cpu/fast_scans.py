@@ -17,7 +17,7 @@ from dovetail_aten.families.reductions.kernels.scans import Scans
 from dovetail_aten.families.searching.kernels.distinct import Distinct
 from dovetail_aten.families.statistics.kernels.selection import Selection
 from dovetail_aten.kernel_support import Function, wrap_dim
-from dovetail_aten.kernel_support.running import Running
+from dovetail_aten.kernel_support.cumulative import Running
 
 from .packed_order import PackedOrder
 

@@ -16,7 +16,7 @@ from dovetail_aten.families.scattering.kernels.indexed_writes import (
     too_few,
 )
 from dovetail_aten.families.scattering.kernels.scatter_reductions import ScatterReductions
-from dovetail_aten.kernel_support.index_errors import no_place
+from dovetail_aten.kernel_support.checks.index_errors import no_place
 
 from .accumulation import add_at, flat_places, put_at
 from .flat_places import FlatPlaces

@@ -14,7 +14,7 @@ import numpy
 from dovetail_aten.families.split_and_scatter.kernels import Windows, window_count
 from dovetail_aten.families.views.kernels.views import Views
 from dovetail_aten.kernel_support.dims import wrap_dim
-from dovetail_aten.kernel_support.view_bounds import extent, repeats_places
+from dovetail_aten.kernel_support.geometry.view_bounds import extent, repeats_places
 
 _make = numpy.ndarray
 

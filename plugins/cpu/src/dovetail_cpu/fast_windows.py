@@ -9,8 +9,8 @@ from typing import Any
 import numpy
 
 from dovetail_aten.families.convolution.kernels.patches import Patches
+from dovetail_aten.kernel_support.geometry.window_geometry import Window
 from dovetail_aten.kernel_support.sliding_windows import SlidingWindows
-from dovetail_aten.kernel_support.window_geometry import Window
 
 from .gathered_patches import FEW_FOLDED, folded_patches, gathered_patches
 

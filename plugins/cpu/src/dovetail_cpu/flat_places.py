@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy
 
+from dovetail_aten.kernel_support.checks.index_checks import PlacesAlong
 from dovetail_aten.kernel_support.dims import wrap_dim
-from dovetail_aten.kernel_support.places_along import PlacesAlong
 
 _ARRAY: Final = numpy.ndarray
 _LONG: Final = numpy.dtype(numpy.int64)

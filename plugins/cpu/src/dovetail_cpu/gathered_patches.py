@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy
 
-from dovetail_aten.kernel_support.window_geometry import Window
+from dovetail_aten.kernel_support.geometry.window_geometry import Window
 
 from .accumulation import add_at
 from .places_under_windows import lines_of, places_under

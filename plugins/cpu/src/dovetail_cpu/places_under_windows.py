@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from dovetail_aten.families.pooling.kernels.runs import Runs
-from dovetail_aten.kernel_support.window_geometry import Window
+from dovetail_aten.kernel_support.geometry.window_geometry import Window
 
 __all__ = ["Lines", "lines_of", "lines_of_runs", "places_under"]
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.kernel_support.window_geometry import Window
+from dovetail_aten.kernel_support.geometry.window_geometry import Window
 
 _ALL = slice(None)
 

@@ -10,8 +10,8 @@ import numpy as np
 from dovetail_aten.families.random.kernels.distributions import Distributions
 from dovetail_aten.families.random.kernels.gamma_numbers import GammaNumbers
 from dovetail_aten.families.random.kernels.random import Random
-from dovetail_aten.kernel_support.broadcasting import broadcast_shapes
 from dovetail_aten.kernel_support.family import never_warns
+from dovetail_aten.kernel_support.geometry.broadcasting import broadcast_shapes
 
 from .drawn_numbers import narrowed
 from .mersenne_twister import MersenneTwister

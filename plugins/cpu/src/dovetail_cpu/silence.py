@@ -1,5 +1,5 @@
 """Keeps NumPy's floating-point warnings from the user in calls that no route makes
-(`dovetail_aten.backend.quiet`), and its iterator from copying rows and columns.
+(`dovetail_aten.backend.error_state`), and its iterator from copying rows and columns.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail_aten.backend.quiet import find_error_state
+from dovetail_aten.backend.error_state import find_error_state
 
 _found = find_error_state(np)
 if _found is None:

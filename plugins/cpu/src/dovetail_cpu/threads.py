@@ -14,7 +14,7 @@ from threading import Lock, RLock, Thread, local
 from typing import TYPE_CHECKING, Final
 
 from dovetail_dispatcher.table.registry import forget_all_routes
-from dovetail_kernel.forks import call_in_child, renewed_after_fork
+from dovetail_kernel.fork_locks import call_in_child, renewed_after_fork
 
 if TYPE_CHECKING:
     from queue import SimpleQueue

@@ -10,14 +10,14 @@ from typing import Any, Final
 
 import numpy
 
-from dovetail_aten.kernel_support.family import Family, operator
-from dovetail_aten.kernel_support.loss_reductions import MEAN, NONE
-from dovetail_aten.kernel_support.margin_checks import (
+from dovetail_aten.kernel_support.checks.margin_checks import (
     check_classes,
     check_labels,
     check_pdist,
     out_of_range,
 )
+from dovetail_aten.kernel_support.family import Family, operator
+from dovetail_aten.kernel_support.loss_reductions import MEAN, NONE
 
 from .constants import numbers_below, ones_of, zeros_of
 

@@ -14,7 +14,7 @@ from dovetail_aten.families.convolution.kernels.convolution import (
     Convolutions,
     turned,
 )
-from dovetail_aten.kernel_support.window_geometry import Window
+from dovetail_aten.kernel_support.geometry.window_geometry import Window
 
 from .device_code import pointwise
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from dovetail_aten.families.reductions.kernels.ordering import Ordering
 from dovetail_aten.families.statistics.kernels.selection import Selection
+from dovetail_aten.kernel_support.argsort import Sorted
 from dovetail_aten.kernel_support.dims import wrap_dim
-from dovetail_aten.kernel_support.sorted import Sorted
 
 from .device_code import WIDE
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from dovetail_aten.backend.wrapped_numbers import number_as
 from dovetail_aten.backends import NamespaceArrays
-from dovetail_aten.kernel_support.memory_layout import contiguous_strides
+from dovetail_aten.kernel_support.geometry.memory_layout import contiguous_strides
 
 from . import writes
 from .blockwise import Checked, elementwise

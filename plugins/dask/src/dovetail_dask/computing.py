@@ -9,7 +9,7 @@ import dask
 
 import dovetail
 from dovetail_aten.backend.devices import ready_backend
-from dovetail_dispatcher.calls.replaced_arrays import replace
+from dovetail_dispatcher.calls.arrays.immutable_array_writes import replace
 from dovetail_kernel import TensorBase, wrap
 
 from .quiet import computed, persisted

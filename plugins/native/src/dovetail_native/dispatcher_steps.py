@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from dovetail_dispatcher.calls.array_writes import (
+from dovetail_dispatcher.calls.arrays.array_writes import (
     check_inference_write,
     check_overlap,
     write_into,

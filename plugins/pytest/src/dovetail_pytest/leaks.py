@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from dovetail_dispatcher.table.changes import Change
+    from dovetail_dispatcher.table.updates.changes import Change
 
 _MADE: pytest.StashKey[list[Change]] = pytest.StashKey()
 _FAILED: pytest.StashKey[bool] = pytest.StashKey()
@@ -27,7 +27,7 @@ class LeakedRegistrationWarning(UserWarning):
 
 def _changes() -> Any:
     """Return the module of changes if it is imported: nothing can be registered before."""
-    return sys.modules.get("dovetail_dispatcher.table.changes")
+    return sys.modules.get("dovetail_dispatcher.table.updates.changes")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -58,7 +58,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
         item.stash[_MADE] = []
         # The traceback of a failed test keeps its libraries alive.
         if item.stash[_FAILED] or item.config.getini("dovetail_leaks") != "warn":
-            sys.modules["dovetail_dispatcher.table.changes"].take_back(left)
+            sys.modules["dovetail_dispatcher.table.updates.changes"].take_back(left)
         elif leaked := take_back(left):
             listed = "".join(f"\n  {each}" for each in leaked)
             item.warn(
@@ -73,7 +73,8 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
 
 def take_back(made: list[Change]) -> list[str]:
     """Take back those registrations that are still there, and return what they are."""
-    from dovetail_dispatcher.table import changes, registry
+    from dovetail_dispatcher.table import registry
+    from dovetail_dispatcher.table.updates import changes
 
     gc.collect()  # a library without references is not left behind, even as part of a cycle
     present = set(_registrations(registry))

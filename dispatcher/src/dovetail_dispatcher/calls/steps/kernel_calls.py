@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...record import Record
 from ...sockets import COMPILED_KERNEL
-from ..array_writes import write_into
+from ..arrays.array_writes import write_into
 from ..plan import Operand, Step, Value
 from .arguments import ArrayOf, CastArray
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dovetail_kernel import VersionCounter
 from dovetail_kernel.types.signature import NORMAL
 
-from ..array_writes import (
+from ..arrays.array_writes import (
     check_inference_write,
     check_overlap,
     copy_between_backends,

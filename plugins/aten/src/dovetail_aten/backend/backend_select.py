@@ -12,9 +12,9 @@ from dovetail_dispatcher import Kernel, Operator
 from dovetail_dispatcher.calls.routes import MAX_ROUTES, redispatch_route
 from dovetail_dispatcher.schema import default_of
 from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.kernel_registration import add_kernel
 from dovetail_dispatcher.table.kernels import TENSOR
-from dovetail_dispatcher.table.places import place_of_definition
+from dovetail_dispatcher.table.source_locations import place_of_definition
+from dovetail_dispatcher.table.updates.kernel_registration import add_kernel
 from dovetail_kernel import (
     Backend,
     Device,

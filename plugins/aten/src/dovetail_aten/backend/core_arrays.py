@@ -12,9 +12,9 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel.devices.overlap import Placement, share_bytes
 from dovetail_kernel.types.dtype import COMPLEX
 
-from ..kernel_support.memory_layout import contiguous_strides
+from ..kernel_support.geometry.memory_layout import contiguous_strides
 from .devices import ready_backend
-from .quiet import find_error_state
+from .error_state import find_error_state
 from .wrapped_numbers import number_as
 
 __all__ = ["CoreArrays", "NativeDtypes"]

@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from dovetail_kernel import backend, bfloat16, finfo, float16, float32, uint8
 
-from ..kernel_support.memory_layout import contiguous_strides
-from ..kernel_support.view_bounds import extent, shares_places
+from ..kernel_support.geometry.memory_layout import contiguous_strides
+from ..kernel_support.geometry.view_bounds import extent, shares_places
 from .core_arrays import CoreArrays
 from .devices import ready_backend
 from .generator import default_generator

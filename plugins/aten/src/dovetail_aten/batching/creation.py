@@ -8,7 +8,7 @@ from typing import Any
 from dovetail_dispatcher import Operator
 
 from .._generated import functions as F
-from ..kernel_support.view_bounds import extent
+from ..kernel_support.geometry.view_bounds import extent
 from .randomness import new_random, random_like
 from .table import Rule
 

@@ -13,7 +13,7 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel import uint8
 
 from .._generated import functions as F
-from ..kernel_support.broadcasting import broadcast_shapes
+from ..kernel_support.geometry.broadcasting import broadcast_shapes
 from .table import Rule, batched, call_one, flat, front, logical_ndim, logical_shape, padded
 
 DYNAMIC_MASK = (

@@ -16,7 +16,7 @@ from dovetail_dispatcher.sockets import RANDOM_STATES
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.batching_rule import BatchingRule
 from dovetail_dispatcher.table.derivative_formula import Formula
-from dovetail_dispatcher.table.rule_registration import set_batching_rule
+from dovetail_dispatcher.table.updates.rule_registration import set_batching_rule
 from dovetail_kernel import TensorBase
 from dovetail_kernel.keys.state import is_grad_enabled
 

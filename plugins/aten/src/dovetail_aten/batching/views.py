@@ -9,9 +9,9 @@ from typing import Any
 from dovetail_dispatcher import Operator
 
 from .._generated import functions as F
-from ..kernel_support.border_geometry import sources_of
 from ..kernel_support.dims import infer_size, wrap_dim
-from ..kernel_support.view_bounds import extent
+from ..kernel_support.geometry.border_geometry import sources_of
+from ..kernel_support.geometry.view_bounds import extent
 from .table import Rule, front, logical_ndim, logical_shape, padded
 
 

@@ -9,7 +9,7 @@ from inspect import CO_VARARGS
 from types import NoneType
 from typing import Any, NamedTuple
 
-from dovetail_dispatcher.calls.number_arguments import ARITHMETIC
+from dovetail_dispatcher.calls.promotion.scalar_arguments import ARITHMETIC
 from dovetail_dispatcher.calls.templates.arguments import parameter
 from dovetail_dispatcher.calls.templates.numpy_names import MEANING
 from dovetail_dispatcher.calls.templates.python_function import python_schema

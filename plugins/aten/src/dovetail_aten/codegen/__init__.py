@@ -2,13 +2,13 @@
 library may use it.
 """
 
-from .derivative_records import Derivative, SavedValue
-from .derivatives import read_derivatives
 from .errors import DeclarationError, DerivativeError, Location
 from .explanation import dragged_in, explanation, summary
 from .generate import Build, generate, read_build, stale_files, write_files
 from .library import Library
-from .native_functions import NativeFunction, read_native_functions
+from .readers.derivative_records import Derivative, SavedValue
+from .readers.derivatives import read_derivatives
+from .readers.native_functions import NativeFunction, read_native_functions
 from .selection import Selection, read_selection
 
 __all__ = [

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from dovetail_kernel.errors import did_you_mean
 
 from .errors import DeclarationError
-from .native_functions import NativeFunction
+from .readers.native_functions import NativeFunction
 from .selection import Selection
 
 

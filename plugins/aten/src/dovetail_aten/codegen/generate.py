@@ -8,10 +8,6 @@ from pathlib import Path
 from typing import Literal
 
 from .closure import Need, closure, groups_of
-from .deprecated import with_deprecated
-from .derivative_records import Derivative
-from .derivatives import read_derivatives
-from .documentation import Documentation, read_documentation
 from .errors import DeclarationError
 from .kernel_sources import kernel_families
 from .library import (
@@ -23,15 +19,19 @@ from .library import (
     OF_FAMILIES,
     Library,
 )
-from .native_functions import NativeFunction, read_native_functions
 from .needs import needs
-from .policies import missing_policy
+from .readers.deprecated import with_deprecated
+from .readers.derivative_records import Derivative
+from .readers.derivatives import read_derivatives
+from .readers.documentation import Documentation, read_documentation
+from .readers.native_functions import NativeFunction, read_native_functions
+from .readers.policies import missing_policy
 from .selection import Selection
 from .source_functions import composite_functions, helper_functions, public_functions
 from .writers.array_kernels import write_array_kernels
 from .writers.derivatives import Modules, write_derivatives
+from .writers.excluded_operators import LeftOut
 from .writers.functions import write_functions
-from .writers.left_out import LeftOut
 from .writers.policies import write_policies
 from .writers.python_modules import write_python_modules
 from .writers.registrations import write_registrations

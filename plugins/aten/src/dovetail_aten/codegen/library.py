@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from .entries import FAMILIES
 from .errors import DeclarationError, Location
+from .readers.entries import FAMILIES
 
 NATIVE_FUNCTIONS = "native_functions.yaml"
 DERIVATIVES = "derivatives.yaml"

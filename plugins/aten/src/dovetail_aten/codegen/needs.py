@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from .closure import Need, groups_of
-from .derivative_records import Derivative
-from .native_functions import NativeFunction
 from .overload_sets import overload_sets
+from .readers.derivative_records import Derivative
+from .readers.native_functions import NativeFunction
 from .source_calls import SourceCalls
 from .writers.functions import function_names
 from .writers.view_copies import shown_by

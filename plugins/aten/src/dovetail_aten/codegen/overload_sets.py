@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dovetail_dispatcher.calls.number_arguments import ARITHMETIC
+from dovetail_dispatcher.calls.promotion.scalar_arguments import ARITHMETIC
 from dovetail_dispatcher.calls.templates.entry import numbers_allowed
 from dovetail_dispatcher.schema import FunctionSchema
 
 from .errors import DeclarationError
-from .native_functions import NativeFunction
+from .readers.native_functions import NativeFunction
 
 
 @dataclass(frozen=True)

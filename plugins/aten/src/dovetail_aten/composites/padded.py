@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_aten.kernel_support.border_geometry import BORDERS
+from dovetail_aten.kernel_support.geometry.border_geometry import BORDERS
 from dovetail_kernel import contiguous_format
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from dovetail_aten.kernel_support.view_bounds import repeats_places
+from dovetail_aten.kernel_support.geometry.view_bounds import repeats_places
 from dovetail_dispatcher import OpOverload, ops
 from dovetail_kernel import TensorBase, dtype
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from ..kernel_support.broadcasting import broadcast_shapes
+from ..kernel_support.geometry.broadcasting import broadcast_shapes
 
 
 def wrap_dims(dims: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:

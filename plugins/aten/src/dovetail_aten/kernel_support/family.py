@@ -18,8 +18,8 @@ from typing import Any, ClassVar, TypeVar
 from dovetail_kernel import get_default_dtype
 from dovetail_kernel.types.dtype import FLOAT
 
-from .broadcasting import raise_misfit
 from .capabilities import Capabilities
+from .geometry.broadcasting import raise_misfit
 from .namespace_names import with_names
 from .operands import Numbers, Precision
 from .table import Function, KernelTable

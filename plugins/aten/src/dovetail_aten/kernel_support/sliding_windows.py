@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from .family import Family
-from .window_geometry import Window
+from .geometry.window_geometry import Window
 
 __all__ = ["SlidingWindows"]
 

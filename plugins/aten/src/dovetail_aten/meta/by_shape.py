@@ -15,7 +15,7 @@ from dovetail_kernel import dtype as DType
 from dovetail_kernel import int64, preserve_format, uint8
 
 from ..kernel_support.dims import wrap_dim
-from ..kernel_support.memory_layout import required_order, strides_in_order
+from ..kernel_support.geometry.memory_layout import required_order, strides_in_order
 from .meta_array import MetaArray
 from .reductions import reduced
 from .table import Rule, broadcast_result, dense_like, float_of, like

@@ -7,10 +7,10 @@ from typing import Any, NoReturn
 
 from dovetail_kernel import TensorBase, bump_version, preserve_format, promote_types
 
-from ..kernel_support.border_geometry import bordered_shape, bordered_sizes, sources_of
-from ..kernel_support.broadcasting import broadcast_shapes
 from ..kernel_support.dims import infer_size, wrap_dim, wrap_dims
-from ..kernel_support.memory_layout import required_order, strides_in_order
+from ..kernel_support.geometry.border_geometry import bordered_shape, bordered_sizes, sources_of
+from ..kernel_support.geometry.broadcasting import broadcast_shapes
+from ..kernel_support.geometry.memory_layout import required_order, strides_in_order
 from .meta_array import MetaArray
 from .table import dense_like, like
 

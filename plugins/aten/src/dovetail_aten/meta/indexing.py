@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import uint8
 
-from ..kernel_support.broadcasting import broadcast_shapes, indexed_layout
 from ..kernel_support.dims import wrap_dim
+from ..kernel_support.geometry.broadcasting import broadcast_shapes, indexed_layout
 from .meta_array import MetaArray
 from .table import like
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from dovetail_kernel import dtype, promote_types
 
-from ..kernel_support.broadcasting import elementwise_layout
 from ..kernel_support.dims import check_size
-from ..kernel_support.memory_layout import contiguous_strides, dense_strides_like
+from ..kernel_support.geometry.broadcasting import elementwise_layout
+from ..kernel_support.geometry.memory_layout import contiguous_strides, dense_strides_like
 
 __all__ = ["MetaArray"]
 

@@ -11,8 +11,8 @@ from dovetail_kernel import ArrayBackend, BackendSpec, backend, dtype, hookimpl
 from dovetail_kernel.devices.overlap import Placement, share_bytes
 from dovetail_kernel.types.dtype import BY_NAME, DTYPES
 
-from ..kernel_support.memory_layout import contiguous_strides
-from ..kernel_support.view_bounds import extent
+from ..kernel_support.geometry.memory_layout import contiguous_strides
+from ..kernel_support.geometry.view_bounds import extent
 from .meta_array import MetaArray
 
 __all__ = ["MetaArrays"]

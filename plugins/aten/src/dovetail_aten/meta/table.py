@@ -7,8 +7,8 @@ from typing import Any
 
 from dovetail_kernel import dtype, get_default_dtype
 
-from ..kernel_support.broadcasting import elementwise_layout
-from ..kernel_support.memory_layout import dense_strides_like
+from ..kernel_support.geometry.broadcasting import elementwise_layout
+from ..kernel_support.geometry.memory_layout import dense_strides_like
 from .meta_array import MetaArray
 
 Rule = Callable[..., Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..kernel_support.dims import wrap_dim
-from ..kernel_support.view_bounds import check_view_bounds, extent
+from ..kernel_support.geometry.view_bounds import check_view_bounds, extent
 from .meta_array import MetaArray
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from dovetail_kernel import Device, MemoryFormat, TensorBase, dtype
 
-from .dtype_arguments import as_dtype
+from .data.dtype_arguments import as_dtype
 
 __all__ = ["Conversion", "conversion_of"]
 

@@ -29,7 +29,7 @@ from dovetail_kernel.types.dtype import DTYPES
 
 from .._generated import functions as aten
 from ..backend.devices import as_device, is_on
-from ..kernel_support.memory_layout import is_contiguous
+from ..kernel_support.geometry.memory_layout import is_contiguous
 from .array_namespace import TensorNamespace
 from .conversion import conversion_of
 from .legacy_constructors import TensorMeta, TypedTensor

@@ -9,7 +9,7 @@ from pickle import UnpicklingError
 from typing import Any, TypeVar, cast
 
 from dovetail_dispatcher import ops
-from dovetail_dispatcher.calls.replaced_arrays import note_views
+from dovetail_dispatcher.calls.arrays.immutable_array_writes import note_views
 from dovetail_kernel import (
     Device,
     Storage,
@@ -30,7 +30,7 @@ from dovetail_kernel.types.signature import NO_GRAD
 
 from .._generated import functions as aten
 from ..backend.devices import as_device, backend_for, ready_backend
-from .untyped_storage import UntypedStorage
+from .storage_classes.untyped_storage import UntypedStorage
 
 __all__ = [
     "copy_each",

@@ -9,7 +9,7 @@ from dovetail_kernel import TensorBase
 from dovetail_kernel import bool as bool_
 
 from .._generated import functions as aten
-from .from_data import tensor as make_tensor
+from .data.from_data import tensor as make_tensor
 
 __all__ = ["apply_elements", "map2_elements", "map_elements"]
 

@@ -10,7 +10,7 @@ from dovetail_kernel.keys.state import is_grad_enabled
 from dovetail_kernel.types.signature import GRAD
 
 from .conversion_methods import TensorConversions
-from .host_arrays import from_host
+from .data.host_arrays import from_host
 
 __all__ = ["TensorExchange"]
 
@@ -103,7 +103,7 @@ class TensorExchange(TensorConversions):
         ValueError
             If `copy` is False and a copy is needed.
         """
-        from .dlpack import to_capsule  # reads C structures, which few programs need
+        from .data.dlpack import to_capsule  # reads C structures, which few programs need
 
         return to_capsule(self, stream, max_version, dl_device, copy)
 
@@ -115,7 +115,7 @@ class TensorExchange(TensorConversions):
         ValueError
             For a device that DLPack does not know.
         """
-        from .dlpack import dlpack_device
+        from .data.dlpack import dlpack_device
 
         return dlpack_device(self)
 

@@ -14,8 +14,8 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel.types.dtype import INT
 from dovetail_kernel.types.signature import ZERO_DIM
 
-from .from_data import tensor
-from .host_arrays import from_host
+from .data.from_data import tensor
+from .data.host_arrays import from_host
 
 __all__ = ["check_mask", "dimensions_of", "index_tensor", "position_of", "with_tensors"]
 

@@ -19,9 +19,9 @@ from dovetail_kernel.types.dtype import FLOAT
 from dovetail_kernel.types.signature import ZERO_DIM
 
 from .._generated import functions as aten
-from .dtype_arguments import check_number
-from .from_data import tensor
-from .host_arrays import number_like
+from .data.dtype_arguments import check_number
+from .data.from_data import tensor
+from .data.host_arrays import number_like
 from .index_items import check_mask, dimensions_of, index_tensor, position_of, with_tensors
 
 if TYPE_CHECKING:

@@ -28,10 +28,10 @@ from dovetail_kernel import bool as bool_
 
 from .._generated import functions as aten
 from ..backend.devices import as_device
-from .factories import empty
-from .from_data import as_tensor
-from .typed_storage import TypedStorage
-from .untyped_storage import UntypedStorage
+from .creation.factories import empty
+from .data.from_data import as_tensor
+from .storage_classes.typed_storage import TypedStorage
+from .storage_classes.untyped_storage import UntypedStorage
 
 __all__ = [
     "BFloat16Tensor",

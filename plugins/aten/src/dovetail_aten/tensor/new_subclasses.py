@@ -19,7 +19,7 @@ from dovetail_kernel import (
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
 
 from ..backend.devices import as_device, backend_for
-from .dtype_arguments import as_dtype
+from .data.dtype_arguments import as_dtype
 
 __all__ = ["SLOTS", "check_subclass", "make_subclass", "make_wrapper_subclass", "taken_slots"]
 

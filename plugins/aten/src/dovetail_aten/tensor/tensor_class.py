@@ -29,21 +29,21 @@ from dovetail_kernel.types.signature import INFERENCE, NO_GRAD, NORMAL, WRAPPED_
 
 from .._generated import functions as aten
 from ..backend.pinned_memory import is_pinned, pin_memory
-from ..kernel_support.memory_layout import is_contiguous
+from ..kernel_support.geometry.memory_layout import is_contiguous
 from . import indexing, printing
 from .batch_errors import ItemOfBatchError
 from .copying import deepcopy_tensor, reduce_tensor
+from .creation.sizes import shape_of
+from .data.from_data import tensor
 from .dimension_order import dim_order
-from .distinct import unique, unique_consecutive
 from .element_functions import apply_elements, map2_elements, map_elements
-from .from_data import tensor
+from .functions.low_rank import lu
+from .functions.nonzero import nonzero
+from .functions.norms import norm
+from .functions.unique import unique, unique_consecutive
 from .legacy_constructors import TensorMeta, new
-from .low_rank import lu
-from .norms import norm
-from .places import nonzero
-from .sizes import shape_of
+from .storage_classes.typed_storage import TypedStorage, storage_of, typed_storage_of
 from .subclasses import TensorSubclasses
-from .typed_storage import TypedStorage, storage_of, typed_storage_of
 
 __all__ = ["Tensor"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dovetail_dispatcher.calls.number_operands import OF_NUMBER
+from dovetail_dispatcher.calls.promotion.scalar_operands import OF_NUMBER
 from dovetail_dispatcher.table.derivative_formula import Saved
 from dovetail_kernel.keys.state import set_state, state
 from dovetail_kernel.tensor.new_tensors import wrap

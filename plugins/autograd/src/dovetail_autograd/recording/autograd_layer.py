@@ -7,8 +7,8 @@ records; a function of the user, `registered_plan`; or nothing, `unknown_plan`.
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.composition import Composition
 from dovetail_dispatcher.calls.plan import RoutePlan
+from dovetail_dispatcher.calls.plans.composition import Composition
 from dovetail_dispatcher.sockets import AUTOGRAD_LAYERS
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.derivative_formula import Formula, PythonFormula

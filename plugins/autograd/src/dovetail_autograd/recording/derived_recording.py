@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dovetail_dispatcher.calls.composition import Composition
-from dovetail_dispatcher.calls.number_operands import tensor_of_number
 from dovetail_dispatcher.calls.plan import Operand, RoutePlan, Step, Value, argument_value
+from dovetail_dispatcher.calls.plans.composition import Composition
 from dovetail_dispatcher.calls.printer import Printer
+from dovetail_dispatcher.calls.promotion.scalar_operands import tensor_of_number
 from dovetail_dispatcher.calls.steps.arguments import (
     ArrayOf,
     NumberToTensor,

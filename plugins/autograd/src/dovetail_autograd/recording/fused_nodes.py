@@ -23,7 +23,7 @@ from dovetail_dispatcher.table.derivative_formula import Formula
 from dovetail_dispatcher.table.fusion import INNER, Always, Fusion
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import Backend
-from dovetail_kernel.forks import renewed_after_fork
+from dovetail_kernel.fork_locks import renewed_after_fork
 from dovetail_kernel.tensor.new_tensors import new_tensor, tensor_class
 from dovetail_kernel.tensor.storage import share_storage
 from dovetail_kernel.tensor.tensor_base import TensorBase

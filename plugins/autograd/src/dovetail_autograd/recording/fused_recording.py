@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_dispatcher import NoArrayKernelError, kernel_namespace
-from dovetail_dispatcher.calls.array_calls import quiet
-from dovetail_dispatcher.calls.composition import Composition
 from dovetail_dispatcher.calls.plan import Operand, RoutePlan, Step, Value, argument_value
+from dovetail_dispatcher.calls.plans.array_calls import quiet
+from dovetail_dispatcher.calls.plans.composition import Composition
 from dovetail_dispatcher.calls.steps.arguments import ArrayOf
 from dovetail_dispatcher.calls.steps.kernel_calls import CallKernel, KernelCall
 from dovetail_dispatcher.calls.steps.results import Signature, WrapArray

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from dovetail_dispatcher.calls.composition import Composition
+from dovetail_dispatcher.calls.arrays.alias_checks import tensors_among
 from dovetail_dispatcher.calls.plan import (
     Expression,
     Operand,
@@ -14,7 +14,7 @@ from dovetail_dispatcher.calls.plan import (
     Value,
     argument_value,
 )
-from dovetail_dispatcher.calls.shared_results import tensors_among
+from dovetail_dispatcher.calls.plans.composition import Composition
 from dovetail_dispatcher.calls.steps.tensor_kernels import InState
 from dovetail_dispatcher.schema import FunctionSchema
 from dovetail_dispatcher.table.derivative_formula import PythonFormula

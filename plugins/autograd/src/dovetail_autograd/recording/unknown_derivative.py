@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from dovetail_dispatcher.calls.arrays.alias_checks import tensors_among
 from dovetail_dispatcher.calls.plan import RoutePlan, Step, Value, argument_value
-from dovetail_dispatcher.calls.shared_results import tensors_among
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from dovetail_dispatcher.calls.composition import Composition
+from dovetail_dispatcher.calls.arrays.alias_checks import tensors_among
 from dovetail_dispatcher.calls.plan import RoutePlan, Step, Value, argument_value
-from dovetail_dispatcher.calls.shared_results import tensors_among
+from dovetail_dispatcher.calls.plans.composition import Composition
 from dovetail_dispatcher.calls.steps.results import WrapArray
 from dovetail_dispatcher.schema.function_schema import TENSOR
 from dovetail_dispatcher.table.operator import Operator

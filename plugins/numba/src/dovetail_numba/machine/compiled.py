@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numba
 
-from dovetail_kernel.forks import held_over_fork
+from dovetail_kernel.fork_locks import held_over_fork
 
 from .kept_code import KeptCode, progress
 

@@ -16,9 +16,9 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Literal, TypeAlias
 
-from ..derivative_records import Derivative, ForwardFormula, InputFormula, SavedValue
-from ..expressions import Rewritten
-from ..native_functions import NativeFunction
+from ..readers.derivative_records import Derivative, ForwardFormula, InputFormula, SavedValue
+from ..readers.expressions import Rewritten
+from ..readers.native_functions import NativeFunction
 from .text import INDENT, WIDTH
 
 Over: TypeAlias = Literal["tensors", "arrays", "real"]

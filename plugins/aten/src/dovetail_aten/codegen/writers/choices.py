@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dovetail_dispatcher.calls.templates.python_function import python_schema, variadic_argument
 from dovetail_dispatcher.schema import Argument
 
-from ..native_functions import NativeFunction
 from ..overload_sets import OverloadSet, function_name
+from ..readers.native_functions import NativeFunction
 from .text import INDENT, bracketed
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..derivative_records import Derivative, ForwardFormula, SavedValue
 from ..families import by_family
-from ..native_functions import NativeFunction
+from ..readers.derivative_records import Derivative, ForwardFormula, SavedValue
+from ..readers.native_functions import NativeFunction
 from .bodies import bodies, body_name, forward_name, forward_parameters, texts
 from .text import HEADER, INDENT, Lines, bracketed, members
 

@@ -12,8 +12,8 @@ from dovetail_dispatcher.calls.templates.arguments import parameter
 from dovetail_dispatcher.calls.templates.python_function import python_schema, variadic_argument
 from dovetail_dispatcher.schema import Argument
 
-from ..documentation import Documentation
 from ..overload_sets import OverloadSet
+from ..readers.documentation import Documentation
 from .text import INDENT, WIDTH
 
 ARGUMENTS: Final = {

@@ -8,13 +8,13 @@ from types import MappingProxyType
 from dovetail_dispatcher.calls.templates.arguments import default_text, parameter
 from dovetail_dispatcher.calls.templates.python_function import PythonFunction, result_type
 
-from ..documentation import Documentation
 from ..families import by_family
-from ..native_functions import NativeFunction
 from ..overload_sets import OverloadSet, check_names, function_name, overload_sets
+from ..readers.documentation import Documentation
+from ..readers.native_functions import NativeFunction
 from .choices import choice, operator_choice
 from .docstrings import docstring
-from .left_out import LeftOut, write_left_out
+from .excluded_operators import LeftOut, write_left_out
 from .old_overloads import write_old_overloads
 from .python_operators import operator_functions
 from .text import HEADER, INDENT, Lines, bracketed
@@ -31,7 +31,7 @@ from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.first_call import complete, operator
+from dovetail_aten.calling.compile_on_first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
 from dovetail_aten.calling.overloads import NUMBERS, Overloads

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from dovetail_dispatcher.calls.templates.arguments import parameter
 
-from ..deprecated import shown_parameters
 from ..overload_sets import OverloadSet, takes_numbers
+from ..readers.deprecated import shown_parameters
 from .text import INDENT
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 
-from ..native_functions import NativeFunction
+from ..readers.native_functions import NativeFunction
 from .text import HEADER, INDENT, Lines
 
 Row = tuple[str | tuple[str, ...], ...]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..native_functions import NativeFunction
 from ..overload_sets import overload_sets
+from ..readers.native_functions import NativeFunction
 from .text import HEADER, Lines, bracketed
 
 

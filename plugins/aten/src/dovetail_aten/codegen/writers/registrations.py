@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..native_functions import COMPOSITE_KEYS, NativeFunction
+from ..readers.native_functions import COMPOSITE_KEYS, NativeFunction
 from .text import HEADER, INDENT, Lines
 
 

@@ -15,8 +15,8 @@ from dovetail_dispatcher.calls.templates.python_function import (
 from dovetail_dispatcher.schema import Argument
 
 from ..families import by_family
-from ..native_functions import NativeFunction
 from ..overload_sets import OverloadSet, function_name, overload_sets
+from ..readers.native_functions import NativeFunction
 from .python_operators import BINARY, OLD_NAMES, REFLECTED, SYMMETRIC, UNARY
 from .tensor_methods import PARTS, PROPERTIES
 from .text import HEADER, INDENT, Lines, bracketed
@@ -34,7 +34,7 @@ import builtins
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias, overload
 
-from dovetail_aten.tensor.storages import TypedStorage
+from dovetail_aten.tensor.storage_classes.storages import TypedStorage
 from dovetail_aten.tensor.tensor_class import Tensor
 from dovetail_kernel import Device, Layout, MemoryFormat, Storage, TensorBase, dtype
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..native_functions import NativeFunction
 from ..overload_sets import overload_sets
+from ..readers.native_functions import NativeFunction
 from .python_operators import BINARY, OLD_NAMES, REFLECTED, SYMMETRIC, UNARY, operator_function
 from .text import HEADER, INDENT, Lines
 

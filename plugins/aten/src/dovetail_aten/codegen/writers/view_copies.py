@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from dovetail_dispatcher.calls.templates.entry import declared, passed_on
 
-from ..native_functions import NativeFunction
 from ..overload_sets import overload_sets
+from ..readers.native_functions import NativeFunction
 from .functions import called_functions
 from .text import HEADER, INDENT, Lines
 

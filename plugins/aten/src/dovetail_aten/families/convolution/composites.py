@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_aten.kernel_support.window_geometry import per_dimension
+from dovetail_aten.kernel_support.geometry.window_geometry import per_dimension
 
 
 def _unbatched(name: str, ndim: int, input: Any, convolve: Callable[[Any], Any]) -> Any:

@@ -7,12 +7,12 @@ from typing import Any
 
 from dovetail_kernel import int64
 
-from ...kernel_support.memory_layout import (
+from ...kernel_support.geometry.memory_layout import (
     check_physical_layout,
     required_order,
     strides_in_order,
 )
-from ...kernel_support.view_bounds import check_strides
+from ...kernel_support.geometry.view_bounds import check_strides
 from ...meta.meta_array import MetaArray
 from ...meta.table import broadcast_result, like
 from .kernels.complex_parts import whole_dtype

@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.loss_reductions import MEAN, NONE
-from dovetail_aten.tensor.from_data import tensor
+from dovetail_aten.tensor.data.from_data import tensor
 
 from ...composites.reduced_losses import reduce
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..._generated import functions as F
 from ...batching.table import logical_shape
-from ...kernel_support.norm_checks import SMALL, check_renorm
+from ...kernel_support.checks.norm_checks import SMALL, check_renorm
 
 
 def renorm(info: Any, in_dims: Any, self: Any, p: Any, dim: int, maxnorm: Any) -> tuple[Any, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_aten.kernel_support.broadcasting import broadcast_shapes
-from dovetail_aten.kernel_support.margin_checks import check_pdist
+from dovetail_aten.kernel_support.checks.margin_checks import check_pdist
+from dovetail_aten.kernel_support.geometry.broadcasting import broadcast_shapes
 from dovetail_kernel import float32, float64, int64, promote_types
 
 _FEW = 25

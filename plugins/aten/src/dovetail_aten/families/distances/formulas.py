@@ -7,7 +7,7 @@ from typing import Any
 from dovetail_kernel import TensorBase
 
 from ...derivative_helpers.reductions import norm_backward
-from ...kernel_support.norm_checks import SMALL
+from ...kernel_support.checks.norm_checks import SMALL
 
 
 def euclidean_dist_backward(k: Any, grad: Any, x1: Any, x2: Any, result: Any) -> Any:

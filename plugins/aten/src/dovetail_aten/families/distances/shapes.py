@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...kernel_support.broadcasting import broadcast_shapes
-from ...kernel_support.norm_checks import check_renorm
+from ...kernel_support.checks.norm_checks import check_renorm
+from ...kernel_support.geometry.broadcasting import broadcast_shapes
 from ...meta.meta_array import MetaArray
 from ...meta.table import dense_like, like
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from dovetail_aten._generated import functions as F
 
-from ...tensor.factory import LikeFactory
+from ...tensor.creation.factory import LikeFactory
 
 _empty_like = LikeFactory("empty_like")
 _ALPHA = 1.7580993408473766

@@ -6,7 +6,7 @@ from typing import Any
 
 from dovetail_kernel import complex64, complex128, float32, int32
 
-from ...kernel_support.broadcasting import broadcast_shapes
+from ...kernel_support.geometry.broadcasting import broadcast_shapes
 from ...meta.meta_array import MetaArray
 from ...meta.table import like
 from .kernels.factorizations import check_ldl_solve, check_qr_mode

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_aten._generated import functions as F
+from dovetail_aten.kernel_support.checks.margin_checks import check_classes, check_labels
 from dovetail_aten.kernel_support.loss_reductions import MEAN, NONE, SUM
-from dovetail_aten.kernel_support.margin_checks import check_classes, check_labels
 from dovetail_kernel import int64
 
 from ...composites.reduced_losses import reduce

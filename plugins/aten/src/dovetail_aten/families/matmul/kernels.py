@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...kernel_support.checks.product_checks import check_expandable
 from ...kernel_support.family import Family, helper, operator
-from ...kernel_support.product_checks import check_expandable
 
 _LETTERS = {
     "float32": "float",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...kernel_support.broadcasting import broadcast_shapes
+from ...kernel_support.geometry.broadcasting import broadcast_shapes
 from ...meta.meta_array import MetaArray
 
 

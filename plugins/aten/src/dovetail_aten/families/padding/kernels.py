@@ -7,8 +7,8 @@ from typing import Any
 
 from dovetail_kernel import int64
 
-from ...kernel_support.border_geometry import bordered_sizes, sources_of
 from ...kernel_support.family import Family, never_warns, operator, widened
+from ...kernel_support.geometry.border_geometry import bordered_sizes, sources_of
 
 
 class Borders(Family):

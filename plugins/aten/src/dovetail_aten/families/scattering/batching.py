@@ -8,7 +8,7 @@ from dovetail_kernel import bool as bool_
 
 from ..._generated import functions as F
 from ...batching.table import batched, flat, front, logical_ndim, logical_shape, padded
-from ...kernel_support.broadcasting import broadcast_shapes
+from ...kernel_support.geometry.broadcasting import broadcast_shapes
 
 
 def _rows(info: Any, tensor: Any, in_dim: int | None) -> Any:

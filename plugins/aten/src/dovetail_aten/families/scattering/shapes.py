@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...kernel_support.broadcasting import broadcast_shapes
 from ...kernel_support.dims import wrap_dim
+from ...kernel_support.geometry.broadcasting import broadcast_shapes
 from ...meta.indexing import scatter, scatter_value
 from ...meta.meta_array import MetaArray
 from ...meta.table import dense_like, like

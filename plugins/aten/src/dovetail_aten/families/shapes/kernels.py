@@ -11,7 +11,7 @@ from dovetail_kernel import contiguous_format, preserve_format, result_dtype
 
 from ...kernel_support.dims import check_size, clamp_diagonal, wrap_dim, wrap_dims
 from ...kernel_support.family import Family, never_warns, operator
-from ...kernel_support.memory_layout import inverse, required_order
+from ...kernel_support.geometry.memory_layout import inverse, required_order
 from ...kernel_support.table import Function
 
 _ALL = slice(None)

@@ -7,10 +7,10 @@ from typing import Any
 
 from dovetail_kernel.types.dtype import FLOAT
 
-from ...kernel_support.broadcasting import raise_misfit
 from ...kernel_support.capabilities import Capabilities
 from ...kernel_support.dims import wrap_dim
 from ...kernel_support.family import Family, operator
+from ...kernel_support.geometry.broadcasting import raise_misfit
 from ...kernel_support.table import Function, KernelTable
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...kernel_support.memory_layout import contiguous_strides
-from ...kernel_support.view_bounds import extent, shares_places
+from ...kernel_support.geometry.memory_layout import contiguous_strides
+from ...kernel_support.geometry.view_bounds import extent, shares_places
 
 TENSORS_ONLY = frozenset(
     {

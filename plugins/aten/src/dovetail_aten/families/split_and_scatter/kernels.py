@@ -8,8 +8,8 @@ from typing import Any
 
 from ...kernel_support.dims import wrap_dim
 from ...kernel_support.family import Family, operator
-from ...kernel_support.memory_layout import inverse
-from ...kernel_support.view_bounds import check_view_bounds, extent, shares_places
+from ...kernel_support.geometry.memory_layout import inverse
+from ...kernel_support.geometry.view_bounds import check_view_bounds, extent, shares_places
 
 _ALL = slice(None)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...kernel_support.dims import wrap_dim
-from ...kernel_support.view_bounds import shares_places
+from ...kernel_support.geometry.view_bounds import shares_places
 from ...meta.meta_array import MetaArray
 from ...meta.table import dense_like, like
 from ...meta.view_shapes import as_strided, diagonal, select, slice_along

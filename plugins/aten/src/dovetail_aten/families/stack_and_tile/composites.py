@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_aten.kernel_support.broadcasting import broadcast_shapes
 from dovetail_aten.kernel_support.dims import wrap_dim
+from dovetail_aten.kernel_support.geometry.broadcasting import broadcast_shapes
 from dovetail_kernel import contiguous_format, result_dtype
 
 

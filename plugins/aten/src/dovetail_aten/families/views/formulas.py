@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...kernel_support.view_bounds import extent
+from ...kernel_support.geometry.view_bounds import extent
 
 TENSORS_ONLY = frozenset(
     {"as_strided_backward", "as_strided_jvp", "copy_to_device", "to_copy_backward"}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final
 
-from dovetail_dispatcher.calls.array_wrapping import array_wrapper
+from dovetail_dispatcher.calls.arrays.array_wrapping import array_wrapper
 from dovetail_kernel.devices.backends import Backend, backend_of_signature
 from dovetail_kernel.keys.interception import NOT_PLAIN
 from dovetail_kernel.tensor.tensor_base import TensorBase

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from weakref import WeakSet
 
-from dovetail_dispatcher.calls.tensor_plans import strip_defaults
+from dovetail_dispatcher.calls.plans.tensor_plans import strip_defaults
 from dovetail_dispatcher.registration.batching_rules import load_batching_rules
 from dovetail_dispatcher.table.batching_rule import BatchingRule
 from dovetail_dispatcher.table.kernel_results import KernelResults

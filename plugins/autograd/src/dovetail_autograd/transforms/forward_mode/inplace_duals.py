@@ -6,7 +6,7 @@ from gc import get_referrers
 from sys import getrefcount
 from typing import Any, Final, NamedTuple
 
-from dovetail_dispatcher.calls.replaced_arrays import keep_views
+from dovetail_dispatcher.calls.arrays.immutable_array_writes import keep_views
 from dovetail_kernel import wrapped_backend
 from dovetail_kernel.keys.state import set_state, state
 from dovetail_kernel.tensor.new_tensors import new_tensor, tensor_class

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dovetail_dispatcher.calls.number_operands import tensor_of_number
-from dovetail_dispatcher.calls.replaced_arrays import note_views
-from dovetail_dispatcher.calls.tensor_plans import strip_defaults
+from dovetail_dispatcher.calls.arrays.immutable_array_writes import note_views
+from dovetail_dispatcher.calls.plans.tensor_plans import strip_defaults
+from dovetail_dispatcher.calls.promotion.scalar_operands import tensor_of_number
 from dovetail_dispatcher.interception.python_dispatch import python_fallback
 from dovetail_dispatcher.schema import FunctionSchema, default_of
 from dovetail_kernel import DispatchKey, bump_version, share_storage, share_version

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from ....kernel_support.family import operator, widened
+from ....kernel_support.geometry.window_geometry import Window
 from ....kernel_support.sliding_windows import SlidingWindows
-from ....kernel_support.window_geometry import Window
 from .convolution_geometry import check_convolution_dtypes, convolution_of
 
 FEW: Final = 4

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from dovetail_kernel import dtype as DType
 
-from ....kernel_support.window_geometry import Window, per_dimension, positions
+from ....kernel_support.geometry.window_geometry import Window, per_dimension, positions
 
 __all__ = ["Convolution", "check_convolution_dtypes", "convolution_of"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ....kernel_support.window_geometry import Window, positions
+from ....kernel_support.geometry.window_geometry import Window, positions
 
 __all__ = ["blocks_of", "folded_blocks_of"]
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....kernel_support.family import operator, widened
+from ....kernel_support.geometry.window_geometry import Window
 from ....kernel_support.sliding_windows import SlidingWindows
-from ....kernel_support.window_geometry import Window
 from .patch_geometry import blocks_of, folded_blocks_of
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from dovetail_dispatcher.calls.array_errors import broadcast_error
 from dovetail_kernel import complex64, complex128, dtype, float32, float64
 
-from ....kernel_support.broadcasting import broadcast_shapes
 from ....kernel_support.family import Family, operator
+from ....kernel_support.geometry.broadcasting import broadcast_shapes
 
 WHOLE = {float32: complex64, float64: complex128}
 """The complex dtype whose parts are of a dtype."""

@@ -20,9 +20,9 @@ from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
 from ....kernel_support.dims import check_size
 from ....kernel_support.family import Family, operator
-from ....kernel_support.memory_layout import check_physical_layout, inverse, required_order
+from ....kernel_support.geometry.memory_layout import check_physical_layout, inverse, required_order
+from ....kernel_support.geometry.view_bounds import check_strides, extent
 from ....kernel_support.operands import check_representable
-from ....kernel_support.view_bounds import check_strides, extent
 from .ranges import check_bounds, range_length
 
 

@@ -11,10 +11,10 @@ from dovetail_dispatcher.calls.array_errors import broadcast_error
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import int64, uint8
 
-from ....kernel_support.broadcasting import indexed_layout
+from ....kernel_support.checks.index_errors import no_place
 from ....kernel_support.family import Family, never_warns, operator
-from ....kernel_support.index_errors import no_place
-from ....kernel_support.memory_layout import inverse
+from ....kernel_support.geometry.broadcasting import indexed_layout
+from ....kernel_support.geometry.memory_layout import inverse
 
 _ALL = slice(None)
 _OUT_OF_BOUNDS = re.compile(r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)")

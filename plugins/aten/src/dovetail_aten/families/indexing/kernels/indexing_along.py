@@ -7,9 +7,9 @@ from typing import Any
 
 from dovetail_kernel import int32, int64
 
+from ....kernel_support.checks.index_checks import PlacesAlong
 from ....kernel_support.dims import check_size, wrap_dim
 from ....kernel_support.family import helper, never_warns, operator
-from ....kernel_support.places_along import PlacesAlong
 
 _ALL = slice(None)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from dovetail_aten._generated import functions as F
 
+from ....kernel_support.checks.norm_checks import check_wider
 from ....kernel_support.dims import wrap_dim
-from ....kernel_support.norm_checks import check_wider
 from ..kernels.matrix_checks import check_inexact, check_matrix, check_square
 
 _NAME = "linalg.matrix_norm"

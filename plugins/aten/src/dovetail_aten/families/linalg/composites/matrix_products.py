@@ -8,11 +8,11 @@ from itertools import pairwise
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_dispatcher.calls.promotion_rules import check_writable_as
+from dovetail_dispatcher.calls.promotion.promotion_rules import check_writable_as
 from dovetail_kernel import bool as bool_
 
+from ....kernel_support.checks.product_checks import check_expandable
 from ....kernel_support.dims import wrap_dim
-from ....kernel_support.product_checks import check_expandable
 from ..kernels.matrix_checks import check_inexact, check_square, check_trace
 
 

@@ -12,7 +12,7 @@ from dovetail_aten._generated import functions as F
 from dovetail_kernel import int64
 
 from ....kernel_support.dims import check_room
-from ....tensor.from_data import tensor
+from ....tensor.data.from_data import tensor
 
 
 def cartesian_prod(tensors: Sequence[Any]) -> Any:

@@ -7,8 +7,8 @@ from typing import Any
 
 from dovetail_kernel import int32
 
-from ....kernel_support.broadcasting import broadcast_shapes
 from ....kernel_support.family import fitted, operator
+from ....kernel_support.geometry.broadcasting import broadcast_shapes
 from .factor_checks import check_ldl_pivots, check_pivots
 from .matrices import Matrices
 from .matrix_checks import (

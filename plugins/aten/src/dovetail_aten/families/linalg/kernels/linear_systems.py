@@ -7,9 +7,9 @@ from typing import Any
 
 from dovetail_kernel import finfo, int64
 
-from ....kernel_support.broadcasting import broadcast_shapes
 from ....kernel_support.dims import wrap_dim
 from ....kernel_support.family import operator
+from ....kernel_support.geometry.broadcasting import broadcast_shapes
 from .matrices import Matrices
 from .matrix_checks import (
     check_inexact,

@@ -11,7 +11,7 @@ from typing import Any
 from dovetail_kernel import bfloat16, dtype, float16
 from dovetail_kernel.types.dtype import FLOAT
 
-from ....kernel_support.broadcasting import broadcast_shapes
+from ....kernel_support.geometry.broadcasting import broadcast_shapes
 
 __all__ = [
     "LinAlgError",

@@ -10,9 +10,9 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel import promote_types, result_dtype
 from dovetail_kernel.types.dtype import FLOAT, dtype
 
-from ....kernel_support.broadcasting import raise_misfit
 from ....kernel_support.capabilities import Capabilities
 from ....kernel_support.family import Family, operator, widened
+from ....kernel_support.geometry.broadcasting import raise_misfit
 from ....kernel_support.loss_reductions import MEAN, NONE, SUM
 from ....kernel_support.table import Function, KernelTable
 

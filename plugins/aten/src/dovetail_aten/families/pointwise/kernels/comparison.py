@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from dovetail_kernel.types.dtype import FLOAT
 
-from ....kernel_support.broadcasting import broadcast_shapes
 from ....kernel_support.family import Family, operator
+from ....kernel_support.geometry.broadcasting import broadcast_shapes
 
 
 def check_tolerances(rtol: float, atol: float) -> None:

@@ -10,8 +10,8 @@ from dovetail_kernel import iinfo
 from dovetail_kernel.types.dtype import FLOAT
 
 from ....kernel_support.family import operator, widened
+from ....kernel_support.geometry.window_geometry import Window
 from ....kernel_support.sliding_windows import SlidingWindows
-from ....kernel_support.window_geometry import Window
 from .maxima import Maxima
 from .pooling_geometry import check_adaptive, pooled_windows
 from .runs import adaptive_runs

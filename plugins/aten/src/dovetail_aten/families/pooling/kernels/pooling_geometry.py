@@ -11,7 +11,7 @@ from dovetail_kernel import dtype as DType
 from dovetail_kernel import int64
 
 from ....kernel_support.dims import check_size
-from ....kernel_support.window_geometry import Window, per_dimension
+from ....kernel_support.geometry.window_geometry import Window, per_dimension
 from .runs import Divisors, Runs
 
 __all__ = [

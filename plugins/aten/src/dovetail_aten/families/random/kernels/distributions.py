@@ -10,8 +10,8 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel import float32, float64, iinfo
 from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
-from ....kernel_support.broadcasting import broadcast_shapes
 from ....kernel_support.family import operator
+from ....kernel_support.geometry.broadcasting import broadcast_shapes
 from .drawing import Drawing
 from .random import no_chance
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from dovetail_kernel.types.dtype import FLOAT
 
+from ....kernel_support.checks.norm_checks import SMALL, check_renorm, check_wider
 from ....kernel_support.dims import wrap_dims
 from ....kernel_support.family import Family, operator, widened
-from ....kernel_support.norm_checks import SMALL, check_renorm, check_wider
 from .reductions import Dims, count
 
 

@@ -7,9 +7,9 @@ from typing import Any
 from dovetail_kernel import bfloat16, float32
 from dovetail_kernel.types.dtype import FLOAT
 
+from ....kernel_support.cumulative import Running
 from ....kernel_support.dims import wrap_dim
 from ....kernel_support.family import operator, widened
-from ....kernel_support.running import Running
 from ....kernel_support.table import Function
 
 

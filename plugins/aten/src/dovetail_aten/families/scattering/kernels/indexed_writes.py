@@ -11,10 +11,10 @@ from typing import Any
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import int64
 
-from ....kernel_support.broadcasting import broadcast_shapes
+from ....kernel_support.checks.index_errors import no_place
 from ....kernel_support.dims import wrap_dim
 from ....kernel_support.family import Family, operator
-from ....kernel_support.index_errors import no_place
+from ....kernel_support.geometry.broadcasting import broadcast_shapes
 
 _ALL = slice(None)
 

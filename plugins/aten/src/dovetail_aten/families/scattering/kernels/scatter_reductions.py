@@ -9,8 +9,8 @@ from typing import Any
 from dovetail_kernel import iinfo
 from dovetail_kernel.types.dtype import FLOAT
 
+from ....kernel_support.checks.index_checks import PlacesAlong
 from ....kernel_support.family import operator
-from ....kernel_support.places_along import PlacesAlong
 
 _ALL = slice(None)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....kernel_support.argsort import Sorted
 from ....kernel_support.dims import wrap_dim
 from ....kernel_support.family import operator
-from ....kernel_support.sorted import Sorted
 
 
 class Distinct(Sorted):

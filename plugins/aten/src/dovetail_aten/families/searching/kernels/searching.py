@@ -6,9 +6,9 @@ from typing import Any
 
 from dovetail_kernel import int32, int64, promote_types
 
+from ....kernel_support.argsort import Sorted
 from ....kernel_support.dims import check_size
 from ....kernel_support.family import operator
-from ....kernel_support.sorted import Sorted
 
 
 def is_right(right: bool, side: str | None) -> bool:

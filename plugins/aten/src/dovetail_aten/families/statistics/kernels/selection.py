@@ -7,10 +7,10 @@ from typing import Any
 
 from dovetail_kernel.types.dtype import FLOAT
 
+from ....kernel_support.argsort import Sorted
+from ....kernel_support.cumulative import Running
 from ....kernel_support.dims import wrap_dim
 from ....kernel_support.family import operator
-from ....kernel_support.running import Running
-from ....kernel_support.sorted import Sorted
 
 
 class Selection(Running, Sorted):

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_aten.kernel_support.memory_layout import (
+from dovetail_aten.kernel_support.geometry.memory_layout import (
     contiguous_strides,
     is_contiguous,
     required_order,
     strides_in_order,
 )
-from dovetail_aten.kernel_support.view_bounds import check_strides, extent
-from dovetail_aten.tensor.typed_storage import TypedStorage
-from dovetail_dispatcher.calls.array_writes import check_inference_write
+from dovetail_aten.kernel_support.geometry.view_bounds import check_strides, extent
+from dovetail_aten.tensor.storage_classes.typed_storage import TypedStorage
+from dovetail_dispatcher.calls.arrays.array_writes import check_inference_write
 from dovetail_kernel import (
     AutoDispatchBelowAutograd,
     Storage,

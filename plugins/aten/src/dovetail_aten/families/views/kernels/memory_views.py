@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....kernel_support.family import Family, helper, operator
-from ....kernel_support.view_bounds import check_view_bounds
+from ....kernel_support.geometry.view_bounds import check_view_bounds
 from .reinterpretation import PARTS, check_pairs, check_reinterpreted
 
 _ALL = slice(None)

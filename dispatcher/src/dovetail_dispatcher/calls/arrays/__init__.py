@@ -1,0 +1,1 @@
+"""Arrays that kernels return and write: their tensors and aliases, and the writes."""

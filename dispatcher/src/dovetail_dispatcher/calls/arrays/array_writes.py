@@ -1,0 +1,267 @@
+"""What routes through array kernels call to write: into arguments, into ``out=``, between backends;
+and what is checked before.
+"""
+
+from __future__ import annotations
+
+from sys import getrefcount
+from typing import Any, TypeAlias
+
+from dovetail_kernel import (
+    TensorBase,
+    backend_of_array,
+    backend_of_signature,
+    dtype,
+    dtype_of_signature,
+    replace_array,
+    warn_user,
+)
+from dovetail_kernel.keys.state import dispatch_state
+from dovetail_kernel.tensor.version import WritableCounter
+from dovetail_kernel.types.signature import NORMAL
+
+from ..array_errors import broadcast_shape, shape_of_output_error
+from ..promotion.promotion_rules import check_writable_as
+from .immutable_array_writes import UNSHARED, replace
+
+
+def write_into(destination: TensorBase, array: Any, computed: dtype | None = None) -> None:
+    """Write `array` into the memory of `destination`.
+
+    Parameters
+    ----------
+    computed
+        The dtype that the result was computed in; None if it is known to be castable.
+
+    Raises
+    ------
+    RuntimeError
+        If the result cannot be cast, has another shape, or the destination's elements share memory.
+    """
+    if computed is not None:
+        check_writable_as(computed, destination.dtype)
+    shape = getattr(array, "shape", ())
+    if shape and shape != destination.array.shape:
+        own, shape = tuple(destination.array.shape), tuple(shape)
+        if broadcast_shape([own, shape]) != own:
+            raise shape_of_output_error(own, broadcast_shape([own, shape]) or shape)
+    _write(destination, array)
+
+
+def _write(destination: TensorBase, array: Any) -> None:
+    """Write `array`, which fits, into the memory of `destination`."""
+    arrays = backend_of_signature(destination._signature).arrays
+    if not arrays.mutable_arrays:
+        replace(destination, arrays.overwritten(destination.array, array))
+        return
+    try:
+        arrays.copy_into(destination.array, array)
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        storage = destination._storage
+        if storage is not None and arrays.write_once(destination.array, array, storage.array):
+            return
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location, "
+            "or the memory is read-only. Please clone() the tensor before performing the operation."
+        ) from error
+
+
+def write_out(out: TensorBase, array: Any) -> None:
+    """Write `array` into the tensor given as ``out=``, which takes its shape if it has another one.
+
+    Raises
+    ------
+    RuntimeError
+        If the result cannot be cast to the dtype of `out`, or `out` is an inference tensor outside
+        inference mode.
+    """
+    array, _ = _fitted(out, array)
+    _write(out, array)
+
+
+def write_outs(*outs_and_results: Any) -> None:
+    """Write arrays into the tensors given as ``out=``: into all of them, or none if one is refused.
+
+    Parameters
+    ----------
+    outs_and_results
+        All tensors, then as many arrays.
+
+    Raises
+    ------
+    RuntimeError
+        As `write_out`.
+    """
+    count = len(outs_and_results) // 2
+    outs, results = outs_and_results[:count], outs_and_results[count:]
+    changed: list[tuple[TensorBase, _Memory | None]] = []
+    arrays = []
+    try:
+        for out, result in zip(outs, results, strict=True):
+            array, former = _fitted(out, result)
+            changed.append((out, former))
+            arrays.append(array)
+            if not getattr(getattr(out.array, "flags", None), "writeable", True):
+                _write(out, out.array.copy())  # raises, or changes nothing
+    except BaseException:
+        for out, former in reversed(changed):
+            if former is not None:
+                replace_array(out, former[0])
+                out._storage = former[1]
+        raise
+    for out, array in zip(outs, arrays, strict=True):
+        _write(out, array)
+
+
+def _fitted(out: TensorBase, array: Any) -> tuple[Any, _Memory | None]:
+    """Give `out` the shape of a result; return the result on its backend, and the memory that `out`
+    had if it has another now.
+    """
+    if not out._signature & NORMAL:
+        check_inference_write(out)
+    arrays = out._backend.arrays
+    if not isinstance(array, arrays.array_types):
+        computed = backend_of_array(array)
+        if computed is not None and computed is not out._backend:
+            raise RuntimeError(
+                f"Expected out tensor to be on device {computed.name}, where the result is, but it "
+                f"is on {out.device}. Move the arguments to one device: x.to({str(out.device)!r})."
+            )
+        array = arrays.asarray(array)
+    elif (index := arrays.device_index(array)) != (own := arrays.device_index(out.array)):
+        name = out._backend.name
+        raise RuntimeError(
+            "Expected all tensors to be on the same device, but found at least two devices, "
+            f"{name}:{index} and {name}:{own}, where out= is! Give an out= on {name}:{index}."
+        )
+    check_writable_as(dtype_of_signature(arrays.dtype_bits[array.dtype]), out.dtype)
+    if tuple(array.shape) != tuple(out.array.shape):
+        if out.numel():
+            warn_user(
+                "An output with one or more elements was resized since it had shape "
+                f"{list(out.shape)}, which does not "
+                f"match the required output shape {list(array.shape)}. Give out= an empty tensor, "
+                "or one of that shape."
+            )
+        return array, resize_out(out, tuple(array.shape))
+    return array, None
+
+
+_Memory: TypeAlias = tuple[Any, Any]
+"""The array and the storage of a tensor."""
+
+
+def resize_out(out: TensorBase, shape: tuple[int, ...]) -> _Memory:
+    """Give a tensor of ``out=`` another shape: in its own memory, from its first element on, where
+    that has room, else in new memory. Return what it had.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no room, and something else shows the memory: it would not see what is written.
+    """
+    arrays, storage = out._backend.arrays, out._storage
+    is_nothing = storage is None and 0 in out.array.shape
+    resized = None if is_nothing else arrays.resized(out.array, shape)
+    if resized is not None:
+        former = out.array, storage
+        replace_array(out, resized)
+        out._storage = storage
+        return former
+    if storage is not None and getrefcount(storage) > UNSHARED:
+        raise RuntimeError(
+            f"Trying to resize storage that is not resizable: out= of shape {list(out.shape)} is a "
+            f"view, or has views, and its memory has no room for a result of shape {list(shape)}. "
+            "Give out= an empty tensor, or one of that shape."
+        )
+    if not arrays.mutable_arrays:
+        return _in_new_memory(out, shape)
+    memory = arrays.storage_of(out.array)
+    if getrefcount(memory) > UNSHARED + (storage is not None) or not arrays.owns_memory(memory):
+        raise RuntimeError(
+            f"Trying to resize storage that is not resizable: out= of shape {list(out.shape)} "
+            "shares its memory, which has no room for a result of shape "
+            f"{list(shape)}, with an array (of from_numpy, numpy() or DLPack) that would not see "
+            "the result. Give out= a tensor of that shape, or a clone."
+        )
+    return _in_new_memory(out, shape)
+
+
+def _in_new_memory(out: TensorBase, shape: tuple[int, ...]) -> _Memory:
+    former = out.array, out._storage
+    replace_array(out, _empty_beside(out, shape))
+    return former
+
+
+def _empty_beside(out: TensorBase, shape: tuple[int, ...]) -> Any:
+    """Return a new array of another shape on the device of `out`."""
+    arrays, array = out._backend.arrays, out.array
+    index = arrays.device_index(array)
+    if not index:
+        return arrays.empty(shape, array.dtype)
+    with arrays.on_device(index):
+        return arrays.empty(shape, array.dtype)
+
+
+def copy_between_backends(destination: TensorBase, source: TensorBase) -> None:
+    """Write what `source` holds into `destination`, which is on another backend, by way of host
+    memory.
+
+    Raises
+    ------
+    NotImplementedError
+        If `source` has no data.
+    """
+    own, other = destination._backend.arrays, source._backend.arrays
+    if destination.is_meta:
+        write_into(destination, own.asarray(source.array))
+        return
+    array, native = source.array, other.native_dtypes[destination.dtype]
+    write_into(
+        destination,
+        own.asarray(other.to_host(array if array.dtype == native else other.cast(array, native))),
+    )
+
+
+def check_overlap(written: TensorBase, read: TensorBase) -> None:
+    """Refuse to write to memory that another argument partly covers.
+
+    Raises
+    ------
+    RuntimeError
+        If the two share some elements, but not all of them in the same order.
+    """
+    a, b = written.array, read.array
+    if a is b or (
+        a.shape == b.shape
+        and written.data_ptr() == read.data_ptr()
+        and written.stride() == read.stride()
+    ):
+        return
+    if written._backend.arrays.may_overlap(a, b):
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor "
+            "refer to a single "
+            "memory location. Please clone() the tensor before performing the operation."
+        )
+
+
+def check_inference_write(tensor: TensorBase) -> None:
+    """Refuse an in-place write to an inference tensor outside inference mode, unless it was
+    detached there.
+
+    Raises
+    ------
+    RuntimeError
+        If `tensor` is not what ``detach()`` or ``.data`` gave.
+    """
+    if dispatch_state().inference or tensor._counter.__class__ is WritableCounter:
+        return
+    raise RuntimeError(
+        "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a "
+        "clone to get a normal "
+        "tensor before doing inplace update."
+    )

@@ -1,0 +1,303 @@
+"""What an array kernel is called with: how the arguments of a call take part in it, how they are
+promoted, and the call itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from inspect import CO_VARARGS, CO_VARKEYWORDS
+from typing import Any, Final
+
+from dovetail_kernel import Backend
+from dovetail_kernel import dtype as DType
+from dovetail_kernel.types.signature import INFERENCE, NORMAL, PYTHON_SCALAR
+
+from ...record import Record
+from ...schema import Argument
+from ...schema.function_schema import TENSOR
+from ...sockets import BASE_OPERATORS
+from ...table.kernels import Kernel
+from ...table.operator import Operator
+from ..array_errors import call_error
+from ..arrays.array_results import ArrayResults
+from ..arrays.array_wrapping import on_backend
+from ..plan import Operand, Step, Value, argument_value
+from ..promotion.half_precision import HALF_BITS, computes_in_single, in_single, precision_of_number
+from ..promotion.promotion_rules import computing_dtype, promoter, static_dtype
+from ..promotion.scalar_operands import category_of_number, number_cache
+from ..steps.arguments import (
+    ArrayOf,
+    CastArray,
+    MoveToBackend,
+    NativeDtype,
+    NumberToTensor,
+    PromoteOperands,
+)
+from ..steps.array_results import CheckOwn, CheckWritten
+from ..steps.kernel_calls import CallKernel, KernelCall, Large, Quiet, Rewording
+from ..templates.entry import numbers_allowed
+from .schema_facts import facts_of
+
+COMPUTED: Final = Value("computed")
+"""The dtype that a call computes in, where it is found per call."""
+
+_COMPUTE_NOTHING = ("view", "factory")
+"""Kinds of operators whose kernels have nothing to warn of."""
+
+
+class ArrayCall:
+    """What an array route is composed for: every fact that the steps depend on.
+
+    Attributes
+    ----------
+    facts
+        How the schema's arguments take part in it.
+    common, computed
+        The dtype of the operands, and the one that they compute in, if the key says it.
+    by_schema
+        Whether the kernel returns what its schema says, so that nothing is checked.
+    base
+        Backend and flags of the signatures of new results.
+    """
+
+    def __init__(
+        self, op: Operator, kernel: Kernel, backend: Backend, key: int, inference: bool
+    ) -> None:
+        self.op, self.kernel, self.backend, self.key = op, kernel, backend, key
+        self.schema = op.schema
+        self.facts = facts = facts_of(self.schema)
+        self.common = common = static_dtype(key)
+        self.computed = None if common is None else computing_dtype(common, op.promotion)
+        self.by_schema = kernel.returns_by_schema
+        self.is_pointwise = op.kind == "pointwise"
+        detaches = op.name == BASE_OPERATORS.plug.detach
+        self.makes_writable = detaches and not key & NORMAL and not inference
+        if facts.is_view:  # a view is as normal as what it shows, wherever it is made
+            inference = not key & NORMAL
+        self.base = backend.bit | (INFERENCE if inference else NORMAL)
+        self.in_halves = bool(key & HALF_BITS)
+        self.in_single = self.in_halves and bool(op.half) and computes_in_single(op, kernel, key)
+        self.rewording: Rewording | None = None
+        if self.is_pointwise:
+            self.rewording = Rewording(partial(call_error, op), facts.operands)
+
+    @property
+    def array_results(self) -> ArrayResults:
+        """What checks the results of the kernel, if that does not return by the schema."""
+        return ArrayResults(self.op, self.kernel, self.backend)
+
+
+# -- arguments -------------------------------------------------------------------------------------
+
+
+def moves(call: ArrayCall) -> list[Step]:
+    move = partial(on_backend, call.backend)
+    return [MoveToBackend(each.value, move) for each in call.facts.arrays]
+
+
+class Promotion(Record):
+    """How the arguments of a call reach the kernel.
+
+    Attributes
+    ----------
+    operands
+        What the kernel is given for each input.
+    steps
+        What is done before.
+    dtype
+        The dtype that is computed in, if the key says it.
+    casts
+        Whether arguments may be of another dtype than what the kernel is given.
+    """
+
+    operands: dict[str, Operand]
+    steps: tuple[Step, ...] = ()
+    dtype: DType | None = None
+    casts: bool = False
+
+
+def promoted_operands(call: ArrayCall) -> Promotion:
+    op, key = call.op, call.key
+    given = dict(call.facts.given)
+    for each in call.facts.dtypes:
+        asked, may_be_none = call.backend.arrays.asked_dtypes, each.kind.endswith("?")
+        given[each.name] = NativeDtype(argument_value(each), asked, may_be_none)
+    tensors = call.facts.tensors
+    if not op.promote or not tensors:
+        return Promotion(given)
+    promoted = [a for a in tensors if a.name in op.promote]
+    computed = call.computed if len(promoted) == len(tensors) else None
+    if computed is None:
+        return _promotion_per_call(call, given, promoted)
+    steps: tuple[Step, ...] = ()
+    if key & PYTHON_SCALAR and numbers_allowed(call.schema, op.promote):
+        number = argument_value(promoted[1])
+        own = precision_of_number(computed) if call.in_single else computed
+        steps = (NumberToTensor(number, *number_cache(call.backend, own)),)
+        promoted = promoted[:1]
+    if key & computed.bit:
+        return Promotion(given, steps, computed, casts=call.in_single)
+    arrays = call.backend.arrays
+    for argument in promoted:
+        value = argument_value(argument)
+        given[argument.name] = CastArray(value, arrays.cast, arrays.native_dtypes[computed])
+    return Promotion(given, steps, computed, casts=True)
+
+
+def _promotion_per_call(
+    call: ArrayCall, given: dict[str, Operand], promoted: list[Argument]
+) -> Promotion:
+    """Return the promotion of operands whose dtypes the key does not say."""
+    arrays = {a.name: Value(f"{a.name}_array") for a in promoted}
+    category = category_of_number(call.key & PYTHON_SCALAR)
+    is_operand = category >= 0 and numbers_allowed(call.schema, call.op.promote)
+    promote = PromoteOperands(
+        tuple(map(argument_value, promoted)),
+        promoter(call.backend, call.op, category, is_operand=is_operand, in_single=call.in_single),
+        tuple(arrays.values()),
+        COMPUTED,
+    )
+    return Promotion({**given, **arrays}, (promote,), casts=True)
+
+
+# -- the call --------------------------------------------------------------------------------------
+
+
+def kernel_call(call: ArrayCall, promotion: Promotion, results: tuple[Value, ...]) -> CallKernel:
+    """Return the step that calls the kernel and gets new arrays."""
+    kernel = call.kernel
+    if call.in_single:
+        general = general_call(call, promotion, "kernel", in_single(call.backend, kernel.fn))
+        return CallKernel(results, general, rewording=call.rewording)
+    general = general_call(call, promotion, "kernel", kernel.fn)
+    if kernel.fast_path is None:
+        return CallKernel(results, general, rewording=call.rewording)
+    fast = call_of_tensors(call, promotion, "fast_path", kernel.fast_path)
+    return CallKernel(results, general, fast, call.facts.defaults, call.rewording)
+
+
+def general_call(
+    call: ArrayCall, promotion: Promotion, role: str, function: Callable[..., Any]
+) -> KernelCall:
+    """Return the call of `function` with all arguments."""
+    facts, operands = call.facts, promotion.operands
+    positional = tuple(map(operands.__getitem__, facts.positional))
+    keywords: tuple[tuple[str, Operand], ...] = ()
+    if facts.keywords:
+        heeded = _heeded(call, function)
+        names = [name for name in facts.keywords if heeded is None or name in heeded]
+        keywords = tuple(zip(names, map(operands.__getitem__, names), strict=True))
+    return _lowered(call, promotion, role, function, positional, keywords)
+
+
+def _heeded(call: ArrayCall, function: Callable[..., Any]) -> tuple[str, ...] | None:
+    """Return the parameters of a kernel of ours that takes others as ``**options``, which it does
+    not read: they need not be handed over. None for any other function, which is given all.
+    """
+    while (inner := getattr(function, "__wrapped__", None)) is not None:
+        function = inner
+    code = getattr(function, "__code__", None)
+    if code is None or not code.co_flags & CO_VARKEYWORDS or not call.kernel.is_our_own:
+        return None
+    named = code.co_argcount + code.co_kwonlyargcount
+    rest = code.co_varnames[named + bool(code.co_flags & CO_VARARGS)]
+    return code.co_varnames[:named] if rest == "options" else None
+
+
+def call_of_tensors(
+    call: ArrayCall, promotion: Promotion, role: str, function: Callable[..., Any]
+) -> KernelCall:
+    """Return the call of `function` with the tensors alone."""
+    tensors = tuple(map(promotion.operands.__getitem__, call.facts.arrays_of))
+    return _lowered(call, promotion, role, function, tensors)
+
+
+def _lowered(
+    call: ArrayCall,
+    promotion: Promotion,
+    role: str,
+    function: Callable[..., Any],
+    given: tuple[Operand, ...],
+    keywords: tuple[tuple[str, Operand], ...] = (),
+) -> KernelCall:
+    """Return the call of `function` as the backend makes it."""
+    counted: ArrayOf | None = None
+    for each in given:
+        if isinstance(each, ArrayOf) and each.kind == TENSOR:
+            counted = each
+            break
+    computes = call.op.kind not in _COMPUTE_NOTHING
+    spec = call.backend.arrays.lower(
+        function,
+        promotion.dtype,
+        in_halves=call.in_halves,
+        computes=computes,
+        counts=counted is not None,
+        writes=role.endswith("out_function"),
+    )
+    large = None
+    if spec.many is not None and counted is not None:
+        large = Large(counted, spec.least, spec.many)
+    state = call.backend.arrays.error_state if computes else None
+    quiet = None if state is None else _known_quiet(*state[1:], not spec.warns)
+    return KernelCall(role, spec.function, given, keywords, large=large, quiet=quiet)
+
+
+def quiet(backend: Backend, function: Callable[..., Any]) -> Quiet | None:
+    """Return how floating-point warnings of an array function are kept from the user; None if there
+    are none.
+    """
+    state = backend.arrays.error_state
+    if state is None:
+        return None
+    return _known_quiet(*state[1:], not backend.arrays.may_warn(function))
+
+
+_known_quiet: Final = lru_cache(maxsize=16)(Quiet)
+
+
+# -- what comes back -------------------------------------------------------------------------------
+
+
+def given_arrays(call: ArrayCall) -> tuple[ArrayOf, ...]:
+    """Return the arrays of the tensors among the arguments, which a new result may not share."""
+    return call.facts.arrays
+
+
+def check_own(
+    call: ArrayCall, array: Value, earlier: tuple[Value, ...], may_be_none: bool
+) -> CheckOwn:
+    """Return the step that checks that a result of another's kernel has memory of its own."""
+    array_type = call.backend.arrays.array_types[0]
+    shares = call.backend.arrays.mutable_arrays and call.op.name not in BASE_OPERATORS.plug.sharing
+    given = given_arrays(call) if shares else ()
+    looks_quickly = hasattr(array_type, "base") or not shares
+    others = earlier if shares else ()
+    own = call.array_results.own
+    return CheckOwn(array, array_type, given, others, looks_quickly, may_be_none, own)
+
+
+def check_written(call: ArrayCall, arrays: tuple[Value, ...]) -> list[Step]:
+    """Return the steps that check the arrays of another's kernel before they are written."""
+    if call.by_schema:
+        return []
+    check = call.array_results.array
+    own = call.backend.arrays
+    return [CheckWritten(each, own.array_types[0], own.dtype_bits, check) for each in arrays]
+
+
+__all__ = [
+    "COMPUTED",
+    "ArrayCall",
+    "Promotion",
+    "call_of_tensors",
+    "check_own",
+    "check_written",
+    "general_call",
+    "given_arrays",
+    "kernel_call",
+    "moves",
+    "promoted_operands",
+    "quiet",
+]

@@ -1,0 +1,1 @@
+"""Python numbers beside tensors, and the dtype that a call computes in."""

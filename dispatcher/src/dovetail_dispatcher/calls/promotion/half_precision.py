@@ -1,0 +1,61 @@
+"""Half precision beside numbers: as PyTorch, some operators compute in single precision, with the
+number as it is, and round once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from dovetail_kernel import Backend, bfloat16, dtype, float16, float32
+from dovetail_kernel.types.signature import DTYPE_MASK, PYTHON_SCALAR
+
+from ...table.kernels import Kernel
+from ...table.operator import Operator
+
+HALVES: Final = (float16, bfloat16)
+"""Floating-point dtypes of two bytes."""
+
+HALF_BITS: Final = float16.bit | bfloat16.bit
+
+
+def computes_in_single(op: Operator, kernel: Kernel, key: int) -> bool:
+    """Return whether a route for arguments of half precision computes in single precision.
+
+    The product of two tensors of one dtype need not: the kernel rounds it once anyway. Neither
+    need a kernel that says of itself that it ``rounds_once``.
+    """
+    if not op.half or not key & HALF_BITS or not kernel.returns_by_schema:
+        return False
+    if getattr(kernel.fn, "rounds_once", False):
+        return False
+    others = key & DTYPE_MASK & ~HALF_BITS
+    return op.half == "single" or bool(key & PYTHON_SCALAR or others)
+
+
+def in_single(backend: Backend, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an array kernel that computes half precision in single precision, and rounds its
+    result.
+
+    Arrays of several dtypes, of which more than one has dimensions, are left to `function`.
+    """
+    cast, native = backend.arrays.cast, backend.arrays.native_dtypes
+    single, halves = native[float32], [native[each] for each in HALVES if each in native]
+
+    def compute(x: Any, *args: Any, **kwargs: Any) -> Any:
+        own = x.dtype
+        others = [each for each in args if hasattr(each, "dtype")]
+        if own not in halves or any([each.dtype != own and each.ndim for each in others]):
+            return function(x, *args, **kwargs)
+        wide = [cast(each, single) if hasattr(each, "dtype") else each for each in args]
+        return cast(function(cast(x, single), *wide, **kwargs), own)
+
+    return compute
+
+
+def precision_of_number(wanted: dtype) -> dtype:
+    """Return the dtype that a number has beside operands of dtype `wanted` in such a route."""
+    return float32 if wanted in HALVES else wanted
+
+
+__all__ = ["HALF_BITS", "HALVES", "computes_in_single", "in_single", "precision_of_number"]

@@ -1,0 +1,256 @@
+"""Which dtype a pointwise call computes in: read off the call key where it can be, found per call
+where it cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from dovetail_kernel import (
+    Backend,
+    TensorBase,
+    dtype,
+    dtype_of_signature,
+    float32,
+    get_default_dtype,
+    result_dtype,
+)
+from dovetail_kernel import bool as bool_
+from dovetail_kernel.types.dtype import uint16, uint32, uint64
+from dovetail_kernel.types.signature import DTYPE_MASK, PYTHON_SCALAR, ZERO_DIM
+
+from ...table.operator import Operator
+from ..array_errors import any_bool_error, unsupported_error
+from ..templates.entry import numbers_allowed
+from .half_precision import HALVES, precision_of_number
+from .scalar_operands import category_of_number
+
+KINDS = ("bool", "int", "float", "complex")
+"""Promotion categories in words."""
+
+WIDE_UNSIGNED = (uint16, uint32, uint64)
+"""Which PyTorch stores and converts, but hardly computes in."""
+
+INT_TO_FLOAT = ("int_to_float",)
+"""Promotion rules by which integers and bools compute in the default floating-point dtype."""
+
+
+def computing_dtype(common: dtype, rule: str) -> dtype:
+    """Return the dtype that operands of the common dtype `common` are cast to under promotion rule
+    `rule`.
+    """
+    return get_default_dtype() if rule in INT_TO_FLOAT and common.category < 2 else common
+
+
+_KIND: Final = DTYPE_MASK | ZERO_DIM
+"""The bits of a signature that promotion depends on."""
+
+
+def static_dtype(key: int) -> dtype | None:
+    """Return the common dtype of a call's operands if its key decides it: tensors of one dtype,
+    perhaps a number.
+    """
+    bits = key & DTYPE_MASK
+    if not bits or bits & (bits - 1):
+        return None
+    own = dtype_of_signature(bits)
+    category = category_of_number(key & PYTHON_SCALAR) if key & PYTHON_SCALAR else -1
+    if category <= own.category:
+        return own
+    return result_dtype([own], [], [category])
+
+
+def common_dtype(tensors: tuple[TensorBase, ...], category: int = -1) -> dtype:
+    """Return the common dtype of tensors, and of a Python number of promotion category `category`.
+
+    Tensors with dimensions outrank those without, and these a number, unless they are of a lower
+    category.
+    """
+    bits = 0
+    for tensor in tensors:
+        bits |= tensor._signature
+    bits &= DTYPE_MASK
+    if not bits & (bits - 1) and category <= dtype_of_signature(bits).category:
+        return dtype_of_signature(bits)
+    return result_dtype(
+        [t.dtype for t in tensors if not t._signature & ZERO_DIM],
+        [t.dtype for t in tensors if t._signature & ZERO_DIM],
+        [] if category < 0 else [category],
+    )
+
+
+def check_computes(op: Operator, computed: dtype) -> None:
+    """Refuse a dtype that no kernel of `op` computes in.
+
+    Raises
+    ------
+    NotImplementedError
+        Or the RuntimeError of PyTorch, where what is asked for has no meaning.
+    """
+    refuses = op.refuses
+    if refuses and (
+        KINDS[computed.category] in refuses
+        or (computed in WIDE_UNSIGNED and "wide_unsigned" in refuses)
+        or (computed in HALVES and "half" in refuses)
+    ):
+        raise unsupported_error(op.base_name.rstrip("_"), [computed.scalar_name])
+
+
+def check_operands(op: Operator, key: int, common: dtype | None, computed: dtype | None) -> None:
+    """Refuse a call with `key` whose operands are of dtypes that `op` is not defined for; `common`
+    is their dtype and `computed` the one that they compute in, if the key says it.
+
+    Raises
+    ------
+    NotImplementedError, RuntimeError
+        As `check_computes`.
+    """
+    if "any_bool" in op.refuses and (
+        key & bool_.bit or category_of_number(key & PYTHON_SCALAR) == 0
+    ):
+        raise (
+            unsupported_error(op.base_name.rstrip("_"), ["Bool"])
+            if common is bool_
+            else any_bool_error()
+        )
+    if computed is not None:
+        check_computes(op, computed)
+    elif op.promotion == "none":
+        for each in WIDE_UNSIGNED:
+            if key & each.bit:  # indices and masks are of other dtypes
+                check_computes(op, each)
+
+
+def operand_check(op: Operator) -> Callable[[TensorBase], None]:
+    """Return what refuses an operand of a dtype that `op` is not defined for."""
+    return lambda operand: check_computes(op, operand.dtype)
+
+
+def check_alpha(op: Operator, values: Sequence[Any]) -> None:
+    """Refuse a bool `alpha` beside operands that are not all bools; `values` are those of all
+    arguments.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    given = dict(zip(op.schema._by_name, values, strict=True))
+    operands = [given[name] for name in op.promote]
+    if given["alpha"].__class__ is bool and not all(
+        [
+            each.dtype is bool_ if isinstance(each, TensorBase) else each.__class__ is bool
+            for each in operands
+        ]
+    ):
+        raise RuntimeError("Boolean alpha only supported for Boolean results. Give an int.")
+
+
+def promoter(
+    backend: Backend, op: Operator, category: int, *, is_operand: bool, in_single: bool
+) -> Callable[..., tuple[list[Any], dtype]]:
+    """Return the function that casts the operands of a call of `op` to the dtype they compute in.
+
+    Parameters
+    ----------
+    backend
+        That of the operands.
+    op
+        The operator.
+    category
+        That of a Python number in the call, -1 if there is none.
+    is_operand
+        Whether the number is the second of two operands.
+    in_single
+        Whether a second operand that is a number or has no dimensions is in single precision beside
+        half precision.
+
+    Returns
+    -------
+    Callable
+        Takes the operands, and returns their arrays, in order, and the dtype.
+    """
+    arrays, rule = backend.arrays, op.promotion
+    known: dict[tuple[int, ...], tuple[dtype, Any, int]] = {}
+
+    def promote(*tensors: TensorBase) -> tuple[list[Any], dtype]:
+        # By loops: a comprehension has a frame of its own.
+        each_kind = []
+        for tensor in tensors:
+            each_kind.append(tensor._signature & _KIND)
+        kinds = tuple(each_kind)
+        found = known.get(kinds)
+        if found is None:
+            if rule == "exact":
+                check_exact(op, tensors)
+            wanted = computing_dtype(common_dtype(tensors, category), rule)
+            check_computes(op, wanted)
+            found = known[kinds] = wanted, arrays.native_dtypes[wanted], wanted.bit
+        wanted, native, bit = found
+        operands = []
+        for tensor in tensors:
+            array = tensor.array
+            operands.append(array if tensor._signature & bit else arrays.cast(array, native))
+        return operands, wanted
+
+    def promote_with_number(tensor: TensorBase, number: complex) -> tuple[list[Any], dtype]:
+        (array,), wanted = promote(tensor)
+        own = precision_of_number(wanted) if in_single else wanted
+        return [array, arrays.scalar(number, arrays.native_dtypes[own])], wanted
+
+    def promote_by_scalar(*tensors: TensorBase) -> tuple[list[Any], dtype]:
+        operands, wanted = promote(*tensors)
+        if wanted in HALVES and tensors[-1]._signature & ZERO_DIM:
+            operands[-1] = arrays.cast(tensors[-1].array, arrays.native_dtypes[float32])
+        return operands, wanted
+
+    if is_operand:
+        return promote_with_number
+    return promote_by_scalar if in_single and numbers_allowed(op.schema, op.promote) else promote
+
+
+def check_exact(op: Operator, tensors: tuple[TensorBase, ...]) -> None:
+    """Refuse operands of different dtypes.
+
+    Raises
+    ------
+    RuntimeError
+        Naming the first two that differ.
+    """
+    first = tensors[0].dtype
+    for name, tensor in zip(op.promote[1:], tensors[1:], strict=False):
+        if tensor.dtype is not first:
+            raise RuntimeError(
+                f"{op.base_name.rstrip('_')}: expected dtype {first.name} for `{name}` but got "
+                "dtype "
+                f"{tensor.dtype.name}. Convert it first: {name}.to(dovetail.{first.name})."
+            )
+
+
+def check_writable_as(result: dtype, destination: dtype) -> None:
+    """Refuse to write a result of a higher category into a tensor of a lower one.
+
+    Raises
+    ------
+    RuntimeError
+        For instance for a float result and an int destination.
+    """
+    if result.category > destination.category:
+        raise RuntimeError(
+            f"result type {result.scalar_name} can't be cast to the desired output type "
+            f"{destination.scalar_name}. "
+            f"Convert the destination first (x.to({result})), or use the out-of-place operator."
+        )
+
+
+__all__ = [
+    "check_alpha",
+    "check_operands",
+    "check_writable_as",
+    "common_dtype",
+    "computing_dtype",
+    "operand_check",
+    "promoter",
+    "static_dtype",
+]

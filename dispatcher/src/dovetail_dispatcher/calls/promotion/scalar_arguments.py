@@ -1,0 +1,69 @@
+"""Which Tensor arguments a Python number may stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final
+
+from dovetail_kernel import TensorBase
+
+from ...schema.types import NumberType, TensorType, without_optional
+from ...table import registry
+from ...table.operator import Operator
+
+NUMBERS_ALLOWED: Final = ("aten",)
+"""Namespaces in whose operators a Python number may stand for a Tensor."""
+
+ARITHMETIC: Final = frozenset(
+    (
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "floor_divide",
+        "subtract",
+        "multiply",
+        "divide",
+        "true_divide",
+        "copy",
+        "to",
+    )
+)
+"""Base operators that take a number for every Tensor."""
+
+_SERVE_NUMBERS: Final = frozenset(("remainder", "xlogy"))
+"""Base operators whose overload for tensors serves PyTorch's for numbers too."""
+
+
+def is_arithmetic(op: Operator) -> bool:
+    """Return whether an operator takes a number for every Tensor."""
+    return op.namespace == "aten" and op.base_name.removesuffix("_") in ARITHMETIC
+
+
+def number_arguments(
+    op: Operator, args: Iterable[Any], kwargs: Mapping[str, Any]
+) -> Collection[str]:
+    """Return the names of the Tensor arguments of a base operator that a number may stand for in a
+    call: those that are numbers in another overload, which the one for tensors serves, beside a
+    tensor.
+    """
+    if not is_arithmetic(op) and not any(
+        [isinstance(value, TensorBase) for value in (*args, *kwargs.values())]
+    ):
+        return ()
+    tensors = [
+        argument.name
+        for argument in op.schema.arguments
+        if isinstance(without_optional(argument.real_type), TensorType)
+    ]
+    base = op.base_name.removesuffix("_")
+    if base in ARITHMETIC or base in _SERVE_NUMBERS:
+        return tensors
+    numbers = {
+        argument.name
+        for each in registry.operators.get(op.name, {}).values()
+        if each.is_defined
+        for argument in each.schema.arguments
+        if isinstance(without_optional(argument.real_type), NumberType)
+    }
+    return [name for name in tensors if name in numbers]

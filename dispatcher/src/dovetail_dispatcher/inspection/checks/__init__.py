@@ -1,0 +1,1 @@
+"""`opcheck`: checks of what was registered for an operator."""

@@ -1,0 +1,60 @@
+"""Writes the program that repeats a check of `opcheck`, ready to be run."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from dovetail_kernel import Device, TensorBase, dtype
+
+from ...table.operator import Operator
+
+_SHOWN: Final = 32
+"""Tensors of more elements are made with random values."""
+
+
+def reproducer(op: Operator, values: list[Any], check: str) -> str:
+    """Return a program that runs one check of `op` again with arguments like `values`."""
+    positional = [
+        _text(v) for a, v in zip(op.schema.arguments, values, strict=True) if not a.kwarg_only
+    ]
+    keyword = [
+        f"{a.name!r}: {_text(v)}"
+        for a, v in zip(op.schema.arguments, values, strict=True)
+        if a.kwarg_only
+    ]
+    given = f"[{', '.join(positional)}]" + (f", {{{', '.join(keyword)}}}" if keyword else "")
+    return (
+        "    import dovetail  # and the module that registers the operator\n"
+        f"    op = dovetail.ops.{op.namespace}.{op.base_name}.{op.overload or 'default'}\n"
+        f"    dovetail.library.opcheck(op, {given}, test_utils={check!r})\n"
+    )
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, TensorBase):
+        return _tensor_text(value)
+    if isinstance(value, list | tuple):
+        inner = ", ".join(map(_text, value))
+        return f"[{inner}]" if isinstance(value, list) else f"({inner},)"
+    if isinstance(value, dtype):
+        return f"dovetail.{value.name}"
+    if isinstance(value, Device):
+        return repr(str(value))
+    return repr(value)
+
+
+def _tensor_text(tensor: TensorBase) -> str:
+    options = [f"dtype=dovetail.{tensor.dtype.name}"]
+    if not tensor.is_cpu:
+        options.append(f"device={str(tensor.device)!r}")
+    if tensor.requires_grad:
+        options.append("requires_grad=True")
+    settings = ", ".join(options)
+    if tensor.is_meta:
+        return f"dovetail.empty({tuple(tensor.shape)}, {settings})"
+    if tensor.numel() > _SHOWN:
+        maker = "randn" if tensor.dtype.is_floating_point or tensor.dtype.is_complex else "ones"
+        return f"dovetail.{maker}({tuple(tensor.shape)}, {settings})"
+    host = tensor._backend.arrays.to_host(tensor.array)
+    text = repr(host.tolist()).replace("nan", "dovetail.nan").replace("inf", "dovetail.inf")
+    return f"dovetail.tensor({text}, {settings})"

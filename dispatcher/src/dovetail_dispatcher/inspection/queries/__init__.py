@@ -1,0 +1,1 @@
+"""Questions about the operator table, about schemas and about kernels."""

@@ -1,0 +1,1 @@
+"""Traces of calls: their spans, their kernels, and their printed forms."""

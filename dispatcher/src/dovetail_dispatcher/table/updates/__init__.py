@@ -1,0 +1,1 @@
+"""Changes of the operator table: definitions, kernels, rules, fallbacks and transactions."""

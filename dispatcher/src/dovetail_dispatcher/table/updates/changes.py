@@ -1,0 +1,73 @@
+"""Change: one registration in the operator table, an object that can be applied and reverted.
+
+`make` gives a change to its owner, and to the transaction around it, *before* it applies it, and
+reverting what never took effect does nothing: a registration that is interrupted can always
+be cleaned up.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextvars import ContextVar
+from typing import Final
+
+from .. import registry
+
+
+class Change(ABC):
+    """One thing that is registered.
+
+    Reverting looks for it in the table, so it may come at any time, in any order with other
+    changes, and again after it was interrupted.
+    """
+
+    __slots__ = ("is_live",)
+
+    is_live: bool
+    """Whether there may be something to revert; set by `make`."""
+
+    @abstractmethod
+    def apply(self) -> None:
+        """Put the change into the table; the lock is held."""
+
+    @abstractmethod
+    def take_out(self) -> None:
+        """Take out of the table what is in it of the change; the lock is held."""
+
+    def revert(self) -> None:
+        """Take the change out of the table, and forget what it was, so that nothing is kept alive.
+
+        A second time does nothing.
+        """
+        with registry.lock:
+            if self.is_live:
+                self.take_out()
+                self.is_live = False
+                for slot in self.__slots__:
+                    delattr(self, slot)
+
+
+open_transaction: Final[ContextVar[list[Change] | None]] = ContextVar(
+    "dovetail_registrations", default=None
+)
+"""The changes made while a plugin is being loaded in this task."""
+
+
+def make(change: Change, owner: list[Change]) -> Change:
+    """Apply a change that `owner`, and the plugin that is being loaded, can revert; return it."""
+    transaction = open_transaction.get()
+    with registry.lock:
+        change.is_live = True
+        if transaction is not None and transaction is not owner:
+            transaction.append(change)
+        owner.append(change)
+        change.apply()
+    return change
+
+
+def take_back(changes: list[Change]) -> None:
+    """Revert changes, the newest first. One that is interrupted is still in the list."""
+    with registry.lock:
+        while changes:
+            changes[-1].revert()
+            changes.pop()

@@ -1,0 +1,122 @@
+"""Keeps the kernels that wait for a backend, and lists those that no call can reach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from dovetail_kernel import Backend, DispatchKey, dispatch_key_for_device, on_new_backend
+from dovetail_kernel.devices.backends import has_backend, is_device_type
+
+from .. import registry
+from .changes import Change, make, open_transaction, take_back
+
+
+class PendingKernel(NamedTuple):
+    """One registration that no call can reach.
+
+    Attributes
+    ----------
+    operator
+        Qualified name, ``"ns::f.overload"``.
+    key
+        The name of its dispatch key; None while its backend is missing.
+    backend
+        The device type that it waits for, or None.
+    origin
+        Where it was registered.
+    """
+
+    operator: str
+    key: str | None
+    backend: str | None
+    origin: str
+
+    def __str__(self) -> str:
+        missing = f"a backend {self.backend!r}" if self.backend else "a definition"
+        return (
+            f"{self.operator} at {self.key or self.backend}, "
+            f"registered at {self.origin}, waits for {missing}"
+        )
+
+
+class _WaitingKernel(Change):
+    """A kernel that is registered when its backend appears."""
+
+    __slots__ = ("made", "record", "register")
+
+    def __init__(
+        self,
+        record: PendingKernel,
+        register: Callable[[DispatchKey, list[Change]], None],
+    ) -> None:
+        self.record = record
+        self.register = register
+        self.made: list[Change] = []
+
+    def apply(self) -> None:
+        """Let the kernel wait."""
+        _waiting.append(self)
+
+    def take_out(self) -> None:
+        """Let it wait no more, and take back the kernel if its backend has appeared."""
+        if self in _waiting:
+            _waiting.remove(self)
+        take_back(self.made)
+
+
+_waiting: Final[list[_WaitingKernel]] = []
+
+
+def check_pending() -> list[PendingKernel]:
+    """Return the kernels that no call can reach: without definition of their operator, or without
+    their backend.
+
+    An empty list says that everything that was registered can be used. A misspelt operator name
+    shows up here.
+    """
+    with registry.lock:
+        dangling = [
+            PendingKernel(op.qualified_name, kernel.key.name, None, kernel.origin)
+            for op in registry.all_operators()
+            if not op.is_defined
+            for stack in op.kernels.values()
+            for kernel in stack
+        ]
+        return [*dangling, *[each.record for each in _waiting]]
+
+
+def register_when_there(
+    backend: str,
+    operator: str,
+    origin: str,
+    register: Callable[[DispatchKey, list[Change]], None],
+    owner: list[Change],
+) -> None:
+    """Call `register` with the dense key of a device type: now, or as soon as there is such a
+    backend.
+    """
+    is_known = is_device_type(backend)  # which may read metadata, and load kernels
+    with registry.lock:
+        if is_known or has_backend(backend):
+            register(dispatch_key_for_device(backend), owner)
+        else:
+            record = PendingKernel(operator, None, backend, origin)
+            make(_WaitingKernel(record, register), owner)
+
+
+def _register_waiting(backend: Backend) -> None:
+    with registry.lock:
+        # Not for the plugin that brings the backend: if that fails, the kernel need not wait again,
+        # for a backend that was named once stays.
+        loading = open_transaction.get()
+        try:
+            open_transaction.set(None)
+            for waiting in [each for each in _waiting if each.record.backend == backend.name]:
+                waiting.register(dispatch_key_for_device(backend.name), waiting.made)
+                _waiting.remove(waiting)
+        finally:
+            open_transaction.set(loading)
+
+
+on_new_backend(_register_waiting)

@@ -1,0 +1,1 @@
+"""Readers of declarations: operators, derivatives, documentation, and what these refer to."""

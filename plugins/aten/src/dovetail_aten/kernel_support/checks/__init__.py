@@ -1,0 +1,1 @@
+"""Checks that the kernels of several families share."""

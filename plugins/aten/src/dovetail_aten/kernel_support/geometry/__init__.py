@@ -1,0 +1,1 @@
+"""Where elements lie: strides, common shapes, borders and windows."""

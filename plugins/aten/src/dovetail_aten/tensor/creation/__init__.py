@@ -1,0 +1,1 @@
+"""Functions that make tensors of a given size: by shape, like another one, at random."""

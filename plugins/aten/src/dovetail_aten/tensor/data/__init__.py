@@ -1,0 +1,1 @@
+"""Tensors of what programs have: numbers, sequences, NumPy's and other libraries' arrays."""

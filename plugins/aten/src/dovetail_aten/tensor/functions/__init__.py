@@ -1,0 +1,1 @@
+"""Functions as users call them, where these are not one operator each."""

@@ -1,0 +1,92 @@
+"""Functions that tell what a tensor is, or take it off its graph, without an operator.
+
+What they take by `named` are NumPy's names of their arguments: ``numel(x=tensor)``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dovetail_dispatcher import overridable
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
+from dovetail_dispatcher.missing import MISSING
+from dovetail_kernel import TensorBase
+
+if TYPE_CHECKING:
+    from ..tensor_class import Tensor
+
+__all__ = ["detach_", "get_device", "is_inference", "is_same_size", "is_signed", "numel"]
+
+
+def _checked(function: str, value: Any, name: str = "input", position: int = 1) -> Any:
+    if value is MISSING:
+        raise TypeError(f"{function}() missing required argument '{name}' (position {position})")
+    if not isinstance(value, TensorBase):
+        raise TypeError(
+            f"{function}(): argument '{name}' (position {position}) must be Tensor, not "
+            f"{type(value).__name__}"
+        )
+    return value
+
+
+@overridable
+def detach_(input: TensorBase = MISSING, **named: Any) -> TensorBase:
+    """Take `input` off its graph in place, and return it."""
+    if named:
+        return numpy_call(detach_, {"input": input}, MISSING, named)  # type: ignore[no-any-return]
+    result: TensorBase = _checked("detach_", input).detach_()
+    return result
+
+
+@overridable
+def get_device(input: Tensor = MISSING, **named: Any) -> int:
+    """Return the index of the device of `input`, -1 where devices have none."""
+    if named:
+        return numpy_call(get_device, {"input": input}, MISSING, named)  # type: ignore[no-any-return]
+    index: int = _checked("get_device", input).get_device()
+    return index
+
+
+@overridable
+def is_same_size(input: Tensor = MISSING, other: Tensor = MISSING, **named: Any) -> bool:
+    """Return whether two tensors have one shape.
+
+    Raises
+    ------
+    TypeError
+        If one is no tensor; compare shapes by ``==``.
+    """
+    if named:
+        own = {"input": input, "other": other}
+        return numpy_call(is_same_size, own, MISSING, named)  # type: ignore[no-any-return]
+    same: bool = _checked("is_same_size", input).is_same_size(
+        _checked("is_same_size", other, "other", 2)
+    )
+    return same
+
+
+@overridable
+def is_signed(input: TensorBase = MISSING, **named: Any) -> bool:
+    """Return whether the dtype of `input` has negative numbers."""
+    if named:
+        return numpy_call(is_signed, {"input": input}, MISSING, named)  # type: ignore[no-any-return]
+    result: bool = _checked("is_signed", input).is_signed()
+    return result
+
+
+@overridable
+def is_inference(input: TensorBase = MISSING, **named: Any) -> bool:
+    """Return whether `input` was made in inference mode."""
+    if named:
+        return numpy_call(is_inference, {"input": input}, MISSING, named)  # type: ignore[no-any-return]
+    result: bool = _checked("is_inference", input).is_inference()
+    return result
+
+
+@overridable
+def numel(input: TensorBase = MISSING, **named: Any) -> int:
+    """Return the number of elements of `input`."""
+    if named:
+        return numpy_call(numel, {"input": input}, MISSING, named)  # type: ignore[no-any-return]
+    result: int = _checked("numel", input).numel()
+    return result

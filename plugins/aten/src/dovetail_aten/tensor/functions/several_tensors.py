@@ -1,0 +1,126 @@
+"""Functions of several tensors as users call them: one by one, or in one sequence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail_dispatcher import overridable
+
+from ..._generated import functions as aten
+
+__all__ = [
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "block_diag",
+    "broadcast_tensors",
+    "meshgrid",
+]
+
+
+def _sequence(tensors: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the tensors, if a single sequence of them was given."""
+    one = len(tensors) == 1 and isinstance(tensors[0], list | tuple)
+    return tuple(tensors[0]) if one else tensors
+
+
+@overridable
+def atleast_1d(*tensors: Any) -> Any:
+    """Return a tensor with at least one dimension; of several a tuple.
+
+    Parameters
+    ----------
+    *tensors
+        Tensors of any shape, or one sequence of them. A number becomes a vector of one element.
+    """
+    if len(tensors) == 1 and not isinstance(tensors[0], list | tuple):
+        return aten.atleast_1d(tensors[0])
+    return aten.atleast_1d(_sequence(tensors))
+
+
+@overridable
+def atleast_2d(*tensors: Any) -> Any:
+    """Return a tensor with at least two dimensions; of several a tuple.
+
+    Parameters
+    ----------
+    *tensors
+        Tensors of any shape, or one sequence of them. A vector becomes a row.
+    """
+    if len(tensors) == 1 and not isinstance(tensors[0], list | tuple):
+        return aten.atleast_2d(tensors[0])
+    return aten.atleast_2d(_sequence(tensors))
+
+
+@overridable
+def atleast_3d(*tensors: Any) -> Any:
+    """Return a tensor with at least three dimensions; of several a tuple.
+
+    Parameters
+    ----------
+    *tensors
+        Tensors of any shape, or one sequence of them. ``(n,)`` becomes ``(1, n, 1)``, ``(m, n)``
+        ``(m, n, 1)``.
+    """
+    if len(tensors) == 1 and not isinstance(tensors[0], list | tuple):
+        return aten.atleast_3d(tensors[0])
+    return aten.atleast_3d(_sequence(tensors))
+
+
+@overridable
+def block_diag(*tensors: Any) -> Any:
+    """Return a matrix with `tensors` along its diagonal, and zeros elsewhere.
+
+    Parameters
+    ----------
+    *tensors
+        Matrices; a vector counts as a row, a number as a matrix of one element. The result has the
+        dtype that they have in common.
+
+    Raises
+    ------
+    RuntimeError
+        For a tensor of more dimensions.
+    """
+    return aten.block_diag(tensors)
+
+
+@overridable
+def broadcast_tensors(*tensors: Any) -> Any:
+    """Return the tensors broadcast to the shape that they have together: a tuple of views.
+
+    Parameters
+    ----------
+    *tensors
+        Tensors whose shapes broadcast, or one sequence of them.
+
+    Raises
+    ------
+    RuntimeError
+        If the shapes do not broadcast.
+    """
+    return aten.broadcast_tensors(_sequence(tensors))
+
+
+@overridable
+def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
+    """Return each of some vectors repeated over the grid of all of them: a tuple of views.
+
+    Parameters
+    ----------
+    *tensors
+        Vectors of n1, n2, … elements, of one dtype, or one sequence of them. A number counts as a
+        vector.
+    indexing
+        ``"ij"``, the default: the results have the shape ``(n1, n2, …)``. ``"xy"``: the first two
+        dimensions change places.
+
+    Raises
+    ------
+    RuntimeError
+        For none, for tensors of more dimensions, of several dtypes, and for another `indexing`.
+    """
+    given = list(_sequence(tensors))
+    if indexing is None:
+        return aten.meshgrid(given)
+    return aten.meshgrid(given, indexing=indexing)

@@ -1,0 +1,1 @@
+"""`UntypedStorage`, `TypedStorage` and its kinds under their public names, and memory of files."""
