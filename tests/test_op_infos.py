@@ -73,7 +73,10 @@ def test_a_check_that_is_skipped_would_fail(info: OpInfo, skip: Skip) -> None:
 NO_EMPTY = {
     **dict.fromkeys(["_local_scalar_dense", "is_nonzero", "item"], "they take one element"),
     **dict.fromkeys(["max", "mean", "min", "norm.Scalar"], "of nothing it is refused, or NaN"),
-    **dict.fromkeys(["std", "std.dim", "var", "var.dim"], "of nothing it is NaN, with a warning"),
+    **dict.fromkeys(
+        [f"{name}{dim}" for name in ("std", "std_mean", "var", "var_mean") for dim in ("", ".dim")],
+        "of nothing it is NaN, with a warning",
+    ),
     **dict.fromkeys(["sum_to_size", "value_selecting_reduction_backward"], "it is about sizes"),
 }
 """Operators whose samples have elements, and why."""
