@@ -265,7 +265,7 @@ def test_the_globals_that_pytorch_allows_are_known_here() -> None:
     from torch._weights_only_unpickler import _get_allowed_globals
 
     from dovetail.serialization.checked_json import FormatError
-    from dovetail.serialization.torch_globals import global_named
+    from dovetail.serialization.torch_format.torch_globals import global_named
 
     unknown = []
     for full in _get_allowed_globals():

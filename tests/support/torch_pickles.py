@@ -15,7 +15,7 @@ from typing import Any
 import dovetail
 from dovetail import nn
 from dovetail.serialization.byte_sources import ByteSource
-from dovetail.serialization.zip_archive import ZipArchive, pack_zip
+from dovetail.serialization.torch_format.zip_archive import ZipArchive, pack_zip
 
 MAGIC = 0x1950A86A20F9469CFC6C
 

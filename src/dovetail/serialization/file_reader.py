@@ -11,7 +11,7 @@ from dovetail_kernel import dtype, uint8
 
 from .byte_sources import ByteSource
 from .checked_json import FormatError
-from .zip_archive import ZipArchive
+from .torch_format.zip_archive import ZipArchive
 
 __all__ = ["PyTorchFileReader"]
 

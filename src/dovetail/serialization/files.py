@@ -38,8 +38,8 @@ from .tensor_records import (
     storage_records,
     tensor_records,
 )
-from .torch_files import LoadOptions, is_legacy, is_zip, load_legacy, load_zip
-from .torch_writer import pack_torch
+from .torch_format.torch_files import LoadOptions, is_legacy, is_zip, load_legacy, load_zip
+from .torch_format.torch_writer import pack_torch
 
 __all__ = ["load", "save"]
 

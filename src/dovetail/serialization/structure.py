@@ -14,9 +14,9 @@ from dovetail_kernel import Device, NamedDtype, Size, dtype, sparse_coo
 
 from ..nn.parameter import Parameter
 from .checked_json import FormatError, checked_integer, checked_list, checked_text, shown
-from .rebuilt_tensors import rebuild_sparse_tensor
 from .stored_tensors import parts_of_sparse
 from .tensor_records import device_name, dtype_named
+from .torch_format.rebuilt_tensors import rebuild_sparse_tensor
 
 __all__ = ["Decoder", "Encoder"]
 

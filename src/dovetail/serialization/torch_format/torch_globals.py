@@ -15,8 +15,9 @@ import dovetail_kernel
 from dovetail_aten import Tensor
 from dovetail_kernel import Device, Size, dtype
 
-from ..nn.parameter import Parameter
-from .checked_json import FormatError
+from ...nn.parameter import Parameter
+from ..checked_json import FormatError
+from ..safe_globals import named_safe_globals
 from .rebuilt_tensors import (
     checked_sizes,
     rebuild_meta_tensor_no_storage,
@@ -28,7 +29,6 @@ from .rebuilt_tensors import (
     set_attributes,
 )
 from .restricted_pickles import check_key, corrupt
-from .safe_globals import named_safe_globals
 
 __all__ = ["TorchGlobals", "global_named"]
 

@@ -13,12 +13,12 @@ import numpy as np
 from dovetail_aten import Tensor, TypedStorage, UntypedStorage
 from dovetail_kernel import uint8
 
-from .byte_sources import ByteSource
-from .checked_json import FormatError, shown
-from .element_bytes import line_of_array
-from .placement import Placement
+from ..byte_sources import ByteSource
+from ..checked_json import FormatError, shown
+from ..element_bytes import line_of_array
+from ..placement import Placement
+from ..settings import byte_order_of_old_files
 from .restricted_pickles import corrupt, unpickle
-from .settings import byte_order_of_old_files
 from .torch_globals import TorchGlobals, global_named
 from .zip_archive import ZipArchive
 

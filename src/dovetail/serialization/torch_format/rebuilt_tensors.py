@@ -8,9 +8,9 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor, TypedStorage, UntypedStorage
 from dovetail_kernel import dtype, sparse_coo
 
-from ..nn.parameter import Parameter
+from ...nn.parameter import Parameter
+from ..tensor_records import TensorRecord, check_place
 from .restricted_pickles import corrupt
-from .tensor_records import TensorRecord, check_place
 
 __all__ = [
     "checked_sizes",
@@ -59,7 +59,7 @@ def rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
     indices, values, size, *is_coalesced = data
     if type(indices) is not Tensor or type(values) is not Tensor:
         raise corrupt("a sparse tensor has no indices or no values")
-    from ..sparse.constructors import sparse_coo_tensor  # few files have one
+    from ...sparse.constructors import sparse_coo_tensor  # few files have one
 
     try:
         return sparse_coo_tensor(

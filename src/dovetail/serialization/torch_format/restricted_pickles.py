@@ -11,7 +11,7 @@ from typing import IO, Any, Final, Protocol
 
 from dovetail_kernel import Device, dtype
 
-from .checked_json import FormatError
+from ..checked_json import FormatError
 
 __all__ = ["AllowedGlobals", "check_key", "corrupt", "unpickle"]
 

@@ -10,8 +10,8 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from .byte_sources import ByteSource
-from .checked_json import ForeignFile, FormatError, shown
+from ..byte_sources import ByteSource
+from ..checked_json import ForeignFile, FormatError, shown
 
 __all__ = ["ZipArchive", "pack_zip"]
 

@@ -16,8 +16,8 @@ import dovetail_kernel
 from dovetail_aten import Tensor
 from dovetail_kernel import Device, Size, dtype
 
-from ..nn.parameter import Parameter
-from .stored_tensors import TensorWriter, parts_of_sparse
+from ...nn.parameter import Parameter
+from ..stored_tensors import TensorWriter, parts_of_sparse
 from .zip_archive import pack_zip
 
 __all__ = ["pack_torch"]
