@@ -165,6 +165,27 @@ share_storage_object(const module_state *state, PyObject *const *registers, cons
     return storages[0] != Py_None && storages[0] == storages[1];
 }
 
+/* Whether a result may be, or show the memory of, one of the operands: 1, 0 or -1. */
+static int
+may_be_shared(const module_state *state, PyObject *const *registers, const instruction *in)
+{
+    PyObject *result = register_value(registers, in->a);
+    if (result == NULL) {
+        return -1;
+    }
+    PyObject *storage =
+        result == Py_None ? NULL : tensor_slot(state, result, state->tensor_storage);
+    if (storage != Py_None) {
+        return storage == NULL && result != Py_None ? -1 : 1;
+    }
+    for (int i = 0; i < in->operand_count; i++) {
+        if (registers[in->operands[i].reg] == result) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static int
 has_dims(const module_state *state, PyObject *const *registers, const instruction *in)
 {
@@ -305,6 +326,9 @@ run(const Route *route, PyObject **registers)
             break;
         case OP_UNLESS_SAME_STORAGE:
             condition = share_storage_object(state, registers, in);
+            break;
+        case OP_UNLESS_SHARED:
+            condition = may_be_shared(state, registers, in);
             break;
         case OP_UNLESS_NDIM:
             condition = has_dims(state, registers, in);

@@ -5,7 +5,7 @@
 #include "native.h"
 
 /* The format of programs; lowering.py has the same number. */
-#define PLAN_FORMAT 1
+#define PLAN_FORMAT 2
 
 #define MAX_REGISTERS 64
 #define MAX_OPERANDS 24 /* of one instruction */
@@ -38,6 +38,8 @@
     X(UNLESS_OTHER_CLASS, 1, 0) \
     /* to target unless the storage of a is there and is that of b */ \
     X(UNLESS_SAME_STORAGE, 0, 0) \
+    /* to target if a is a new tensor: it has no storage object, and is none of the operands */ \
+    X(UNLESS_SHARED, 0, 0) \
     /* to target unless the array of tensor a has `bits` dimensions */ \
     X(UNLESS_NDIM, 0, 0) \
     /* a: tensor around array b, which shares the memory of c; see WRAP_* */ \

@@ -20,7 +20,10 @@ from dovetail_kernel import backend, backend_key  # noqa: E402
 
 from .layouts import LAYOUTS, numbers  # noqa: E402
 
-pytestmark = pytest.mark.skipif(not compiled_code.is_in_force(), reason="it is switched off")
+pytestmark = [
+    pytest.mark.skipif(not compiled_code.is_in_force(), reason="it is switched off"),
+    pytest.mark.cpu_only(reason="the kernels are those of the cpu"),
+]
 
 SHAPES = ((), (1,), (5,), (0,), (2, 3), (1, 4), (3, 1, 2), (0, 3), (2, 3, 4), (1, 1), (2, 1, 1, 2))
 TRIALS = 40

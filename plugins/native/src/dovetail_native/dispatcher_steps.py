@@ -293,18 +293,17 @@ def _check_returns(step: CheckReturns, to: Assembler) -> None:
 
 
 def _check_aliases(step: CheckAliases, to: Assembler) -> None:
-    check, is_one = step.check, step.is_one_tensor
+    check, result, tensors = step.check, to.value(step.result), [to.value(t) for t in step.tensors]
 
     def check_shared(result: Any, *tensors: Any) -> None:
-        if (
-            not is_one
-            or result is None
-            or result._storage is not None
-            or any([result is each for each in tensors])
-        ):
-            check(result, tensors)
+        check(result, tensors)
 
-    to.call(check_shared, [to.value(step.result), *map(to.value, step.tensors)])
+    if not step.is_one_tensor:
+        to.call(check_shared, [result, *tensors])
+        return
+    new = to.emit("UNLESS_SHARED", to.register(step.result), operands=tensors)
+    to.call(check_shared, [result, *tensors])
+    to.land(new)
 
 
 def _check_identity(step: CheckIdentity, to: Assembler) -> None:
