@@ -249,25 +249,3 @@ def test_routes_for_half_precision_compute_in_blocks(blocks):
     del blocks[:]
     half.add_(half)
     assert blocks
-
-
-@pytest.mark.parametrize("dtype", HALVES, ids=str)
-def test_bounds_of_many_numbers_are_found_in_single_precision(kernel, dtype, monkeypatch):
-    from dovetail_cpu import fast_elementwise
-
-    x, found = every(dtype), []
-    clip = fast_elementwise.clip
-
-    def noted(*given):
-        found.append(given[0].dtype)
-        return clip(*given)
-
-    monkeypatch.setattr(fast_elementwise, "clip", noted)
-    wide = x.astype(np.float32)
-    for name, bounds, expected in (
-        ("clamp", (-1.5, 2), wide.clip(-1.5, 2)),
-        ("clamp_min", (-1.5,), wide.clip(-1.5, None)),
-        ("clamp_max", (2,), wide.clip(None, 2)),
-    ):
-        same(np.asarray(kernel(name, x, *bounds)), expected.astype(dtype))
-    assert set(found) == {np.dtype(np.float32)}

@@ -83,44 +83,6 @@ def test_adaptive_maxima_are_those_of_the_generic_kernel(sizes, odd, number, tab
 
 
 @pytest.mark.parametrize("dtype", ("float32", "float64"))
-@pytest.mark.parametrize("shape", ((9, 12, 17, 20), (700, 30), (2, 6, 9000), (1, 3, 5, 40, 60)))
-@pytest.mark.parametrize("weighted", (False, True))
-def test_batch_normalization_agrees_with_the_generic_kernel(
-    weighted, shape, dtype, number, table, generic_table
-):
-    x, grad = images(shape, dtype), images(shape, dtype, 1)
-    channels = shape[1]
-    weight, bias = images((2, channels), dtype, 2) if weighted else (None, None)
-    mean, variance = images(channels, dtype, 3), np.abs(images(channels, dtype, 4))
-    for train in (True, False):
-        name = "_native_batch_norm_legit_functional"
-        pairs = both(name, table, generic_table, x, weight, bias, mean, variance, train, 0.1, 1e-5)
-        agree(pairs, dtype)
-        saved = [pairs[1][1], pairs[2][1]] if train else [None, None]
-        for mask in ((True, True, True), (False, True, False)):
-            args = (grad, x, weight, mean, variance, *saved, train, 1e-5, mask)
-            agree(both("native_batch_norm_backward", table, generic_table, *args), dtype)
-
-
-@pytest.mark.parametrize("dtype", ("float32", "float64"))
-@pytest.mark.parametrize("groups", (1, 3, 12))
-@pytest.mark.parametrize("weighted", (False, True))
-def test_group_normalization_agrees_with_the_generic_kernel(
-    weighted, groups, dtype, number, table, generic_table
-):
-    for shape in ((9, 12, 17, 20), (2, 12, 1000)):
-        x, grad = images(shape, dtype), images(shape, dtype, 1)
-        weight, bias = images((2, 12), dtype, 2) if weighted else (None, None)
-        inner = int(np.prod(shape[2:]))
-        args = (shape[0], 12, inner, groups)
-        pairs = both("native_group_norm", table, generic_table, x, weight, bias, *args, 1e-5)
-        agree(pairs, dtype)
-        for mask in ((True, True, True), (False, True, False)):
-            given = (grad, x, pairs[1][1], pairs[2][1], weight, *args, mask)
-            agree(both("native_group_norm_backward", table, generic_table, *given), dtype)
-
-
-@pytest.mark.parametrize("dtype", ("float32", "float64"))
 @pytest.mark.parametrize("padding", (0, 1, 2))
 @pytest.mark.parametrize("mode", (0, 2))
 def test_images_sampled_by_blocks_of_points(table, generic_table, mode, padding, dtype):

@@ -27,42 +27,6 @@ def both(table, generic_table):
     return call
 
 
-@pytest.mark.parametrize("shape", ((5, 3), (1, 6, 2, 2), (4, 2, 3), (3, 4, 2, 1, 2)))
-@pytest.mark.parametrize("affine", (False, True))
-def test_channels_of_small_images_are_normalized_as_by_the_generic_kernel(shape, affine, both):
-    rng = np.random.default_rng(0)
-    x, channels = rng.standard_normal(shape) * 3 + 2, shape[1]
-    weight, bias = rng.standard_normal((2, channels)) if affine else (None, None)
-    mean, variance = rng.standard_normal(channels), rng.random(channels) + 0.1
-    for training in (True, False):
-        how = (weight, bias, mean, variance, training, 0.3, 1e-5)
-        both("_native_batch_norm_legit_functional", x, *how)
-    for group in [each for each in range(1, channels + 1) if channels % each == 0]:
-        pixels = x.size // (shape[0] * channels)
-        how = (weight, bias, shape[0], channels, pixels, group, 1e-5)
-        both("native_group_norm", x, *how, atol=1e-9)
-
-
-def test_channels_of_one_number_each_are_normalized_in_large_batches_too(both):
-    rng = np.random.default_rng(0)
-    x, grad = rng.standard_normal((2, 300, 90))
-    weight, bias, mean = rng.standard_normal((3, 90))
-    both("_native_batch_norm_legit_functional", x, weight, bias, mean, mean**2, True, 0.1, 1e-5)
-    how = (weight, mean, mean**2, mean, mean**2 + 1, True, 1e-5, (True, True, True))
-    both("native_batch_norm_backward", grad, x, *how, atol=1e-9)
-
-
-@pytest.mark.parametrize("reduction", (0, 1, 2))
-@pytest.mark.parametrize("weighted", (False, True))
-def test_likelihoods_with_weights_are_the_generic_ones(reduction, weighted, both):
-    rng = np.random.default_rng(0)
-    weight = rng.random(3) if weighted else None
-    for ignored in (-100, 1):
-        x, target = rng.standard_normal((2, 3, 4, 5)), rng.integers(0, 3, (2, 4, 5))
-        both("nll_loss_forward", x[0, :, 0].T, target[0, 0], weight, reduction, ignored)
-        both("nll_loss_forward", x[0, :, 0, 0], target[0, 0, 0], weight, reduction, ignored)
-
-
 @pytest.mark.parametrize("times", (1, 60), ids=("small", "large"))
 @pytest.mark.parametrize("padding", (0, 1))
 def test_patches_of_images_and_their_sums_are_the_generic_ones(padding, times, both):

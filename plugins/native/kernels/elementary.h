@@ -6,6 +6,7 @@
 #include "instruction_set.h"
 #include "polynomials.h"
 
+#include <math.h>
 #include <string.h>
 
 #define REAL_BITS 32

@@ -20,6 +20,15 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* The size of a register. */
+#if defined(__AVX512F__)
+#define VECTOR_BYTES 64
+#elif defined(__AVX2__)
+#define VECTOR_BYTES 32
+#else
+#define VECTOR_BYTES 16
+#endif
+
 /* a * b + c: rounded once where the instruction set can, else twice. The compiler contracts
  * nothing by itself (-ffp-contract=off), so that the last elements of a row, which no vector takes,
  * have the bits that they would have in a vector. */

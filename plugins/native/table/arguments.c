@@ -54,3 +54,109 @@ empty_like(PyObject *array)
     return (PyArrayObject *)PyArray_EMPTY(
         PyArray_NDIM(model), PyArray_DIMS(model), PyArray_TYPE(model), 0);
 }
+
+PyArrayObject *
+new_array(int ndim, const npy_intp *shape, int precision)
+{
+    return (PyArrayObject *)PyArray_EMPTY(ndim, shape, precision ? NPY_DOUBLE : NPY_FLOAT, 0);
+}
+
+int
+take_operand(operands *taken, PyObject *object, int precision, npy_intp size, const void **data)
+{
+    if (precision_of(object) != precision || PyArray_SIZE((PyArrayObject *)object) != size ||
+        taken->failed) {
+        return 0;
+    }
+    PyArrayObject *array = in_c_order(object);
+    if (array == NULL) {
+        taken->failed = 1;
+        return 0;
+    }
+    taken->held[taken->count++] = array;
+    *data = PyArray_DATA(array);
+    return 1;
+}
+
+int
+take_optional(operands *taken, PyObject *object, int precision, npy_intp size, const void **data)
+{
+    *data = NULL;
+    return object == Py_None || take_operand(taken, object, precision, size, data);
+}
+
+void
+release_operands(operands *taken)
+{
+    while (taken->count > 0) {
+        Py_DECREF(taken->held[--taken->count]);
+    }
+}
+
+int
+read_number(PyObject *object, double *number)
+{
+    if (object != NULL && PyFloat_CheckExact(object)) {
+        *number = PyFloat_AS_DOUBLE(object);
+        return 1;
+    }
+    if (object == NULL || !PyLong_CheckExact(object)) {
+        return 0;
+    }
+    *number = PyLong_AsDouble(object);
+    if (*number == -1 && PyErr_Occurred() != NULL) {
+        PyErr_Clear(); /* too large for a double */
+        return 0;
+    }
+    return 1;
+}
+
+int
+read_size(PyObject *object, npy_intp *size)
+{
+    if (object == NULL || !PyLong_CheckExact(object)) {
+        return 0;
+    }
+    *size = PyLong_AsSsize_t(object);
+    if (*size == -1 && PyErr_Occurred() != NULL) {
+        PyErr_Clear();
+    }
+    return *size >= 0;
+}
+
+int
+read_flag(PyObject *object, int *flag)
+{
+    *flag = object == Py_True;
+    return object == Py_True || object == Py_False;
+}
+
+int
+read_flags(PyObject *object, int count, int *flags)
+{
+    if (object == NULL || !(PyTuple_CheckExact(object) || PyList_CheckExact(object)) ||
+        PySequence_Fast_GET_SIZE(object) != count) {
+        return 0;
+    }
+    for (int i = 0; i < count; i++) {
+        if (!read_flag(PySequence_Fast_GET_ITEM(object, i), flags + i)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+PyObject *
+tuple_of(PyObject **objects, int count, int failed)
+{
+    PyObject *made = failed ? NULL : PyTuple_New(count);
+    for (int i = 0; i < count; i++) {
+        if (made == NULL) {
+            Py_XDECREF(objects[i]);
+        }
+        else {
+            PyTuple_SET_ITEM(made, i, objects[i] == NULL ? Py_NewRef(Py_None) : objects[i]);
+        }
+    }
+    return made;
+}

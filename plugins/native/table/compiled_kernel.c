@@ -1,7 +1,13 @@
 /* The type CompiledKernel: the compiled kernel of an operator before its reference. */
 #include "table.h"
 
-static const kernel_row *const families[] = {softmax_rows, view_rows};
+static const kernel_row *const families[] = {
+    elementwise_rows,
+    likelihood_rows,
+    normalization_rows,
+    softmax_rows,
+    view_rows,
+};
 
 typedef struct {
     PyObject_HEAD
@@ -176,6 +182,12 @@ compiled_kernel_location(CompiledKernel *self, void *unused)
 }
 
 static PyObject *
+compiled_kernel_never_warns(CompiledKernel *self, void *unused)
+{
+    Py_RETURN_TRUE;
+}
+
+static PyObject *
 compiled_kernel_name(CompiledKernel *self, void *unused)
 {
     return PyUnicode_FromString(self->row->operator);
@@ -193,6 +205,8 @@ static PyGetSetDef compiled_kernel_getset[] = {
     {"__name__", (getter)compiled_kernel_name, NULL, "The operator.", NULL},
     {"compiled_at", (getter)compiled_kernel_location, NULL,
      "File and line of the row in the table, and the instruction set.", NULL},
+    {"never_warns", (getter)compiled_kernel_never_warns, NULL,
+     "True: routes need not keep floating-point warnings from the user.", NULL},
     {NULL},
 };
 

@@ -13,7 +13,12 @@
 #define VARIABLE "DOVETAIL_NATIVE_ISA"
 
 static const instruction_set sets[] = {
-#define SET(name) {LABEL #name, &JOIN(softmax, name)},
+#define SET(name)                                                                                 \
+    {LABEL #name,                                                                                 \
+     &JOIN(softmax, name),                                                                        \
+     &JOIN(normalization, name),                                                                  \
+     &JOIN(likelihood, name),                                                                     \
+     &JOIN(elementwise, name)},
     FOR_INSTRUCTION_SETS(SET)
 #undef SET
 };

@@ -3,12 +3,18 @@
 #define DOVETAIL_TABLE_H
 
 #include "../core/native.h"
+#include "../kernels/elementwise.h"
+#include "../kernels/likelihood.h"
+#include "../kernels/normalization.h"
 #include "../kernels/softmax.h"
 
 /* The kernels of one instruction set. */
 typedef struct {
     const char *name;
     const softmax_kernels *softmax;
+    const normalization_kernels *normalization;
+    const likelihood_kernels *likelihood;
+    const elementwise_kernels *elementwise;
 } instruction_set;
 
 /* instruction_sets.c: chooses the highest set that the processor has, or the one that
@@ -16,7 +22,7 @@ typedef struct {
 extern const instruction_set *kernels_in_force;
 int choose_instruction_set(PyObject *module);
 
-enum { MOST_PARAMETERS = 8 };
+enum { MOST_PARAMETERS = 10 };
 
 /* Returns the result of an operator for the arguments of a call, of which missing ones are NULL;
  * NULL with an exception if it failed; NULL without one for dtypes and arguments that it does not
@@ -31,7 +37,11 @@ typedef struct {
 } kernel_row;
 
 /* One for each family; ends with a row without operator. */
-extern const kernel_row softmax_rows[], view_rows[];
+extern const kernel_row elementwise_rows[];
+extern const kernel_row likelihood_rows[];
+extern const kernel_row normalization_rows[];
+extern const kernel_row softmax_rows[];
+extern const kernel_row view_rows[];
 
 /* compiled_kernel.c: adds the type CompiledKernel and its functions to the module. Return 0, or -1
  * with an exception. */
@@ -55,6 +65,41 @@ int read_axis(PyObject *object, int ndim, int *axis);
 
 /* The array itself, or a copy, in C order and aligned: a new reference. */
 PyArrayObject *in_c_order(PyObject *array);
+
+/* Arrays of a call in C order, which are held until `release_operands`. Where `failed`, a function
+ * has returned with an exception. */
+enum { MOST_OPERANDS = 10 };
+typedef struct {
+    PyArrayObject *held[MOST_OPERANDS];
+    int count, failed;
+} operands;
+
+/* Hold an array of a precision and number of elements, and return whether the object is one; set
+ * `data` to its first element. `take_optional` takes None too, whose `data` is NULL. */
+int take_operand(
+    operands *taken, PyObject *object, int precision, npy_intp size, const void **data);
+int take_optional(
+    operands *taken, PyObject *object, int precision, npy_intp size, const void **data);
+void release_operands(operands *taken);
+
+/* Set what a number is. Return whether it is a Python float or int. */
+int read_number(PyObject *object, double *number);
+
+/* Set a size, which is at least 0. Return whether the object is such an int. */
+int read_size(PyObject *object, npy_intp *size);
+
+/* Set what True or False is. Return whether the object is one of them. */
+int read_flag(PyObject *object, int *flag);
+
+/* Read True and False of a tuple or list of `count`. Return whether it is one. */
+int read_flags(PyObject *object, int count, int *flags);
+
+/* A new array in C order of a precision. */
+PyArrayObject *new_array(int ndim, const npy_intp *shape, int precision);
+
+/* The tuple of `count` objects, to which it takes the references; NULL is None. If `failed`, the
+ * references are released and the result is NULL. */
+PyObject *tuple_of(PyObject **objects, int count, int failed);
 
 /* A new array in C order with the shape and dtype of `array`. */
 PyArrayObject *empty_like(PyObject *array);

@@ -40,16 +40,17 @@ def overlapping(array: Array) -> Array:
     """Return a view whose rows share elements, of the same shape."""
     if array.ndim < 2 or not array.size:
         return array
-    line = np.resize(array, array.size)
-    step = array.itemsize
-    strides = tuple([step * (array.ndim - axis) for axis in range(array.ndim)])
+    steps = tuple([array.ndim - axis for axis in range(array.ndim)])
+    extent = 1 + sum([(n - 1) * step for n, step in zip(array.shape, steps, strict=True)])
+    line = np.resize(array, extent)
+    strides = tuple([array.itemsize * step for step in steps])
     return np.lib.stride_tricks.as_strided(line, array.shape, strides)
 
 
 LAYOUTS: dict[str, Callable[[Array], Array]] = {
     "C order": np.ascontiguousarray,
     "Fortran's order": np.asfortranarray,
-    "negative steps": lambda x: np.flip(x.copy()),
+    "negative steps": lambda x: np.asarray(np.flip(x.copy())),
     "gaps": spread,
     "unaligned": unaligned,
     "expanded": lambda x: np.broadcast_to(x[:1], x.shape) if x.ndim and x.size else x,

@@ -49,6 +49,26 @@ def check(x: np.ndarray, found: np.ndarray, exact: np.ndarray, bound: float) -> 
     np.testing.assert_array_equal(found[~finite], rounded[~finite])
 
 
+BOUNDS = {"erf": 1.5, "erfc": 4.0, "expm1": 1.5, "log1p": 1.5, "sigmoid": 3.0}
+"""Units in the last place of single precision."""
+
+
+def exact_values(name: str, x: np.ndarray) -> np.ndarray:
+    """Return a function of numbers in single precision, computed in double."""
+    special = pytest.importorskip("scipy.special")
+    with np.errstate(all="ignore"):
+        if name == "sigmoid":
+            return special.expit(x.astype("f8"))
+        return getattr(np if name in ("expm1", "log1p") else special, name)(x.astype("f8"))
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_functions_of_every_element_in_single_precision(name):
+    compiled = core.CompiledKernel(name, max)
+    for x in floats():
+        check(x, compiled(x), exact_values(name, x), BOUNDS[name])
+
+
 def test_exp_in_single_precision():
     for x in floats():
         with np.errstate(all="ignore"):

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 core = pytest.importorskip("dovetail_native._core", reason="built without a C compiler")
 
 import dovetail  # noqa: E402
-from dovetail_dispatcher.table import registry  # noqa: E402
-from dovetail_kernel import backend, backend_key  # noqa: E402
 
+from .compiled_kernels import UNITS, close, kernel  # noqa: E402
 from .layouts import LAYOUTS, numbers  # noqa: E402
 
 FORWARD = ("_softmax", "_log_softmax", "_safe_softmax")
@@ -33,25 +30,6 @@ SHAPES = (
     (260, 19),
 )
 DTYPES = ("f4", "f8")
-UNITS = {"f4": 2.0**-23, "f8": 2.0**-52}
-
-
-def kernel(name: str) -> Any:
-    """Return the kernel of an operator on the cpu, which is compiled."""
-    dovetail.ones(1)
-    found = registry.find(f"aten::{name}").newest(backend_key("Dense", backend("cpu")))
-    assert isinstance(found.fn, core.CompiledKernel)
-    return found.fn
-
-
-def close(found: np.ndarray, expected: np.ndarray, units: float, scale: Any = 1.0) -> None:
-    """Check that what is finite agrees within `units`, and all else is the same."""
-    assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
-    size = np.maximum(np.abs(np.where(np.isfinite(expected), expected, 0)), scale)
-    with np.errstate(all="ignore"):
-        error = np.abs(found.astype("f8") - expected.astype("f8"))
-    same = (found == expected) | (np.isnan(found) & np.isnan(expected)) | (error <= units * size)
-    assert same.all(), f"{found[~same][:4]} for {expected[~same][:4]}"
 
 
 def axes(array: np.ndarray) -> tuple[int, ...]:
@@ -194,6 +172,7 @@ def test_the_interpreters_lock_is_free_and_arguments_live():
     assert all(each.tobytes() == expected.tobytes() for each in found)
 
 
+@pytest.mark.cpu_only(reason="the compiled kernels are those of the cpu")
 def test_explain_says_where_a_kernel_is_compiled():
     text = str(dovetail.explain(dovetail.ops.aten._softmax.default, dovetail.ones(2), 0, False))
     assert "compiled (table/softmax.c:" in text

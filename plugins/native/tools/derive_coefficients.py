@@ -115,9 +115,62 @@ def _exp_fit(name: str, degree: int, precision: str) -> Fit:
     )
 
 
+def _log1p_rest(z: Any) -> Any:
+    """(log(1 + z) - z + z**2 / 2) / z**3, by its series near 0."""
+    if abs(z) < mpf("1e-8"):
+        return mpf(1) / 3 - z / 4 + z * z / 5
+    return (mpmath.log1p(z) - z + z * z / 2) / z**3
+
+
+def _erf_rest(s: Any) -> Any:
+    """erf(x) / x - 1 for s = x**2, by its series near 0."""
+    if s < mpf("1e-16"):
+        return 2 / mpmath.sqrt(mp.pi) * (1 - s / 3) - 1
+    x = mpmath.sqrt(s)
+    return mpmath.erf(x) / x - 1
+
+
+ERFC_CENTER: Final = mpf("0.578125")
+"""The middle of the interval of 1 / (1 + z / 2)."""
+
+
+def _erfc_exponent(v: Any) -> Any:
+    """log(erfc(z) / u) + z**2 for u = 1 / (1 + z / 2), where v is u less the center."""
+    u = v + ERFC_CENTER
+    z = 2 * (1 / u - 1)
+    return mpmath.log(mpmath.erfc(z) / u) + z * z
+
+
 FITS: Final = (
     _exp_fit("exp_polynomial_f32", 4, "float"),
     _exp_fit("exp_polynomial_f64", 10, "double"),
+    Fit(
+        "log1p_polynomial_f32",
+        _log1p_rest,
+        lambda z: z * z,
+        (mpmath.sqrt(mpf("0.5")) - 1 - mpf("1e-6"), mpmath.sqrt(2) - 1 + mpf("1e-6")),
+        8,
+        "float",
+        "(log(1 + z) - z + z^2 / 2) / z^3 for 1 + z from sqrt(1/2) to sqrt(2)",
+    ),
+    Fit(
+        "erf_polynomial_f32",
+        _erf_rest,
+        lambda s: mpf(1),
+        (mpf(0), mpf("0.9216")),
+        6,
+        "float",
+        "erf(x) / x - 1 of x^2 for |x| <= 0.96",
+    ),
+    Fit(
+        "erfc_polynomial_f32",
+        _erfc_exponent,
+        lambda v: mpf(1),
+        (mpf("0.15625") - ERFC_CENTER, 1 - ERFC_CENTER),
+        10,
+        "float",
+        "log(erfc(z) / u) + z^2 of u - 0.578125 for u = 1 / (1 + z / 2), 0 <= z <= 10.8",
+    ),
 )
 
 

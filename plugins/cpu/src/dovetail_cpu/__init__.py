@@ -17,10 +17,9 @@ publish(__name__)
 def _load() -> None:
     from dovetail_aten.backends import register_backend
 
-    from .elementary import define_elementary
     from .fast_kernels import FAST_FAMILIES, define_whole_composites
 
-    kernels = (define_elementary, define_whole_composites)
+    kernels = (define_whole_composites,)
     register_backend("cpu", np, CpuArrays, kernels=kernels, families=FAST_FAMILIES)
 
 

@@ -17,7 +17,6 @@ from dovetail_kernel import BySize, DatalessArray, bfloat16, dtype
 from . import erf as error_functions
 from .accumulation import add_at, add_at_leading, add_slices, combine_at, scatter_into
 from .aligned_memory import LARGE, aligned
-from .few_elements import few_of
 from .half_precision import MANY, converted
 from .quick_functions import QUICK_FUNCTIONS
 from .random_arrays import CpuRandom
@@ -122,8 +121,12 @@ class CpuArrays(CpuRandom):
         return lambda *args: [in_calling_thread(each) for each in found(*args)]
 
     def compiled(self, operator: str, reference: Any) -> Any:
-        """Return the compiled kernel of an operator, or its reference if there is none."""
-        return COMPILED_OPERATOR.plug(operator, reference)
+        """Return the compiled kernel of an operator, or its reference if there is none. A compiled
+        kernel never warns, so that its reference may not either.
+        """
+        quiet = silent(reference) if self.may_warn(reference) else reference
+        found = COMPILED_OPERATOR.plug(operator, quiet)
+        return reference if found is quiet else found
 
     def for_halves(self, function: Any) -> Any:
         """Return what computes many numbers in half precision by single precision, in blocks."""
@@ -132,12 +135,7 @@ class CpuArrays(CpuRandom):
         return for_halves(function)
 
     def by_size(self, function: Any, dtype: dtype | None) -> BySize | None:
-        """Return what computes large arrays in aligned memory, on several threads if there are,
-        and functions of SciPy for few elements.
-        """
-        few = few_of(function)
-        if few is not None and dtype in few.dtypes:
-            return BySize(few.load(), few.least, silent(function), note=few.note)
+        """Return what computes large arrays in aligned memory, on several threads if there are."""
         if isinstance(function, np.ufunc) and get_num_threads() > 1:
             many = shared(function)
             if many is not None:

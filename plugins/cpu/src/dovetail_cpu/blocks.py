@@ -9,13 +9,11 @@ and room for what it makes on the way, the same for every block and every call.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy
 
 from dovetail_aten.kernel_support import Function
-from dovetail_aten.kernel_support.geometry.broadcasting import raise_misfit
 
 from .aligned_memory import aligned_empty
 from .scratch import BLOCK_BYTES, Scratch
@@ -24,8 +22,6 @@ from .threads import run_pieces, shared_step
 __all__ = [
     "BLOCK_BYTES",
     "UNIT",
-    "Write",
-    "blockwise",
     "contiguous_order",
     "in_blocks",
     "line_of",
@@ -34,61 +30,13 @@ __all__ = [
 
 _LEAST_ITEM: Final = 4
 """Half precision is computed in single."""
-_WHOLE: Final = BLOCK_BYTES // _LEAST_ITEM
-"""Elements up to which there is one block."""
 UNIT: Final = 64
 """Elements that vectors of any length divide: blocks begin at multiples of it."""
 _OF_FIRST: Final = 4
 """Blocks of each thread, where the first is computed alone."""
-_WRITTEN_FROM: Final = 1 << 15
-"""Elements above which memory that is kept, and lies at lines of the cache, pays."""
-
 _FLOATS: Final = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 
-Write = tuple[Callable[..., object], int]
-"""``write(out, *rooms, *arguments)``, and how many rooms it needs, at most four. What steps read
-and write often is better in a room: it lies where vectors are fast.
-"""
-_Family = TypeVar("_Family", bound=type)
 _array: Final = numpy.ndarray
-
-
-def blockwise(
-    *methods: str, writing: Mapping[str, Write] | None = None
-) -> Callable[[_Family], _Family]:
-    """Let the methods of a `Family` with these names, which compute every element for itself,
-    compute large arrays in blocks, those in `writing` by what is written for blocks.
-    """
-    writes = writing or {}
-
-    def mark(family: _Family) -> _Family:
-        for name in dict.fromkeys((*methods, *writes)):
-            setattr(family, name, _in_blocks(getattr(family, name), writes.get(name)))
-        return family
-
-    return mark
-
-
-def _in_blocks(method: Function, write: Write | None) -> Function:
-    # What `widened` and `fitted` wrap: a small array is spared a frame.
-    inner = getattr(method, "__wrapped__", method)
-    is_widened = inner is not method
-
-    @wraps(method)
-    def compute(self: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
-        if x.size > _WRITTEN_FROM:
-            if write and (made := written(*write, (x, *args), kwargs)) is not None:
-                return made
-            if x.size > _WHOLE:
-                return in_blocks(method, self, x, *args, **kwargs)
-        if is_widened and x.dtype not in self.precision.halves:
-            try:
-                return inner(self, x, *args, **kwargs)
-            except (TypeError, ValueError) as error:
-                raise_misfit(error, x, *args)
-        return method(self, x, *args, **kwargs)
-
-    return compute
 
 
 def in_blocks(function: Function, *args: Any, **kwargs: Any) -> Any:

@@ -34,19 +34,10 @@ FAST_FAMILIES: Final = {
     "scattering.ScatterReductions": ("dovetail_cpu.fast_scattering.FastScatterReductions"),
     "scattering.IndexedWrites": "dovetail_cpu.fast_scattering.FastIndexedWrites",
     "indexing.IndexingAlong": "dovetail_cpu.fast_indexing.FastIndexing",
-    "activations.Rectifiers": "dovetail_cpu.fast_activations.FastRectifiers",
-    "activations.Sigmoids": "dovetail_cpu.fast_activations.FastSigmoids",
-    "activations.HardActivations": "dovetail_cpu.fast_elementwise.FastHardActivations",
-    "activations.GatedUnits": "dovetail_cpu.fast_elementwise.FastGatedUnits",
     "recurrent.RecurrentCells": "dovetail_cpu.fast_recurrence.FastRecurrentCells",
     "recurrent.RecurrentSequences": "dovetail_cpu.fast_recurrence.FastRecurrentSequences",
     "attention.Attention": "dovetail_cpu.fast_attention.FastAttention",
-    "pointwise.Pointwise": "dovetail_cpu.fast_elementwise.FastPointwise",
-    "pointwise.Choices": "dovetail_cpu.fast_elementwise.FastChoices",
     "losses.Losses": "dovetail_cpu.fast_losses.FastLosses",
-    "losses.Likelihood": "dovetail_cpu.fast_likelihood.FastLikelihood",
-    "normalization.Normalization": "dovetail_cpu.fast_normalization.FastNormalization",
-    "normalization.ChannelNormalization": ("dovetail_cpu.fast_channels.FastChannelNormalization"),
     "pooling.AveragePooling": "dovetail_cpu.fast_averages.FastAveragePooling",
     "pooling.MaxPooling": "dovetail_cpu.fast_maxima.FastMaxPooling",
     "pooling.PooledPlaces": "dovetail_cpu.fast_places.FastPooledPlaces",
@@ -61,7 +52,6 @@ FAST_FAMILIES: Final = {
 """For the argument `families` of `dovetail_aten.backends.register_backend`."""
 
 WHOLE_COMPOSITES: Final = {
-    "dovetail_cpu.image_likelihood.ImageLikelihood": ("nll_loss2d_backward", "nll_loss2d_forward"),
     "dovetail_cpu.lapack_solutions.LapackSolutions": (
         "cholesky_inverse",
         "cholesky_solve",

@@ -9,12 +9,10 @@ from typing import Any
 import numpy
 
 from dovetail_aten.families.losses.kernels.losses import Losses
-from dovetail_aten.kernel_support import Function, KernelTable
-from dovetail_aten.kernel_support.capabilities import Capabilities
+from dovetail_aten.kernel_support import Function
 from dovetail_aten.kernel_support.loss_reductions import MEAN, NONE, SUM
 
 from .blocks import in_blocks
-from .elementary import TUNED
 from .quick_functions import clip
 from .scratch import BLOCK_BYTES, Scratch
 from .threads import run_pieces
@@ -131,11 +129,6 @@ class FastLosses(Losses):
     huber_loss = _loss(Losses.huber_loss, _sum_of_huber_bends)
     mse_loss_backward = _gradient(Losses.mse_loss_backward)
     smooth_l1_loss_backward = _gradient(Losses.smooth_l1_loss_backward)
-
-    def __init__(
-        self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
-    ) -> None:
-        super().__init__(TUNED, capabilities, table)
 
     def _entropy(self, x: Any, target: Any, weight: Any, reduction: int) -> Any:
         """Return the binary cross entropy of probabilities."""

@@ -15,12 +15,12 @@ from dovetail_aten.families.recurrent.kernels.recurrent_sequences import (
 )
 
 from .blas_threads import numpy_in_calling_thread
-from .elementary import POWERS
 
 _FLOATS = tuple(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _ONES = {each: numpy.array(1, each) for each in _FLOATS}
 _add, _multiply, _tanh = numpy.add, numpy.multiply, numpy.tanh
 _negative, _reciprocal, _subtract = numpy.negative, numpy.reciprocal, numpy.subtract
+_exp = numpy.exp
 _FEWEST_ROWS = 64
 """Rows of all steps from which a weight is turned before the first."""
 _LARGEST, _MANY = 1 << 16, 16
@@ -45,9 +45,8 @@ def _step(gates: Any, cx: Any, cy: Any, hy: Any, new: Any) -> None:
     size = cx.shape[-1]
     candidate = gates[..., 2 * size : 3 * size]
     _tanh(candidate, new)
-    power, rest = POWERS[gates.dtype]
-    power(gates, gates)
-    _add(gates, rest, gates)
+    _exp(gates, gates)
+    _add(gates, _ONES[gates.dtype], gates)
     _reciprocal(gates, gates)
     _negative(new, candidate)
     _multiply(gates[..., size : 2 * size], cx, cy)

@@ -37,11 +37,11 @@ def silent(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return `function` without floating-point warnings."""
 
     @wraps(function)
-    def quiet(*args: Any) -> Any:
+    def quiet(*args: Any, **kwargs: Any) -> Any:
         before = _get()
         try:
             _set(_QUIET)
-            return function(*args)
+            return function(*args, **kwargs)
         finally:
             _set(before)
 

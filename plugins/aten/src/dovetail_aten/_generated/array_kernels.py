@@ -127,8 +127,9 @@ OPERATORS: dict[str, tuple[str, ...]] = {
     ),
     'pointwise.Pointwise': (
         '_conj_physical', 'abs', 'acos', 'acosh', 'angle', 'asin', 'asinh', 'atan', 'atan2',
-        'atanh', 'deg2rad', 'erf', 'erfc', 'frac', 'logaddexp', 'nan_to_num', 'rad2deg', 'round',
-        'rsqrt', 'sgn', 'sign', 'xlogy.Scalar_Other', 'xlogy.Scalar_Self', 'xlogy.Tensor',
+        'atanh', 'deg2rad', 'erf', 'erfc', 'expm1', 'frac', 'log1p', 'logaddexp', 'nan_to_num',
+        'rad2deg', 'round', 'rsqrt', 'sgn', 'sign', 'xlogy.Scalar_Other', 'xlogy.Scalar_Self',
+        'xlogy.Tensor',
     ),
     'pooling.AveragePooling': (
         '_adaptive_avg_pool2d', '_adaptive_avg_pool2d_backward', '_adaptive_avg_pool3d',
@@ -309,7 +310,8 @@ FUNCTIONS: dict[str, str] = {
     'bitwise_left_shift.Tensor': 'left_shift', 'bitwise_not': 'invert',
     'bitwise_or.Tensor': 'bitwise_or', 'bitwise_right_shift.Tensor': 'right_shift',
     'bitwise_xor.Tensor': 'bitwise_xor', 'div.Tensor': 'true_divide', 'eq.Tensor': 'equal',
-    'ge.Tensor': 'greater_equal', 'gt.Tensor': 'greater', 'le.Tensor': 'less_equal',
-    'lt.Tensor': 'less', 'mul.Tensor': 'multiply', 'ne.Tensor': 'not_equal', 'neg': 'negative',
+    'expm1': 'expm1', 'ge.Tensor': 'greater_equal', 'gt.Tensor': 'greater',
+    'le.Tensor': 'less_equal', 'log1p': 'log1p', 'lt.Tensor': 'less', 'mul.Tensor': 'multiply',
+    'ne.Tensor': 'not_equal', 'neg': 'negative',
 }
 """Kernels that are a function of the array namespace: there are none if it has none."""

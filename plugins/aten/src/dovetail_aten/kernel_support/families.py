@@ -207,8 +207,9 @@ def _load(
     made = KernelTable(capabilities.guard)
     family_class(family)(xp, capabilities, table).define_in(made)
     for name, kernel in made.kernels.items():
-        if compiled is not None:
-            kernel.fn = compiled(name, kernel.fn)
+        if compiled is not None and (fn := compiled(name, kernel.fn)) is not kernel.fn:
+            kernel.fn = fn
+            kernel.fast_path = None  # the compiled kernel has no faster form
         table.kernels.arrive(name, kernel)
     for name, function in made.helpers.items():
         table.helpers.arrive(name, capabilities.guard(function, False))

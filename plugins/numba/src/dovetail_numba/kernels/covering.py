@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dovetail_aten.kernel_support import Function
-from dovetail_cpu.few_elements import few as few_elements
-from dovetail_cpu.few_elements import few_of
 from dovetail_dispatcher.calls.array_errors import broadcast_shape, shape_of_output_error
 from dovetail_dispatcher.compilation import compile_source
 
@@ -137,9 +135,7 @@ def chooser(
         f"    return large(general, {passed})\n"
     )
     bindings = {"below": below, "large": cover.large, "general": silenced(general or below)}
-    made = _compiled(source, name, cover, {**parameters.bindings(), **bindings})
-    few = few_of(below)
-    return few_elements(few)(made) if few and few.least <= cover.least else made
+    return _compiled(source, name, cover, {**parameters.bindings(), **bindings})
 
 
 def writer(cover: Cover, below: Any, parameters: Parameters, counted: str) -> Function:

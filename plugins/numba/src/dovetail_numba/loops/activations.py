@@ -24,7 +24,8 @@ def activations(m: Any) -> dict[str, tuple[Function, int, int]]:
     expm1 = m.expm1
 
     def sigmoid(x):
-        return one / (one + exp(-x))
+        power = exp(x if x < 0 else -x)  # has all digits where the other one would overflow
+        return (power if x < 0 else one) / (one + power)
 
     def sigmoid_backward(g, y):
         return g * ((one - y) * y)

@@ -62,7 +62,7 @@ class Normalization(Family):
             result = xp.add(result, xp.reshape(bias, (-1,)))
         kept = tuple(shape[:lead]) + (1,) * (len(shape) - lead)
         return (
-            self.precision.converted(xp.reshape(result, shape), own),
+            self.ordered(self.precision.converted(xp.reshape(result, shape), own)),
             xp.reshape(mean, kept).astype(statistics, copy=False),
             xp.reshape(rstd, kept).astype(statistics, copy=False),
         )
@@ -122,6 +122,7 @@ class Normalization(Family):
                 xp.subtract(centered, xp.multiply(normalized, xp.multiply(along, share))), inverse
             )
             to_input = self.precision.converted(xp.reshape(to_input, shape), own)
+            to_input = self.ordered(to_input)
         if needs_bias:
             like = own if bias is None else bias.dtype
             to_bias = xp.reshape(self._sum_of_columns(grad), inner).astype(like, copy=False)

@@ -25,6 +25,8 @@ class Pointwise(Family):
         "acosh": "arccosh",
         "atanh": "arctanh",
         "atan2": "arctan2",
+        "expm1": "expm1",  # of a family, as what may be compiled is
+        "log1p": "log1p",
     }
     functions: ClassVar = {"abs": "absolute"}
 

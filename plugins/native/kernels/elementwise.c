@@ -1,0 +1,22 @@
+/* Functions of every element: activations with their gradients, bounds, error functions. */
+#include "elementwise.h"
+
+#include "elementary.h"
+
+#include <math.h>
+
+#define REAL_BITS 32
+#include "elementwise_template.h"
+#undef REAL_BITS
+#define REAL_BITS 64
+#include "elementwise_template.h"
+#undef REAL_BITS
+
+const elementwise_kernels JOIN(elementwise, ISA) = {{
+#define NAME(function) function##_f32,
+    {ELEMENTWISE_FUNCTIONS(NAME, NAME)},
+#undef NAME
+#define NAME(function) function##_f64,
+    {ELEMENTWISE_FUNCTIONS(NAME, NAME)},
+#undef NAME
+}};

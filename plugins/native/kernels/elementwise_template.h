@@ -1,0 +1,178 @@
+/* Functions of every element in one precision; see elementwise.h. A comparison with NaN is false:
+ * which side of a choice it takes is PyTorch's. */
+#include "real.h"
+
+/* Define a kernel: the expression is of x, of the gradient g, and of the parameters a, b and c. */
+#define KERNEL(name, parameters, expression)                                                 \
+    static void OF(name)(                                                                         \
+        void *result, const void *first, const void *second, const double *numbers,               \
+        ptrdiff_t count)                                                                          \
+    {                                                                                             \
+        REAL *restrict to = result;                                                               \
+        const REAL *restrict from = first;                                                        \
+        parameters                                                                                \
+        for (ptrdiff_t i = 0; i < count; i++) {                                                   \
+            REAL x = from[i];                                                                     \
+            to[i] = expression;                                                                   \
+        }                                                                                         \
+    }
+#define GRADIENT(name, parameters, expression)                                                    \
+    static void OF(name)(                                                                         \
+        void *result, const void *first, const void *second, const double *numbers,               \
+        ptrdiff_t count)                                                                          \
+    {                                                                                             \
+        REAL *restrict to = result;                                                               \
+        const REAL *restrict grads = first, *restrict from = second;                              \
+        parameters                                                                                \
+        for (ptrdiff_t i = 0; i < count; i++) {                                                   \
+            REAL x = from[i], g = grads[i];                                                       \
+            to[i] = expression;                                                                   \
+        }                                                                                         \
+    }
+#define A REAL a = (REAL)numbers[0];
+#define A_B A REAL b = (REAL)numbers[1];
+#define A_B_C A_B REAL c = (REAL)numbers[2];
+#define NONE
+
+/* ---- made of lines --------------------------------------------------------------------------- */
+
+INLINE REAL
+OF(bounded)(REAL x, REAL least, REAL greatest)
+{
+    REAL low = x < least ? least : x;
+    return low > greatest ? greatest : low;
+}
+
+#define SIXTH(x) (OF(bounded)((x) + 3, 0, 6) / 6)
+
+KERNEL(relu, NONE, x < 0 ? 0 : x)
+KERNEL(clamp, A_B, OF(bounded)(x, a, b))
+KERNEL(threshold, A_B, x <= a ? b : x)
+KERNEL(leaky_relu, A, x > 0 ? x : x * a)
+KERNEL(hardshrink, A, OF(absolute)(x) <= a ? 0 : x)
+KERNEL(softshrink, A, x - OF(bounded)(x, -a, a))
+KERNEL(hardsigmoid, NONE, SIXTH(x))
+KERNEL(hardswish, NONE, x * SIXTH(x))
+KERNEL(sign, NONE, (REAL)(x > 0) - (REAL)(x < 0))
+KERNEL(rsqrt, NONE, 1 / OF(root)(x))
+
+GRADIENT(threshold_backward, A, x <= a ? 0 : g)
+GRADIENT(hardtanh_backward, A_B, x <= a || x >= b ? 0 : g)
+GRADIENT(leaky_relu_backward, A, x > 0 ? g : g * a)
+GRADIENT(shrink_backward, A, OF(absolute)(x) <= a ? 0 : g)
+GRADIENT(hardsigmoid_backward, NONE, OF(absolute)(x) < 3 ? g * (C(1.) / 6) : 0)
+GRADIENT(
+    hardswish_backward, NONE, x <= -3 ? 0 : x < 3 ? g * (x * (C(1.) / 3) + C(0.5)) : g)
+GRADIENT(sigmoid_backward, NONE, g * ((1 - x) * x))
+GRADIENT(tanh_backward, NONE, g * (1 - x * x))
+
+/* ---- made of powers -------------------------------------------------------------------------- */
+
+/* 1 / (1 + exp(-x)), with all digits where the power would overflow. */
+INLINE REAL
+OF(logistic)(REAL x)
+{
+    REAL power = OF(exp)(-OF(absolute)(x));
+    return (x < 0 ? power : 1) / (1 + power);
+}
+
+/* The slope of the logistic function times x, plus itself: of silu. */
+INLINE REAL
+OF(silu_slope)(REAL x)
+{
+    REAL share = OF(logistic)(x);
+    return share * (1 + x * (1 - share));
+}
+
+/* 2 u of the approximation of gelu, x sigmoid(2 u). */
+#define TANH_LINEAR C(1.5957691216057308)
+#define TANH_CUBIC C(0.07135481627260025)
+
+INLINE REAL
+OF(gelu_tanh_slope)(REAL x)
+{
+    REAL square = x * x;
+    REAL share = OF(logistic)(x * FMA(square, TANH_CUBIC, TANH_LINEAR));
+    REAL rest = share * (1 - share) * x; /* zero first: it stays so, however large the slope is */
+    return share + rest * FMA(square, 3 * TANH_CUBIC, TANH_LINEAR);
+}
+
+/* tanh(log(1 + exp(x))), a ratio of polynomials of the power, which beyond 20 is 1. */
+INLINE REAL
+OF(mish_gate)(REAL x, REAL *power)
+{
+    *power = OF(exp)(x > 20 ? 20 : x);
+    REAL square = *power * (*power + 2);
+    return square / (square + 2);
+}
+
+INLINE REAL
+OF(mish_value)(REAL x)
+{
+    REAL power;
+    return x * OF(mish_gate)(x, &power);
+}
+
+INLINE REAL
+OF(mish_slope)(REAL x)
+{
+    REAL power, gate = OF(mish_gate)(x, &power);
+    return gate + x * (power / (power + 1)) * (1 - gate * gate);
+}
+
+/* log(1 + exp(x)) without overflow. */
+INLINE REAL
+OF(soft_positive)(REAL x)
+{
+    return (x > 0 ? x : 0) + OF(log1p_of_power)(OF(exp)(-OF(absolute)(x)));
+}
+
+#define NOT_POSITIVE(x) ((x) > 0 ? 0 : (x))
+
+KERNEL(sigmoid, NONE, OF(logistic)(x))
+KERNEL(silu, NONE, x / (1 + OF(exp)(-x)))
+KERNEL(gelu_tanh, NONE, x / (1 + OF(exp)(-x * FMA(x * x, TANH_CUBIC, TANH_LINEAR))))
+KERNEL(mish, NONE, OF(mish_value)(x))
+KERNEL(expm1, NONE, OF(expm1_of)(x))
+KERNEL(log1p, NONE, OF(log1p_of)(x))
+KERNEL(softplus, A_B, x * a > b ? x : OF(soft_positive)(x * a) / a)
+/* alpha times scale, scale, and what x is multiplied by, which is positive */
+KERNEL(elu, A_B_C, x < 0 ? OF(expm1_of)(NOT_POSITIVE(x) * c) * a : x * b)
+KERNEL(celu, A_B, x < 0 ? OF(expm1_of)(NOT_POSITIVE(x) * b) * a : x)
+
+GRADIENT(silu_backward, NONE, g * OF(silu_slope)(x))
+GRADIENT(gelu_tanh_backward, NONE, g * OF(gelu_tanh_slope)(x))
+GRADIENT(mish_backward, NONE, g * OF(mish_slope)(x))
+GRADIENT(softplus_backward, A_B, x * a > b ? g : g / (1 + OF(exp)(-x * a)))
+GRADIENT(log_sigmoid_backward, NONE, g / (1 + OF(exp)(x)))
+/* scale times the other factors, scale, and what x is multiplied by */
+GRADIENT(
+    elu_backward, A_B_C, x <= 0 ? g * (OF(exp)(NOT_POSITIVE(x) * c) * a) : g * b)
+GRADIENT(elu_backward_of_result, A_B_C, x <= 0 ? g * ((x + a) * c) : g * b)
+
+/* ---- made of error functions ----------------------------------------------------------------- */
+
+KERNEL(erf, NONE, OF(erf_of)(x))
+KERNEL(erfc, NONE, OF(erfc_of)(x))
+
+/* The normal distribution function, with all digits left of 0, too. */
+#define SQRT_HALF C(0.7071067811865476)
+#define NORMAL(x) (C(0.5) * OF(erfc_of)(-(x) * SQRT_HALF))
+#define DENSITY(x) (OF(exp)((x) * (x) * C(-0.5)) * C(0.3989422804014327))
+
+KERNEL(gelu, NONE, x * NORMAL(x))
+GRADIENT(gelu_backward, NONE, g * (NORMAL(x) + x * DENSITY(x)))
+
+#undef KERNEL
+#undef GRADIENT
+#undef A
+#undef A_B
+#undef A_B_C
+#undef NONE
+#undef SIXTH
+#undef TANH_LINEAR
+#undef TANH_CUBIC
+#undef NOT_POSITIVE
+#undef SQRT_HALF
+#undef NORMAL
+#undef DENSITY

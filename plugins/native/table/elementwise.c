@@ -1,0 +1,500 @@
+/* Functions of every element as operators. */
+#include "table.h"
+
+#include <math.h>
+
+enum { ROOM = 512 }; /* elements that are copied at a time */
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    elementwise_kernel *kernel;
+    const double *numbers;
+    int count; /* operands, the last of which is written */
+    npy_intp size; /* bytes of an element */
+} evaluation;
+
+/* Evaluate a function of elements that lie apart: copy as many as there is room for. */
+static void
+evaluate_spread(
+    const evaluation *call, char *const *data, const npy_intp *strides, npy_intp length)
+{
+    double rooms[3][ROOM];
+    for (npy_intp start = 0; start < length; start += ROOM) {
+        npy_intp count = length - start < ROOM ? length - start : ROOM;
+        for (int i = 0; i < call->count - 1; i++) {
+            const char *from = data[i] + start * strides[i];
+            for (npy_intp j = 0; j < count; j++) {
+                memcpy((char *)rooms[i] + j * call->size, from + j * strides[i], call->size);
+            }
+        }
+        int last = call->count - 1;
+        call->kernel(rooms[last], rooms[0], rooms[1], call->numbers, count);
+        char *to = data[last] + start * strides[last];
+        for (npy_intp j = 0; j < count; j++) {
+            memcpy(to + j * strides[last], (char *)rooms[last] + j * call->size, call->size);
+        }
+    }
+}
+
+static void
+evaluate_run(const evaluation *call, char *const *data, const npy_intp *strides, npy_intp length)
+{
+    for (int i = 0; i < call->count; i++) {
+        if (strides[i] != call->size) {
+            evaluate_spread(call, data, strides, length);
+            return;
+        }
+    }
+    call->kernel(data[call->count - 1], data[0], data[1], call->numbers, length);
+}
+
+/* Return a new array for operands of any layout, whose shapes are broadcast: NumPy's iterator
+ * chooses its order of memory, as for ufuncs. NULL without an exception for shapes that do not fit:
+ * the reference says so. */
+static PyObject *
+evaluate_layouts(const evaluation *call, PyObject *first, PyObject *second)
+{
+    PyArrayObject *arrays[3] = {(PyArrayObject *)first, (PyArrayObject *)second, NULL};
+    npy_uint32 flags[3];
+    for (int i = 0; i < call->count - 1; i++) {
+        flags[i] = NPY_ITER_READONLY | NPY_ITER_ALIGNED | NPY_ITER_CONTIG | NPY_ITER_NBO;
+    }
+    arrays[call->count - 1] = NULL;
+    flags[call->count - 1] = NPY_ITER_WRITEONLY | NPY_ITER_ALLOCATE | NPY_ITER_CONTIG;
+    PyArray_Descr *dtype = PyArray_DESCR((PyArrayObject *)first);
+    PyArray_Descr *dtypes[3] = {dtype, dtype, dtype};
+    NpyIter *iterator = NpyIter_MultiNew(
+        call->count, arrays,
+        NPY_ITER_EXTERNAL_LOOP | NPY_ITER_BUFFERED | NPY_ITER_GROWINNER | NPY_ITER_ZEROSIZE_OK,
+        NPY_KEEPORDER, NPY_NO_CASTING, flags, dtypes);
+    if (iterator == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    PyObject *result = Py_NewRef((PyObject *)NpyIter_GetOperandArray(iterator)[call->count - 1]);
+    NpyIter_IterNextFunc *next = NULL;
+    npy_intp size = NpyIter_GetIterSize(iterator);
+    if (size > 0) {
+        next = NpyIter_GetIterNext(iterator, NULL);
+    }
+    if (next != NULL) {
+        char **data = NpyIter_GetDataPtrArray(iterator);
+        npy_intp *strides = NpyIter_GetInnerStrideArray(iterator);
+        npy_intp *length = NpyIter_GetInnerLoopSizePtr(iterator);
+        NPY_BEGIN_THREADS_DEF;
+        if (size >= RELEASE_FROM_ELEMENTS && !NpyIter_IterationNeedsAPI(iterator)) {
+            NPY_BEGIN_THREADS;
+        }
+        do {
+            evaluate_run(call, data, strides, *length);
+        } while (next(iterator));
+        NPY_END_THREADS;
+    }
+    int failed = size > 0 && next == NULL;
+    if (NpyIter_Deallocate(iterator) == NPY_FAIL || failed || PyErr_Occurred() != NULL) {
+        Py_CLEAR(result);
+    }
+    return result;
+}
+
+/* Return a new array of a function of one array, or two; see `bound_kernel`. */
+static PyObject *
+evaluate(
+    elementwise_function function, PyObject *first, PyObject *second, const double *numbers)
+{
+    int precision = precision_of(first);
+    if (precision < 0 || (second != NULL && precision_of(second) != precision)) {
+        return NULL;
+    }
+    evaluation call = {
+        kernels_in_force->elementwise->of[precision][function], numbers, second == NULL ? 2 : 3,
+        precision ? sizeof(double) : sizeof(float)};
+    PyArrayObject *array = (PyArrayObject *)first;
+    PyArrayObject *other = second == NULL ? array : (PyArrayObject *)second;
+    int is_c = PyArray_ISCARRAY_RO(array) && PyArray_ISCARRAY_RO(other);
+    int is_dense = is_c || (PyArray_ISFARRAY_RO(array) && PyArray_ISFARRAY_RO(other));
+    if (!is_dense || !have_one_shape(first, (PyObject *)other)) {
+        return evaluate_layouts(&call, first, second);
+    }
+    PyArrayObject *result = (PyArrayObject *)PyArray_EMPTY(
+        PyArray_NDIM(array), PyArray_DIMS(array), PyArray_TYPE(array), !is_c);
+    npy_intp size = PyArray_SIZE(array);
+    if (result == NULL || size == 0) {
+        return (PyObject *)result;
+    }
+    void *to = PyArray_DATA(result), *from = PyArray_DATA(array), *with = PyArray_DATA(other);
+    if (size < RELEASE_FROM_ELEMENTS) {
+        call.kernel(to, from, with, numbers, size);
+    }
+    else {
+        Py_BEGIN_ALLOW_THREADS
+        call.kernel(to, from, with, numbers, size);
+        Py_END_ALLOW_THREADS
+    }
+    return (PyObject *)result;
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+/* Set a parameter, by default `otherwise`. Return whether it is a number that the dtype of `array`
+ * holds. */
+static int
+read_parameter(PyObject *object, PyObject *array, double otherwise, double *number)
+{
+    *number = otherwise;
+    if (object != NULL && !read_number(object, number)) {
+        return 0;
+    }
+    return !isfinite(*number) || precision_of(array) != 0 || isfinite((float)*number);
+}
+
+/* The same of a bound, which is no NaN, and where None is `otherwise`. */
+static int
+read_bound(PyObject *object, PyObject *array, double otherwise, double *number)
+{
+    return read_parameter(object == Py_None ? NULL : object, array, otherwise, number) &&
+           !isnan(*number);
+}
+
+/* ---- operators ------------------------------------------------------------------------------- */
+
+#define OF_ONE(name)                                                                              \
+    static PyObject *name(PyObject *const *arguments)                                             \
+    {                                                                                             \
+        return evaluate(ELEMENTWISE_##name, arguments[0], NULL, NULL);                            \
+    }
+#define OF_TWO(name)                                                                              \
+    static PyObject *name(PyObject *const *arguments)                                             \
+    {                                                                                             \
+        PyObject *second = arguments[1];                                                          \
+        return second == NULL ? NULL                                                              \
+                              : evaluate(ELEMENTWISE_##name, arguments[0], second, NULL);         \
+    }
+OF_ONE(hardsigmoid)
+OF_ONE(hardswish)
+OF_ONE(mish)
+OF_ONE(relu)
+OF_ONE(rsqrt)
+OF_ONE(sigmoid)
+OF_ONE(sign)
+OF_ONE(silu)
+OF_TWO(hardsigmoid_backward)
+OF_TWO(hardswish_backward)
+OF_TWO(log_sigmoid_backward)
+OF_TWO(mish_backward)
+OF_TWO(sigmoid_backward)
+OF_TWO(silu_backward)
+OF_TWO(tanh_backward)
+
+/* The mathematics library has these names. */
+static PyObject *
+error_function(PyObject *const *arguments)
+{
+    return evaluate(ELEMENTWISE_erf, arguments[0], NULL, NULL);
+}
+
+static PyObject *
+complementary_error_function(PyObject *const *arguments)
+{
+    return evaluate(ELEMENTWISE_erfc, arguments[0], NULL, NULL);
+}
+
+static PyObject *
+power_less_one(PyObject *const *arguments)
+{
+    return evaluate(ELEMENTWISE_expm1, arguments[0], NULL, NULL);
+}
+
+static PyObject *
+logarithm_of_one_more(PyObject *const *arguments)
+{
+    return evaluate(ELEMENTWISE_log1p, arguments[0], NULL, NULL);
+}
+
+/* Which of two functions a gelu is, by how it is approximated; -1 for neither. */
+static int
+read_approximation(PyObject *object, int exact, int by_tanh)
+{
+    if (object == NULL) {
+        return exact;
+    }
+    if (!PyUnicode_Check(object)) {
+        return -1;
+    }
+    return PyUnicode_CompareWithASCIIString(object, "none") == 0   ? exact
+           : PyUnicode_CompareWithASCIIString(object, "tanh") == 0 ? by_tanh
+                                                                   : -1;
+}
+
+static PyObject *
+gelu(PyObject *const *arguments)
+{
+    int function = read_approximation(arguments[1], ELEMENTWISE_gelu, ELEMENTWISE_gelu_tanh);
+    return function < 0 ? NULL : evaluate(function, arguments[0], NULL, NULL);
+}
+
+static PyObject *
+gelu_backward(PyObject *const *arguments)
+{
+    int function = read_approximation(
+        arguments[2], ELEMENTWISE_gelu_backward, ELEMENTWISE_gelu_tanh_backward);
+    return function < 0 || arguments[1] == NULL
+               ? NULL
+               : evaluate(function, arguments[0], arguments[1], NULL);
+}
+
+/* Limit an array to two bounds, NULL or None for none. */
+static PyObject *
+limit(PyObject *array, PyObject *least, PyObject *greatest, double low, double high)
+{
+    double numbers[2];
+    return read_bound(least, array, low, numbers) && read_bound(greatest, array, high, numbers + 1)
+               ? evaluate(ELEMENTWISE_clamp, array, NULL, numbers)
+               : NULL;
+}
+
+static int
+is_given(PyObject *object)
+{
+    return object != NULL && object != Py_None;
+}
+
+static PyObject *
+clamp(PyObject *const *arguments)
+{
+    return is_given(arguments[1]) || is_given(arguments[2])
+               ? limit(arguments[0], arguments[1], arguments[2], -INFINITY, INFINITY)
+               : NULL;
+}
+
+static PyObject *
+clamp_min(PyObject *const *arguments)
+{
+    return is_given(arguments[1])
+               ? limit(arguments[0], arguments[1], NULL, -INFINITY, INFINITY)
+               : NULL;
+}
+
+static PyObject *
+clamp_max(PyObject *const *arguments)
+{
+    return is_given(arguments[1])
+               ? limit(arguments[0], NULL, arguments[1], -INFINITY, INFINITY)
+               : NULL;
+}
+
+static PyObject *
+hardtanh(PyObject *const *arguments)
+{
+    return arguments[1] == Py_None || arguments[2] == Py_None
+               ? NULL
+               : limit(arguments[0], arguments[1], arguments[2], -1, 1);
+}
+
+static PyObject *
+hardtanh_backward(PyObject *const *arguments)
+{
+    double numbers[2];
+    return arguments[1] != NULL && arguments[2] != NULL && arguments[3] != NULL &&
+                   read_parameter(arguments[2], arguments[1], 0, numbers) &&
+                   read_parameter(arguments[3], arguments[1], 0, numbers + 1)
+               ? evaluate(
+                     ELEMENTWISE_hardtanh_backward, arguments[0], arguments[1], numbers)
+               : NULL;
+}
+
+static PyObject *
+threshold(PyObject *const *arguments)
+{
+    double numbers[2];
+    return arguments[1] != NULL && arguments[2] != NULL &&
+                   read_parameter(arguments[1], arguments[0], 0, numbers) &&
+                   read_parameter(arguments[2], arguments[0], 0, numbers + 1)
+               ? evaluate(ELEMENTWISE_threshold, arguments[0], NULL, numbers)
+               : NULL;
+}
+
+/* A function of a gradient and an array with one number. */
+static PyObject *
+with_number(elementwise_function function, PyObject *const *arguments)
+{
+    double number;
+    return arguments[1] != NULL && arguments[2] != NULL &&
+                   read_parameter(arguments[2], arguments[1], 0, &number)
+               ? evaluate(function, arguments[0], arguments[1], &number)
+               : NULL;
+}
+
+static PyObject *
+threshold_backward(PyObject *const *arguments)
+{
+    return with_number(ELEMENTWISE_threshold_backward, arguments);
+}
+
+static PyObject *
+shrink_backward(PyObject *const *arguments)
+{
+    return with_number(ELEMENTWISE_shrink_backward, arguments);
+}
+
+static PyObject *
+leaky_relu(PyObject *const *arguments)
+{
+    double slope;
+    return read_parameter(arguments[1], arguments[0], 0.01, &slope)
+               ? evaluate(ELEMENTWISE_leaky_relu, arguments[0], NULL, &slope)
+               : NULL;
+}
+
+static PyObject *
+leaky_relu_backward(PyObject *const *arguments)
+{
+    int is_result;
+    double slope;
+    return arguments[1] != NULL && arguments[2] != NULL && read_flag(arguments[3], &is_result) &&
+                   read_parameter(arguments[2], arguments[1], 0, &slope) &&
+                   (!is_result || slope >= 0)
+               ? evaluate(ELEMENTWISE_leaky_relu_backward, arguments[0], arguments[1], &slope)
+               : NULL;
+}
+
+static PyObject *
+hardshrink(PyObject *const *arguments)
+{
+    double bound;
+    return read_parameter(arguments[1], arguments[0], 0.5, &bound)
+               ? evaluate(ELEMENTWISE_hardshrink, arguments[0], NULL, &bound)
+               : NULL;
+}
+
+static PyObject *
+softshrink(PyObject *const *arguments)
+{
+    double bound;
+    return read_parameter(arguments[1], arguments[0], 0.5, &bound) && bound >= 0 &&
+                   isfinite(bound)
+               ? evaluate(ELEMENTWISE_softshrink, arguments[0], NULL, &bound)
+               : NULL;
+}
+
+static PyObject *
+softplus(PyObject *const *arguments)
+{
+    double numbers[2];
+    return read_parameter(arguments[1], arguments[0], 1, numbers) &&
+                   read_parameter(arguments[2], arguments[0], 20, numbers + 1)
+               ? evaluate(ELEMENTWISE_softplus, arguments[0], NULL, numbers)
+               : NULL;
+}
+
+static PyObject *
+softplus_backward(PyObject *const *arguments)
+{
+    double numbers[2];
+    return arguments[1] != NULL && arguments[2] != NULL && arguments[3] != NULL &&
+                   read_parameter(arguments[2], arguments[1], 1, numbers) &&
+                   read_parameter(arguments[3], arguments[1], 20, numbers + 1)
+               ? evaluate(ELEMENTWISE_softplus_backward, arguments[0], arguments[1], numbers)
+               : NULL;
+}
+
+/* Set alpha, scale and input_scale of elu, of which the last is positive. */
+static int
+read_factors(PyObject *const *arguments, PyObject *array, double *factors)
+{
+    for (int i = 0; i < 3; i++) {
+        if (!read_parameter(arguments[i], array, 1, factors + i)) {
+            return 0;
+        }
+    }
+    return factors[2] > 0 && isfinite(factors[2]);
+}
+
+static PyObject *
+elu(PyObject *const *arguments)
+{
+    double factors[3];
+    if (!read_factors(arguments + 1, arguments[0], factors)) {
+        return NULL;
+    }
+    double numbers[3] = {factors[0] * factors[1], factors[1], factors[2]};
+    return evaluate(ELEMENTWISE_elu, arguments[0], NULL, numbers);
+}
+
+static PyObject *
+celu(PyObject *const *arguments)
+{
+    double numbers[2];
+    if (!read_parameter(arguments[1], arguments[0], 1, numbers) || !(numbers[0] > 0) ||
+        !isfinite(numbers[0])) {
+        return NULL;
+    }
+    numbers[1] = 1 / numbers[0];
+    return evaluate(ELEMENTWISE_celu, arguments[0], NULL, numbers);
+}
+
+static PyObject *
+elu_backward(PyObject *const *arguments)
+{
+    int is_result;
+    double factors[3];
+    PyObject *array = arguments[5];
+    if (array == NULL || arguments[1] == NULL || arguments[2] == NULL || arguments[3] == NULL ||
+        !read_flag(arguments[4], &is_result) || !read_factors(arguments + 1, array, factors) ||
+        (is_result && !(factors[0] >= 0))) {
+        return NULL;
+    }
+    double both = factors[0] * factors[1];
+    double numbers[3] = {is_result ? both : both * factors[2], factors[1], factors[2]};
+    return evaluate(
+        is_result ? ELEMENTWISE_elu_backward_of_result : ELEMENTWISE_elu_backward, arguments[0],
+        array, numbers);
+}
+
+#define ROW(operator, compute, ...)                                                               \
+    {operator, "table/elementwise.c", __LINE__, compute, {__VA_ARGS__}}
+#define GRADIENT "grad_output", "self"
+const kernel_row elementwise_rows[] = {
+    ROW("celu", celu, "self", "alpha"),
+    ROW("clamp", clamp, "self", "min", "max"),
+    ROW("clamp_max", clamp_max, "self", "max"),
+    ROW("clamp_min", clamp_min, "self", "min"),
+    ROW("elu", elu, "self", "alpha", "scale", "input_scale"),
+    ROW("elu_backward", elu_backward, "grad_output", "alpha", "scale", "input_scale", "is_result",
+        "self_or_result"),
+    ROW("erf", error_function, "self"),
+    ROW("erfc", complementary_error_function, "self"),
+    ROW("expm1", power_less_one, "self"),
+    ROW("gelu", gelu, "self", "approximate"),
+    ROW("gelu_backward", gelu_backward, GRADIENT, "approximate"),
+    ROW("hardshrink", hardshrink, "self", "lambd"),
+    ROW("hardshrink_backward", shrink_backward, "grad_out", "self", "lambd"),
+    ROW("hardsigmoid", hardsigmoid, "self"),
+    ROW("hardsigmoid_backward", hardsigmoid_backward, GRADIENT),
+    ROW("hardswish", hardswish, "self"),
+    ROW("hardswish_backward", hardswish_backward, GRADIENT),
+    ROW("hardtanh", hardtanh, "self", "min_val", "max_val"),
+    ROW("hardtanh_backward", hardtanh_backward, GRADIENT, "min_val", "max_val"),
+    ROW("leaky_relu", leaky_relu, "self", "negative_slope"),
+    ROW("leaky_relu_backward", leaky_relu_backward, GRADIENT, "negative_slope", "self_is_result"),
+    ROW("log1p", logarithm_of_one_more, "self"),
+    ROW("log_sigmoid_backward", log_sigmoid_backward, GRADIENT, "buffer"),
+    ROW("mish", mish, "self"),
+    ROW("mish_backward", mish_backward, GRADIENT),
+    ROW("relu", relu, "self"),
+    ROW("rsqrt", rsqrt, "self"),
+    ROW("sigmoid", sigmoid, "self"),
+    ROW("sigmoid_backward", sigmoid_backward, "grad_output", "output"),
+    ROW("sign", sign, "self"),
+    ROW("silu", silu, "self"),
+    ROW("silu_backward", silu_backward, GRADIENT),
+    ROW("softplus", softplus, "self", "beta", "threshold"),
+    ROW("softplus_backward", softplus_backward, GRADIENT, "beta", "threshold"),
+    ROW("softshrink", softshrink, "self", "lambd"),
+    ROW("softshrink_backward", shrink_backward, GRADIENT, "lambd"),
+    ROW("tanh_backward", tanh_backward, "grad_output", "output"),
+    ROW("threshold", threshold, "self", "threshold", "value"),
+    ROW("threshold_backward", threshold_backward, GRADIENT, "threshold"),
+    {NULL},
+};

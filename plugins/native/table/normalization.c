@@ -1,0 +1,417 @@
+/* Layer, batch and group normalization, with their gradients, as operators. */
+#include "table.h"
+
+/* Around a call of a kernel over so many elements. */
+#define RELEASED(elements, call)                                                                  \
+    do {                                                                                          \
+        if ((elements) < RELEASE_FROM_ELEMENTS) {                                                 \
+            call;                                                                                 \
+        }                                                                                         \
+        else {                                                                                    \
+            Py_BEGIN_ALLOW_THREADS                                                                \
+            call;                                                                                 \
+            Py_END_ALLOW_THREADS                                                                  \
+        }                                                                                         \
+    } while (0)
+
+static void *
+data_of(PyObject *array)
+{
+    return array == NULL ? NULL : PyArray_DATA((PyArrayObject *)array);
+}
+
+/* A new array of the shape and precision of `model`, if it is wanted: else NULL. */
+static PyObject *
+new_like(PyObject *model, int is_wanted, int *failed)
+{
+    PyObject *made = is_wanted && !*failed ? (PyObject *)empty_like(model) : NULL;
+    *failed |= is_wanted && made == NULL;
+    return made;
+}
+
+static PyObject *
+new_vector(npy_intp length, int precision, int is_wanted, int *failed)
+{
+    PyObject *made =
+        is_wanted && !*failed ? (PyObject *)new_array(1, &length, precision) : NULL;
+    *failed |= is_wanted && made == NULL;
+    return made;
+}
+
+/* Room for `columns` numbers; NULL with a MemoryError. */
+static void *
+new_workspace(npy_intp columns, int *failed)
+{
+    void *made = *failed ? NULL : PyMem_RawMalloc((size_t)columns * NORMALIZATION_WORKSPACE);
+    if (made == NULL && !*failed) {
+        PyErr_NoMemory();
+        *failed = 1;
+    }
+    return made;
+}
+
+/* ---- layer normalization --------------------------------------------------------------------- */
+
+/* Where the normalized dimensions of an array begin, and how many elements they have. Return
+ * whether the array, which is not empty, has them. */
+static int
+read_normalized_shape(PyObject *object, PyObject *array, int *lead, npy_intp *length)
+{
+    if (object == NULL || !(PyTuple_CheckExact(object) || PyList_CheckExact(object))) {
+        return 0;
+    }
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(object);
+    int ndim = PyArray_NDIM((PyArrayObject *)array);
+    if (count < 1 || count > ndim || PyArray_SIZE((PyArrayObject *)array) == 0) {
+        return 0;
+    }
+    *lead = ndim - (int)count;
+    *length = 1;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        npy_intp size, own = PyArray_DIM((PyArrayObject *)array, *lead + (int)i);
+        if (!read_size(PySequence_Fast_GET_ITEM(object, i), &size) || size != own) {
+            return 0;
+        }
+        *length *= size;
+    }
+    return 1;
+}
+
+/* Whether an array, or None, has the last dimensions of another. */
+static int
+ends_alike(PyObject *object, PyObject *array, int lead)
+{
+    if (object == Py_None) {
+        return 1;
+    }
+    PyArrayObject *whole = (PyArrayObject *)array, *part = (PyArrayObject *)object;
+    return PyArray_Check(object) && PyArray_NDIM(part) == PyArray_NDIM(whole) - lead &&
+           PyArray_CompareLists(
+               PyArray_DIMS(part), PyArray_DIMS(whole) + lead, PyArray_NDIM(part));
+}
+
+static PyObject *
+layer_norm(PyObject *const *arguments)
+{
+    PyObject *array = arguments[0];
+    int lead, precision = precision_of(array);
+    npy_intp length;
+    double eps;
+    if (precision < 0 || arguments[2] == NULL || arguments[3] == NULL ||
+        !read_normalized_shape(arguments[1], array, &lead, &length) ||
+        !ends_alike(arguments[2], array, lead) || !ends_alike(arguments[3], array, lead) ||
+        !read_number(arguments[4], &eps)) {
+        return NULL;
+    }
+    npy_intp size = PyArray_SIZE((PyArrayObject *)array);
+    operands taken = {{NULL}, 0, 0};
+    const void *input, *weight, *bias;
+    PyObject *made = NULL;
+    if (take_operand(&taken, array, precision, size, &input) &&
+        take_optional(&taken, arguments[2], precision, length, &weight) &&
+        take_optional(&taken, arguments[3], precision, length, &bias)) {
+        int failed = 0, ndim = PyArray_NDIM((PyArrayObject *)array);
+        npy_intp kept[NPY_MAXDIMS];
+        for (int i = 0; i < ndim; i++) {
+            kept[i] = i < lead ? PyArray_DIM((PyArrayObject *)array, i) : 1;
+        }
+        PyObject *results[3] = {new_like(array, 1, &failed), NULL, NULL};
+        for (int i = 1; i < 3; i++) {
+            results[i] = failed ? NULL : (PyObject *)new_array(ndim, kept, precision);
+            failed |= results[i] == NULL;
+        }
+        if (!failed) {
+            layer_norm_kernel *kernel = kernels_in_force->normalization->layer_norm[precision];
+            RELEASED(
+                size, kernel(
+                          data_of(results[0]), data_of(results[1]), data_of(results[2]), input,
+                          weight, bias, eps, size / length, length));
+        }
+        made = tuple_of(results, 3, failed);
+    }
+    release_operands(&taken);
+    return made;
+}
+
+static PyObject *
+layer_norm_backward(PyObject *const *arguments)
+{
+    PyObject *array = arguments[1], *of_weight = arguments[5], *of_bias = arguments[6];
+    int lead, mask[3], precision = precision_of(array);
+    npy_intp length;
+    if (precision < 0 || of_weight == NULL || of_bias == NULL ||
+        !read_normalized_shape(arguments[2], array, &lead, &length) ||
+        precision_of(arguments[0]) != precision || !have_one_shape(arguments[0], array) ||
+        !ends_alike(of_weight, array, lead) || !ends_alike(of_bias, array, lead) ||
+        (of_bias != Py_None && precision_of(of_bias) != precision) ||
+        !read_flags(arguments[7], 3, mask)) {
+        return NULL;
+    }
+    npy_intp size = PyArray_SIZE((PyArrayObject *)array), rows = size / length;
+    operands taken = {{NULL}, 0, 0};
+    const void *grad, *input, *mean, *rstd, *weight;
+    PyObject *made = NULL;
+    if (take_operand(&taken, arguments[0], precision, size, &grad) &&
+        take_operand(&taken, array, precision, size, &input) &&
+        take_operand(&taken, arguments[3], precision, rows, &mean) &&
+        take_operand(&taken, arguments[4], precision, rows, &rstd) &&
+        take_optional(&taken, of_weight, precision, length, &weight)) {
+        int failed = 0, ndim = PyArray_NDIM((PyArrayObject *)array) - lead;
+        const npy_intp *inner = PyArray_DIMS((PyArrayObject *)array) + lead;
+        int wanted[3] = {mask[0], mask[1] && weight != NULL, mask[2]};
+        PyObject *results[3] = {new_like(array, mask[0], &failed), NULL, NULL};
+        for (int i = 1; i < 3; i++) {
+            results[i] = wanted[i] && !failed ? (PyObject *)new_array(ndim, inner, precision) : NULL;
+            failed |= wanted[i] && results[i] == NULL;
+        }
+        void *workspace = new_workspace(length, &failed);
+        if (!failed) {
+            layer_norm_backward_kernel *kernel =
+                kernels_in_force->normalization->layer_norm_backward[precision];
+            RELEASED(
+                size, kernel(
+                          data_of(results[0]), data_of(results[1]), data_of(results[2]), grad,
+                          input, mean, rstd, weight, rows, length, workspace));
+        }
+        PyMem_RawFree(workspace);
+        made = tuple_of(results, 3, failed);
+    }
+    release_operands(&taken);
+    return made;
+}
+
+/* ---- batch and group normalization ----------------------------------------------------------- */
+
+/* Whether the dimension 1 of an array, which is not empty, is there; set its shape as images. */
+static int
+read_images(PyObject *array, image_shape *shape)
+{
+    PyArrayObject *images = (PyArrayObject *)array;
+    npy_intp size = PyArray_SIZE(images);
+    if (PyArray_NDIM(images) < 2 || size == 0) {
+        return 0;
+    }
+    shape->samples = PyArray_DIM(images, 0);
+    shape->channels = PyArray_DIM(images, 1);
+    shape->pixels = size / (shape->samples * shape->channels);
+    return 1;
+}
+
+static PyObject *
+batch_norm(PyObject *const *arguments)
+{
+    PyObject *array = arguments[0];
+    int training, precision = precision_of(array);
+    image_shape shape;
+    double momentum, eps;
+    if (precision < 0 || arguments[1] == NULL || arguments[2] == NULL || arguments[3] == NULL ||
+        arguments[4] == NULL || !read_images(array, &shape) ||
+        !read_flag(arguments[5], &training) || !read_number(arguments[6], &momentum) ||
+        !read_number(arguments[7], &eps)) {
+        return NULL;
+    }
+    npy_intp size = PyArray_SIZE((PyArrayObject *)array), channels = shape.channels;
+    operands taken = {{NULL}, 0, 0};
+    const void *input, *weight, *bias, *running[2];
+    PyObject *made = NULL;
+    if (take_operand(&taken, array, precision, size, &input) &&
+        take_optional(&taken, arguments[1], precision, channels, &weight) &&
+        take_optional(&taken, arguments[2], precision, channels, &bias) &&
+        take_operand(&taken, arguments[3], precision, channels, &running[0]) &&
+        take_operand(&taken, arguments[4], precision, channels, &running[1])) {
+        int failed = 0;
+        npy_intp saved = training ? channels : 0;
+        PyObject *results[5] = {
+            new_like(array, 1, &failed),
+            new_vector(saved, precision, 1, &failed),
+            new_vector(saved, precision, 1, &failed),
+            new_like(arguments[3], 1, &failed),
+            new_like(arguments[4], 1, &failed),
+        };
+        void *workspace = new_workspace(channels * shape.pixels, &failed);
+        if (!failed) {
+            batch_norm_kernel *kernel = kernels_in_force->normalization->batch_norm[precision];
+            void *const moved[2] = {data_of(results[3]), data_of(results[4])};
+            RELEASED(
+                size, kernel(
+                          data_of(results[0]), data_of(results[1]), data_of(results[2]), moved,
+                          input, weight, bias, running, training, momentum, eps, shape,
+                          workspace));
+        }
+        PyMem_RawFree(workspace);
+        made = tuple_of(results, 5, failed);
+    }
+    release_operands(&taken);
+    return made;
+}
+
+static PyObject *
+batch_norm_backward(PyObject *const *arguments)
+{
+    PyObject *array = arguments[1];
+    int training, mask[3], precision = precision_of(array);
+    image_shape shape;
+    double eps;
+    if (precision < 0 || arguments[2] == NULL || !read_images(array, &shape) ||
+        precision_of(arguments[0]) != precision || !have_one_shape(arguments[0], array) ||
+        !read_flag(arguments[7], &training) || !read_number(arguments[8], &eps) ||
+        !read_flags(arguments[9], 3, mask)) {
+        return NULL;
+    }
+    npy_intp size = PyArray_SIZE((PyArrayObject *)array), channels = shape.channels;
+    operands taken = {{NULL}, 0, 0};
+    const void *grad, *input, *weight, *mean, *rstd, *running;
+    PyObject *made = NULL;
+    /* The running statistics are looked at in training too: wrong ones are the reference's. */
+    if (take_operand(&taken, arguments[0], precision, size, &grad) &&
+        take_operand(&taken, array, precision, size, &input) &&
+        take_optional(&taken, arguments[2], precision, channels, &weight) &&
+        (arguments[3] == NULL ||
+         take_optional(&taken, arguments[3], precision, channels, &running)) &&
+        (arguments[4] == NULL ||
+         take_optional(&taken, arguments[4], precision, channels, &running)) &&
+        take_operand(&taken, arguments[training ? 5 : 3], precision, channels, &mean) &&
+        take_operand(&taken, arguments[training ? 6 : 4], precision, channels, &rstd)) {
+        int failed = 0;
+        PyObject *results[3] = {
+            new_like(array, mask[0], &failed),
+            new_vector(channels, precision, mask[1], &failed),
+            new_vector(channels, precision, mask[2], &failed),
+        };
+        void *workspace = new_workspace(channels * shape.pixels, &failed);
+        if (!failed) {
+            batch_norm_backward_kernel *kernel =
+                kernels_in_force->normalization->batch_norm_backward[precision];
+            RELEASED(
+                size, kernel(
+                          data_of(results[0]), data_of(results[1]), data_of(results[2]), grad,
+                          input, mean, rstd, weight, training, eps, shape, workspace));
+        }
+        PyMem_RawFree(workspace);
+        made = tuple_of(results, 3, failed);
+    }
+    release_operands(&taken);
+    return made;
+}
+
+/* Whether samples, channels, pixels and groups are those of an array that is not empty. */
+static int
+read_groups(PyObject *const *arguments, PyObject *array, image_shape *shape, npy_intp *groups)
+{
+    npy_intp samples, channels, pixels;
+    if (!read_size(arguments[0], &samples) || !read_size(arguments[1], &channels) ||
+        !read_size(arguments[2], &pixels) || !read_size(arguments[3], groups) ||
+        !read_images(array, shape)) {
+        return 0;
+    }
+    return shape->samples == samples && shape->channels == channels && shape->pixels == pixels &&
+           *groups > 0 && channels % *groups == 0;
+}
+
+/* Whether an object is None or an array with one axis. */
+static int
+is_vector(PyObject *object)
+{
+    return object == Py_None || (object != NULL && PyArray_Check(object) &&
+                                 PyArray_NDIM((PyArrayObject *)object) == 1);
+}
+
+static PyObject *
+group_norm(PyObject *const *arguments)
+{
+    PyObject *array = arguments[0];
+    int precision = precision_of(array);
+    image_shape shape;
+    npy_intp groups;
+    double eps;
+    if (precision < 0 || !is_vector(arguments[1]) || !is_vector(arguments[2]) ||
+        !read_groups(arguments + 3, array, &shape, &groups) || !read_number(arguments[7], &eps)) {
+        return NULL;
+    }
+    npy_intp size = PyArray_SIZE((PyArrayObject *)array);
+    operands taken = {{NULL}, 0, 0};
+    const void *input, *weight, *bias;
+    PyObject *made = NULL;
+    if (take_operand(&taken, array, precision, size, &input) &&
+        take_optional(&taken, arguments[1], precision, shape.channels, &weight) &&
+        take_optional(&taken, arguments[2], precision, shape.channels, &bias)) {
+        int failed = 0;
+        npy_intp saved[2] = {shape.samples, groups};
+        PyObject *results[3] = {new_like(array, 1, &failed), NULL, NULL};
+        for (int i = 1; i < 3; i++) {
+            results[i] = failed ? NULL : (PyObject *)new_array(2, saved, precision);
+            failed |= results[i] == NULL;
+        }
+        if (!failed) {
+            group_norm_kernel *kernel = kernels_in_force->normalization->group_norm[precision];
+            RELEASED(
+                size, kernel(
+                          data_of(results[0]), data_of(results[1]), data_of(results[2]), input,
+                          weight, bias, eps, shape, groups));
+        }
+        made = tuple_of(results, 3, failed);
+    }
+    release_operands(&taken);
+    return made;
+}
+
+static PyObject *
+group_norm_backward(PyObject *const *arguments)
+{
+    PyObject *array = arguments[1];
+    int mask[3], precision = precision_of(array);
+    image_shape shape;
+    npy_intp groups;
+    if (precision < 0 || !is_vector(arguments[4]) ||
+        !read_groups(arguments + 5, array, &shape, &groups) ||
+        precision_of(arguments[0]) != precision || !have_one_shape(arguments[0], array) ||
+        !read_flags(arguments[9], 3, mask)) {
+        return NULL;
+    }
+    npy_intp size = PyArray_SIZE((PyArrayObject *)array), saved = shape.samples * groups;
+    operands taken = {{NULL}, 0, 0};
+    const void *grad, *input, *mean, *rstd, *weight;
+    PyObject *made = NULL;
+    if (take_operand(&taken, arguments[0], precision, size, &grad) &&
+        take_operand(&taken, array, precision, size, &input) &&
+        take_operand(&taken, arguments[2], precision, saved, &mean) &&
+        take_operand(&taken, arguments[3], precision, saved, &rstd) &&
+        take_optional(&taken, arguments[4], precision, shape.channels, &weight)) {
+        int failed = 0;
+        PyObject *results[3] = {
+            new_like(array, mask[0], &failed),
+            new_vector(shape.channels, precision, mask[1], &failed),
+            new_vector(shape.channels, precision, mask[2], &failed),
+        };
+        void *workspace = new_workspace(shape.channels, &failed);
+        if (!failed) {
+            group_norm_backward_kernel *kernel =
+                kernels_in_force->normalization->group_norm_backward[precision];
+            RELEASED(
+                size, kernel(
+                          data_of(results[0]), data_of(results[1]), data_of(results[2]), grad,
+                          input, mean, rstd, weight, shape, groups, workspace));
+        }
+        PyMem_RawFree(workspace);
+        made = tuple_of(results, 3, failed);
+    }
+    release_operands(&taken);
+    return made;
+}
+
+#define ROW(operator, compute, ...)                                                               \
+    {operator, "table/normalization.c", __LINE__, compute, {__VA_ARGS__}}
+const kernel_row normalization_rows[] = {
+    ROW("native_layer_norm", layer_norm, "input", "normalized_shape", "weight", "bias", "eps"),
+    ROW("native_layer_norm_backward", layer_norm_backward, "grad_out", "input",
+        "normalized_shape", "mean", "rstd", "weight", "bias", "output_mask"),
+    ROW("_native_batch_norm_legit_functional", batch_norm, "input", "weight", "bias",
+        "running_mean", "running_var", "training", "momentum", "eps"),
+    ROW("native_batch_norm_backward", batch_norm_backward, "grad_out", "input", "weight",
+        "running_mean", "running_var", "save_mean", "save_invstd", "train", "eps", "output_mask"),
+    ROW("native_group_norm", group_norm, "input", "weight", "bias", "N", "C", "HxW", "group",
+        "eps"),
+    ROW("native_group_norm_backward", group_norm_backward, "grad_out", "input", "mean", "rstd",
+        "weight", "N", "C", "HxW", "group", "output_mask"),
+    {NULL},
+};
