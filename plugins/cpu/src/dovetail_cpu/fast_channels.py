@@ -15,6 +15,7 @@ from dovetail_aten.families.normalization.kernels.channel_normalization import (
 )
 
 from .constants import ones_of
+from .products import dot
 from .silence import LONG_ROW, row_by_row
 from .small_channels import FEW, batch_norm, group_norm, transformed
 from .sums_along import sum_along, sum_along_middle
@@ -45,7 +46,7 @@ def _in_blocks(x: Any, compute: Callable[[slice], object]) -> None:
 def _sums(x: Any) -> Any:
     """Return the sums over the last dimension, by BLAS where that is short."""
     length = x.shape[-1]
-    return x.dot(ones_of(length, x.dtype)) if length <= _LONGEST else _add(x, -1)
+    return dot(x, ones_of(length, x.dtype)) if length <= _LONGEST else _add(x, -1)
 
 
 def _total(sums: Any) -> Any:

@@ -15,6 +15,7 @@ from dovetail_aten.families.normalization.kernels.normalization import (
 )
 
 from .constants import ones_of
+from .products import dot
 from .repeating import across, down
 from .scratch import BLOCK_BYTES, Scratch
 from .silence import LONG_ROW, row_by_row
@@ -58,10 +59,10 @@ def _normalize(
     """
     count, length = rows.shape
     average, is_small = _average(length, rows.dtype), rows.size <= _SMALL
-    mean = rows.dot(average, mean)
+    mean = dot(rows, average, mean)
     out = _subtract(rows, across(mean, length) if is_small else mean[:, None], out)
     if length < _SHORT:
-        rstd = _multiply(out, out).dot(average, rstd)
+        rstd = dot(_multiply(out, out), average, rstd)
     else:
         rstd = numpy.vecdot(out, out, out=rstd)
         _multiply(rstd, average[0], rstd)
@@ -100,7 +101,7 @@ def _normalize_long(rows: Any, epsilon: Any, scale: Any, shift: Any) -> tuple[An
                 block = slice(start, start + step)
                 some, out, inverse = rows[block], result[block], rstd[block]
                 away = room[: len(some)]
-                _subtract(some, some.dot(average, mean[block])[:, None], away)
+                _subtract(some, dot(some, average, mean[block])[:, None], away)
                 numpy.vecdot(away, away, out=inverse)
                 _multiply(inverse, average[0], inverse)
                 _sum(inverse, epsilon, inverse)
@@ -219,7 +220,7 @@ class FastNormalization(Normalization):
             block = slice(start, start + step)
             grad = grads[block]
             if needs_bias:
-                to_bias = _plus(to_bias, ones_of(len(grad), dtype).dot(grad))
+                to_bias = _plus(to_bias, dot(ones_of(len(grad), dtype), grad))
             if not needs_input and not needs_weight:
                 continue
             gain = gradients(
