@@ -251,3 +251,22 @@ def test_rounding_to_more_decimals_than_a_float_has(decimals: int, dtype: str) -
         for lib in (dovetail, torch)
     ]
     assert repr(found.tolist()) == repr(wanted.tolist())
+
+
+@pytest.mark.parametrize("name", ["tensor", "asarray", "as_tensor"])
+@pytest.mark.parametrize("before", [[], [1.0]])
+def test_a_list_that_contains_itself_is_refused(name: str, before: list[Any]) -> None:
+    for lib in (dovetail, torch):
+        data = list(before)
+        data.append(data)
+        with pytest.raises((ValueError, TypeError)):
+            getattr(lib, name)(data)
+
+
+def test_lists_are_nested_as_deep_as_tensors_have_dimensions() -> None:
+    data: Any = 1.0
+    for _ in range(64):
+        data = [data]
+    assert dovetail.tensor(data).ndim == torch.tensor(data).ndim == 64
+    with pytest.raises(ValueError, match="too many dimensions"):
+        dovetail.tensor([data])
