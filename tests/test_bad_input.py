@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -205,3 +206,37 @@ except Exception as error:
     assert "first 1.0" in printed
     assert "second 1.0" in printed
     assert "abacus" in printed
+
+
+CALLS = {
+    "operand": lambda x, value: x.add(value),
+    "size": lambda x, value: x.reshape([value]),
+    "dims": lambda x, value: x.sum(value),
+    "memory format": lambda x, value: x.clone(memory_format=value),
+    "dtype": lambda x, value: x.cumsum(0, dtype=value),
+    "operand of an operator": lambda x, value: dovetail.ops.aten.add.Tensor(value, x),
+    "dims of an operator": dovetail.ops.aten.sum.dim_IntList,
+    "number of an operator": lambda x, value: dovetail.ops.bad.f(x, n=value),
+}
+LONG = {
+    "text": "x" * 10**6,
+    "list": [1] * 10**6,
+    "tuple": (1.0,) * 10**6,
+    "dict": {1: [2] * 10**6},
+    "bytes": b"x" * 10**6,
+}
+
+
+@pytest.mark.parametrize("value", LONG)
+@pytest.mark.parametrize("call", CALLS)
+def test_a_message_shows_a_long_argument_in_part(library: Library, call: str, value: str):
+    with pytest.raises((TypeError, RuntimeError, IndexError)) as caught:
+        CALLS[call](dovetail.ones(4), LONG[value])
+    assert len(str(caught.value)) < 5000
+
+
+@pytest.mark.parametrize("value", [10**5000, [10**5000]], ids=["number", "list"])
+@pytest.mark.parametrize("call", ["memory format", "dtype"])
+def test_a_message_shows_a_number_that_python_does_not_print(call: str, value: Any):
+    with pytest.raises(TypeError):
+        CALLS[call](dovetail.ones(4), value)

@@ -241,3 +241,32 @@ def test_what_is_indexed_lies_in_memory_as_in_pytorch(layout: str) -> None:
             if results[0] != results[1] and not ("some" in names and 1 in results[0][0]):
                 different.append((names, results[0][:2], results[1][:2]))
     assert different == []
+
+
+@pytest.mark.parametrize("decimals", [400, -400, 308, 2**40, -(2**40), 3, -3])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_rounding_to_more_decimals_than_a_float_has(decimals: int, dtype: str) -> None:
+    found, wanted = [
+        lib.round(lib.tensor([1.5, 0.0, -2e3], dtype=getattr(lib, dtype)), decimals=decimals)
+        for lib in (dovetail, torch)
+    ]
+    assert repr(found.tolist()) == repr(wanted.tolist())
+
+
+@pytest.mark.parametrize("name", ["tensor", "asarray", "as_tensor"])
+@pytest.mark.parametrize("before", [[], [1.0]])
+def test_a_list_that_contains_itself_is_refused(name: str, before: list[Any]) -> None:
+    for lib in (dovetail, torch):
+        data = list(before)
+        data.append(data)
+        with pytest.raises((ValueError, TypeError)):
+            getattr(lib, name)(data)
+
+
+def test_lists_are_nested_as_deep_as_tensors_have_dimensions() -> None:
+    data: Any = 1.0
+    for _ in range(64):
+        data = [data]
+    assert dovetail.tensor(data).ndim == torch.tensor(data).ndim == 64
+    with pytest.raises(ValueError, match="too many dimensions"):
+        dovetail.tensor([data])

@@ -12,6 +12,7 @@ from typing import Any, Final
 from dovetail_kernel.errors import did_you_mean
 
 from .casts import CastError, caster
+from .errors import shown
 from .function_schema import Argument, FunctionSchema
 from .function_values import function_value
 from .numbers import is_number
@@ -301,7 +302,7 @@ def cast_error(
     return ArgumentError(
         f"{schema.name}() Expected a value of type '{argument.type}' for argument "
         f"'{argument.name}' but instead found type '{type(value).__name__}'.\nPosition: "
-        f"{position}\nValue: {value!r}\nDeclaration: {schema}\n"
+        f"{position}\nValue: {shown(value, quoted=True)}\nDeclaration: {schema}\n"
         f"Cast error details: {reason}\nPass a value that a schema type "
         f"{argument.real_type.schema_str} accepts.",
         schema,

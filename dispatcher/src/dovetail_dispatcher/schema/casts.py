@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from .class_types import ClassType
 from .codes import DTYPE_NAMES, LAYOUT_NAMES, MEMORY_FORMAT_NAMES
+from .errors import shown
 from .numbers import is_numpy_scalar, numpy_number
 from .types import (
     BoolType,
@@ -93,7 +94,7 @@ def cast_int(value: Any) -> int:
     if type(value) is not int:
         value = _to_int(value)
     if not -(2**63) <= value < 2**63:
-        raise CastError(f"{value} does not fit into 64 bits")
+        raise CastError(f"{shown(value)} does not fit into 64 bits")
     return value  # type: ignore[no-any-return]
 
 
@@ -150,7 +151,7 @@ def cast_number(value: Any) -> int | float | complex:
         return value
     number = numpy_number(value)
     if number is None:
-        raise CastError(f"Cannot cast {value} to number")
+        raise CastError(f"Cannot cast {shown(value)} to number")
     return number
 
 
@@ -210,7 +211,7 @@ def _tensor() -> Cast:
     def cast_tensor(value: Any) -> Any:
         if value is None or isinstance(value, TensorBase):
             return value
-        raise CastError(f"Unable to cast {value} to Tensor")
+        raise CastError(f"Unable to cast {shown(value)} to Tensor")
 
     return cast_tensor
 
@@ -230,7 +231,7 @@ def _dtype() -> Cast:
             return dovetail_kernel.PYTHON_DTYPES[value]
         known = dtypes.get(DTYPE_NAMES.get(cast_int(value), ""))
         if known is None:
-            raise CastError(f"{value} is not the code of a known dtype")
+            raise CastError(f"{shown(value)} is not the code of a known dtype")
         return known
 
     return cast_dtype
@@ -280,7 +281,7 @@ def _coded(what: str, names: Sequence[str]) -> Cast:
             code = cast_int(value)
             name = names[code] if 0 <= code < len(names) else ""
         if name not in names:
-            raise CastError(f"{value} is no {what}; the known ones are {', '.join(names)}")
+            raise CastError(f"{shown(value)} is no {what}; the known ones are {', '.join(names)}")
         return getattr(dovetail_kernel, name, name)
 
     return cast_coded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, Final
 
 from dovetail_kernel import (
     BY_NAME,
@@ -23,6 +23,10 @@ from .host_arrays import is_host_array
 __all__ = ["check_numbers", "common_dtype", "flatten", "shape_of_data"]
 
 
+_MOST_DIMENSIONS: Final = 64
+"""NumPy's limit."""
+
+
 def shape_of_data(data: Any) -> tuple[int, ...]:
     """Return the shape that the first items of a nested sequence tell."""
     if isinstance(data, str | bytes):
@@ -33,6 +37,11 @@ def shape_of_data(data: Any) -> tuple[int, ...]:
         if not shape[-1]:
             break
         data = data[0]
+        if len(shape) > _MOST_DIMENSIONS:
+            raise ValueError(
+                f"too many dimensions '{type(data).__name__}'. A tensor has {_MOST_DIMENSIONS} at "
+                "most, and a list that contains itself is none."
+            )
         if isinstance(data, str):
             raise ValueError(f"too many dimensions '{type(data).__name__}'. Give numbers.")
     if is_host_array(data):

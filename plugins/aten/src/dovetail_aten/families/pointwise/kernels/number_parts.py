@@ -88,7 +88,7 @@ class NumberParts(Family):
         xp = self.xp
         if decimals == 0:
             return xp.rint(x)
-        power = self.numbers.like(x, 10.0 ** abs(decimals))
+        power = self.numbers.like(x, float(f"1e{min(abs(decimals), 400)}"))  # infinite from 309 on
         if decimals > 0:
             return xp.true_divide(xp.rint(xp.multiply(x, power)), power)
         return xp.multiply(xp.rint(xp.true_divide(x, power)), power)
