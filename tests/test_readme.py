@@ -10,6 +10,7 @@ PAGES = [
     "docs/autograd.md",
     "docs/backends.md",
     "docs/beyond_one_machine.md",
+    "docs/conditions.md",
     "docs/cuda.md",
     "docs/dispatch.md",
     "docs/from_pytorch.md",

@@ -131,6 +131,19 @@ def library_op(lib: Any, kernel: Any, schema: str = "(Tensor x) -> Tensor") -> A
     return getattr(lib.ops, library.ns).f
 
 
+def conditioned_op(lib: Any) -> Any:
+    """Return an operator whose kernel with a condition takes no call; elsewhere a kernel asks."""
+
+    def refuse(x: Any) -> bool:
+        return False
+
+    if lib.__name__ != "dovetail":
+        return library_op(lib, lambda x: x.clone() if refuse(x) else x).default
+    operator = library_op(lib, passing).default
+    KEPT[-1].impl("f", lambda x: x.clone(), "CPU", when=refuse, why="never")
+    return operator
+
+
 def called(operator: Callable[[Any], Any], tensors: int = 1, *, grad: bool = False) -> Any:
     """Return a row that calls an operator with as many tensors."""
 
@@ -236,6 +249,7 @@ def passing(x: Any) -> Any:
 
 OPERATORS: dict[str, Callable[[Any], Run]] = {
     "Library op": called(lambda lib: library_op(lib, passing).default),
+    "Library op, a condition says no": called(conditioned_op),
     "Library op, packet": called(lambda lib: library_op(lib, passing)),
     "Library op of 4": called(
         lambda lib: (

@@ -218,6 +218,21 @@ def test_an_overlay_is_loaded_anew_after_it_was_removed(
     assert undone == ["fast", "fast"]
 
 
+def test_using_an_overlay_warns_of_its_end_and_using_it_anew_does_not(
+    install: Install, manager: PluginManager
+) -> None:
+    names = ("low", "high")
+    install("acme-fast", "acme_fast", LIBRARY, {"overlays": dict.fromkeys(names, "acme_fast")})
+    overlays = []
+    for name in names:
+        with pytest.warns(FutureWarning, match=f"use_overlay.*{name}.*when=predicate") as caught:
+            overlays.append(manager.use_overlay(name))
+        assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        overlays[0].remove()
+
+
 def test_overlays_above_one_that_is_removed_are_loaded_anew(
     install: Install, manager: PluginManager
 ) -> None:
@@ -235,7 +250,8 @@ def test_overlays_are_requested_by_environment(
 ) -> None:
     install("acme-fast", "acme_fast", LIBRARY, {"overlays": {"fast": "acme_fast"}})
     monkeypatch.setenv("DOVETAIL_OVERLAYS", "fast")
-    manager.overlays.use_requested()
+    with pytest.warns(FutureWarning, match="when=predicate"):
+        manager.overlays.use_requested()
     assert record(manager, "overlays", "fast").state == "available"
 
 
@@ -485,7 +501,7 @@ def test_load_kernels_tells_whether_anything_new_came(
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("vision", "namespace.device_type"), ("aten.cpu", "dovetail.overlays")]
+    ("name", "message"), [("vision", "namespace.device_type"), ("aten.cpu", "with conditions")]
 )
 def test_kernels_under_a_name_that_cannot_be_are_listed_as_failed(
     install: Install, manager: PluginManager, name: str, message: str

@@ -9,7 +9,8 @@ from dovetail_kernel import forward_old_places, publish, publish_loaded
 from .calls import fallback_kernels as _fallback_kernels
 from .calls.ops import ops
 from .calls.overloads import OpOverload, OpOverloadPacket
-from .registration.library import Library, _scoped_library
+from .registration.library import Library
+from .registration.scoped_library import _scoped_library
 from .schema import FunctionSchema, SchemaError, infer_schema, parse_schema
 from .table.kernel_namespace import NoArrayKernelError, kernel_namespace
 from .table.kernels import Kernel, fallthrough_kernel

@@ -1,4 +1,5 @@
-/* The instruction CALL: array functions and Python functions, with error state and rewording. */
+/* The instruction CALL: array functions and Python functions, with error state and rewording; and
+ * UNLESS_TRUE, which calls a condition. */
 #include "route.h"
 #include "slots.h"
 
@@ -150,6 +151,20 @@ store_results(PyObject **registers, const instruction *in, PyObject *result)
     return 0;
 }
 
+/* Put new references to the operands into args; 0, or -1 with *made of them made. */
+static int
+take_operands(const module_state *state, PyObject *const *registers, const instruction *in,
+              PyObject **args, int *made)
+{
+    for (*made = 0; *made < in->operand_count; ++*made) {
+        args[*made] = operand_value(state, registers, &in->operands[*made]);
+        if (UNLIKELY(args[*made] == NULL)) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 int
 do_call(const module_state *state, PyObject **registers, const instruction *in)
 {
@@ -158,15 +173,9 @@ do_call(const module_state *state, PyObject **registers, const instruction *in)
     PyObject *names = objects[CALL_NAMES] == Py_None ? NULL : objects[CALL_NAMES];
     Py_ssize_t count = in->operand_count - (names == NULL ? 0 : PyTuple_GET_SIZE(names));
     PyObject *room[MAX_OPERANDS + 1], **args = room + 1, *result = NULL;
-    int made = 0, failed = 0;
-    room[0] = NULL;
-    for (; made < in->operand_count; made++) {
-        args[made] = operand_value(state, registers, &in->operands[made]);
-        if (UNLIKELY(args[made] == NULL)) {
-            failed = -1;
-            break;
-        }
-    }
+    int made;
+    room[0] = room[1] = NULL;
+    int failed = take_operands(state, registers, in, args, &made);
     if (!failed && objects[CALL_LARGE] != Py_None) {
         failed = choose_by_size(state, registers, in, &function);
     }
@@ -181,4 +190,25 @@ do_call(const module_state *state, PyObject **registers, const instruction *in)
         reword(registers, objects[CALL_REWORD]);
     }
     return failed;
+}
+
+int
+is_true_of(const module_state *state, PyObject *const *registers, const instruction *in)
+{
+    PyObject *names = in->objects[CALL_NAMES] == Py_None ? NULL : in->objects[CALL_NAMES];
+    Py_ssize_t count = in->operand_count - (names == NULL ? 0 : PyTuple_GET_SIZE(names));
+    PyObject *room[MAX_OPERANDS + 1], **args = room + 1, *answer = NULL;
+    int made, is_true = -1;
+    room[0] = room[1] = NULL;
+    if (LIKELY(take_operands(state, registers, in, args, &made) == 0)) {
+        answer = call_plainly(in->objects[CALL_FUNCTION], args, count, names);
+    }
+    while (made > 0) {
+        Py_DECREF(args[--made]);
+    }
+    if (LIKELY(answer != NULL)) {
+        is_true = answer == Py_False ? 0 : PyObject_IsTrue(answer);
+        Py_DECREF(answer);
+    }
+    return is_true;
 }

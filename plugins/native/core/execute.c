@@ -310,6 +310,9 @@ run(const Route *route, PyObject **registers)
         case OP_JUMP:
             condition = 0;
             break;
+        case OP_UNLESS_TRUE:
+            condition = is_true_of(state, registers, in);
+            break;
         case OP_UNLESS_GIVEN:
             value = register_value(registers, in->a);
             condition = value == NULL ? -1 : value != Py_None;

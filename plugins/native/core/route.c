@@ -76,11 +76,13 @@ check_objects(const instruction *in, int registers, Py_ssize_t at)
     if (in->code == OP_NUMBER && !PyDict_Check(o[0])) {
         return refuse("known numbers", at);
     }
-    if (in->code == OP_CALL) {
+    if (in->code == OP_CALL || in->code == OP_UNLESS_TRUE) {
         if (o[CALL_NAMES] != Py_None && (!PyTuple_Check(o[CALL_NAMES]) ||
                                          PyTuple_GET_SIZE(o[CALL_NAMES]) > in->operand_count)) {
             return refuse("keywords", at);
         }
+    }
+    if (in->code == OP_CALL) {
         PyObject *reword = o[CALL_REWORD];
         if (reword != Py_None && !(PyTuple_Check(reword) && PyTuple_GET_SIZE(reword) == 2 &&
                                    check_registers(PyTuple_GET_ITEM(reword, 1), registers))) {

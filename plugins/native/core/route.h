@@ -28,6 +28,9 @@
     /* to target unless a is (flags: identical, else equal) objects[0] */ \
     X(UNLESS_DEFAULT, 1, 0) \
     X(JUMP, 0, 0) \
+    /* to target unless objects[0], called with the operands, those named in objects[1] by keyword, \
+     * returns what is true */ \
+    X(UNLESS_TRUE, 2, 0) \
     /* to target if a is None */ \
     X(UNLESS_GIVEN, 0, 0) \
     /* to target unless one operand is, or has, an edge */ \
@@ -165,6 +168,7 @@ PyObject *operand_value(const module_state *state, PyObject *const *registers, c
 
 /* calls.c, nodes.c, wrapping.c: one instruction each. Return 0, or -1 with an exception. */
 int do_call(const module_state *state, PyObject **registers, const instruction *in);
+int is_true_of(const module_state *state, PyObject *const *registers, const instruction *in);
 int do_wrap(const module_state *state, PyObject **registers, const instruction *in);
 int do_find_edge(const module_state *state, PyObject **registers, const instruction *in);
 int do_mark_view(const module_state *state, PyObject **registers, const instruction *in);

@@ -14,18 +14,16 @@ from typing import Any, Final
 from dovetail_kernel import (
     DispatchKeySet,
     DispatchState,
-    backends_of_signature,
     dispatch_state,
-    plugin_manager,
     state,
 )
-from dovetail_kernel.plugins.entries import KERNELS
 from dovetail_kernel.types.signature import OVERRIDES
 
 from ..compiled_code import load_compiled_code
 from ..sockets import TRACE_LAYER
 from ..table import registry
 from ..table.operator import Operator
+from .missing_kernels import load_missing_kernels
 from .plans.composition import Composition, call_keys, compose_whole
 from .printer import build
 
@@ -46,7 +44,7 @@ def route_of(op: Operator, key: int) -> Callable[..., Any]:
     try:
         return _new_route(op, key)
     except NotImplementedError:
-        if not _load_kernels(op, key):
+        if not load_missing_kernels(op, key):
             raise
         return _new_route(op, key)
 
@@ -59,21 +57,6 @@ def _new_route(op: Operator, key: int) -> Callable[..., Any]:
                 op.routes.clear()
             route = op.routes[key] = compose_call(op, key)
     return route
-
-
-def _load_kernels(op: Operator, key: int) -> bool:
-    """Load what plugins offer as kernels of the operator's namespace on the backends of a call
-    without kernel.
-
-    This must not hold the lock of the table: plugins that are being loaded by another thread wait
-    for it.
-    """
-    loaded = [
-        plugin_manager.load_kernels(op.namespace, each.name)
-        for each in backends_of_signature(key)
-        if plugin_manager.provides(KERNELS, f"{op.namespace}.{each.name}")
-    ]
-    return any(loaded)
 
 
 def redispatch_route(op: Operator, keys: DispatchKeySet, key: int) -> Callable[..., Any]:

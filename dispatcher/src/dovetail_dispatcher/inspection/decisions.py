@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from dovetail_kernel import (
@@ -22,6 +23,7 @@ from ..calls.plans.composition import (
     call_keys,
     fused_plan,
 )
+from ..calls.plans.conditions import condition_of, conditioned_kernels
 from ..calls.promotion.promotion_rules import static_dtype
 from ..sockets import COMPILED_KERNEL
 from ..table import registry
@@ -61,6 +63,11 @@ class Step:
         "tensor", "array", "boxed", "formula", "custom", ...
     note
         What it does to the rest of the call.
+    condition
+        The condition of the kernel in words; empty if it has none.
+    taken
+        Of a kernel with a condition: whether the call went to it. None if that is not known, as for
+        all calls with the same keys, or was not asked.
     """
 
     key: str
@@ -72,6 +79,8 @@ class Step:
     distribution: str | None
     convention: str
     note: str
+    condition: str = ""
+    taken: bool | None = None
 
 
 class OfCall:
@@ -108,7 +117,8 @@ class Decision(OfCall):
     chosen
         The highest of these: where the call goes.
     chain
-        The kernels, in the order in which they are reached.
+        The kernels, in the order in which they are reached. Those with conditions stand before the
+        last one.
     records_graph
         Whether a graph is recorded for backward.
     """
@@ -128,6 +138,8 @@ class Decision(OfCall):
     @property
     def is_composite(self) -> bool:
         """Whether the call ends at a kernel that is made of other operators."""
+        if any([step.taken for step in self.chain]):
+            return False
         return bool(self.chain) and self.chain[-1].registered_for.startswith("Composite")
 
     def as_dict(self) -> dict[str, Any]:
@@ -136,7 +148,11 @@ class Decision(OfCall):
 
 
 def decide(
-    op: Operator, key: int, now: DispatchState, keys: DispatchKeySet | None = None
+    op: Operator,
+    key: int,
+    now: DispatchState,
+    keys: DispatchKeySet | None = None,
+    values: Sequence[Any] | None = None,
 ) -> Decision:
     """Return which kernels a call of `op` goes through.
 
@@ -150,12 +166,24 @@ def decide(
         The dispatch state.
     keys
         The keys of a redispatch, which are taken as they are. Default: an ordinary call.
+    values
+        All arguments of one call, of which conditions are asked. Default: they are not asked.
     """
     merged = argument_keys(key)
     wanted = call_keys(key, now) if keys is None else keys
     left = without_fallthrough(op, wanted, registry.fallbacks)
     composition = Composition(op, wanted, key, now)
     chain = tuple(_steps(composition, left))
+    asked = conditioned_kernels(
+        composition, None if keys is None else wanted.highestPriorityTypeId()
+    )
+    if asked:
+        ends = bool(chain) and chain[-1].convention not in (FORMULA, AUTOGRAD_FALLBACK)
+        before, last = (chain[:-1], chain[-1:]) if ends else (chain, ())
+        offered = _asked(composition, asked, values)
+        if any([step.taken for step in offered]):
+            last = tuple([replace(step, note="not reached") for step in last])
+        chain = (*before, *offered, *last)
     decision = Decision(
         operator=op.qualified_name,
         schema=str(op.schema),
@@ -193,6 +221,24 @@ def _steps(composition: Composition, keys: DispatchKeySet) -> list[Step]:
         if below is None or not below & keys:
             return steps
         keys = keys & below
+
+
+def _asked(
+    composition: Composition, kernels: Sequence[Kernel], values: Sequence[Any] | None
+) -> list[Step]:
+    """Return the kernels with conditions that the call is offered to, with what became of it."""
+    steps: list[Step] = []
+    done = False
+    for kernel in kernels:
+        taken, note = None, "gets the calls that its condition is true for; others go on"
+        if done:
+            note = "not asked, because an earlier kernel takes the call"
+        elif values is not None:
+            taken = done = bool(condition_of(composition, kernel)(*values))
+            note = "takes the call" if taken else "its condition is false, and the call goes on"
+        step = _step(kernel.key, kernel, "kernel with a condition", note)
+        steps.append(replace(step, condition=kernel.why, taken=taken))
+    return steps
 
 
 _ARRAYS = "gets the backend's arrays; the route unwraps and wraps"
@@ -242,7 +288,7 @@ def _below(
             return full_after(key), "nothing to do for these tensors; goes on below"
         case "array":
             if entry.kernel.covered is not None:
-                return None, f"computes {entry.kernel.when}, and hands other calls on"
+                return None, f"computes {entry.kernel.why}, and hands other calls on"
             notes = _by_size(key, entry.kernel, composition) + _compiled(entry.kernel)
             return None, _ARRAYS + notes
         case "boxed":

@@ -12,7 +12,7 @@ from dovetail_kernel.plugins.entries import LIBRARIES
 from ..calls.entry_support import bound_call, call_key
 from ..calls.overload_resolution import resolve_overload
 from ..calls.overloads import OpOverload, OpOverloadPacket
-from ..calls.plans.composition import Composition, call_keys, compose
+from ..calls.plans.composition import Composition, call_keys, compose_whole
 from ..calls.printer import printed
 from ..registration.custom_op_definition import CustomOpDef
 from ..table import registry
@@ -163,10 +163,10 @@ def explain(op: Any, /, *args: Any, **kwargs: Any) -> Explanation | FunctionExpl
     values = bound_call(operator, args, kwargs)
     key = call_key(operator, values)
     now = dispatch_state(state())
-    decision = decide(operator, key, now)
+    decision = decide(operator, key, now, values=values)
     route, error = "", None
     try:
-        route = printed(compose(Composition(operator, call_keys(key, now), key, now))).source
+        route = printed(compose_whole(Composition(operator, call_keys(key, now), key, now))).source
     except (NotImplementedError, RuntimeError) as reason:
         error = f"{type(reason).__name__}: {reason}"
     inner = InnerCalls((), None)

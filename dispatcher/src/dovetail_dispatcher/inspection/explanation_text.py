@@ -43,7 +43,7 @@ def operator_lines(e: Explanation, *, route: bool = True) -> list[str]:
     ]
     for step in e.chain:
         lines += [
-            f"│  ├─ {step.key} [{step.rule}]: {step.kernel}",
+            f"│  ├─ {step.key} [{_rule(step)}]: {step.kernel}",
             *[f"│  │    {line}" for line in _of_step(step)],
         ]
     lines += ["│  └─ no further"] if e.chain else ["│  └─ none"]
@@ -103,6 +103,7 @@ def _kernels(decision: Decision) -> list[str]:
     return [
         f"{step.key}: {step.kernel.rpartition('.')[2]} at {short_place(step.source)}"
         + (f", {step.note.partition(';')[0]}" if step.convention == FORMULA else "")
+        + (f", if {step.condition}" if step.condition else "")
         for step in decision.chain
         if step.convention != FORMULA or decision.records_graph
     ]
@@ -113,6 +114,10 @@ def _branches(texts: list[str]) -> list[str]:
         f"│  {'├─' if position < len(texts) else '└─'} {text}"
         for position, text in enumerate(texts, 1)
     ]
+
+
+def _rule(step: Step) -> str:
+    return f"if {step.condition}" if step.condition else step.rule
 
 
 def _of_step(step: Step) -> list[str]:

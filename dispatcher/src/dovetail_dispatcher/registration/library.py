@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Final
 
 from dovetail_kernel import DispatchKey, parse_dispatch_key, plugin_manager
 from dovetail_kernel.errors import calling_frame, where
-from dovetail_kernel.keys.guard import DecoratingGuard
 from dovetail_kernel.plugins.entries import LIBRARIES
 
 from ..calls.overloads import OpOverload
@@ -23,7 +21,7 @@ from ..table.updates.definitions import define
 from ..table.updates.kernel_registration import add_kernel
 from .library_checks import check_kind, kernel_key, operator_name, parse_schema_of
 from .namespace_owners import own_namespace
-from .registration_checks import check_registration
+from .registration_checks import check_condition, check_registration
 
 _used_namespaces: Final[set[str]] = set()
 """Namespaces that plugins with kernels for them have been told of."""
@@ -165,6 +163,8 @@ class Library:
         with_keyset: bool = False,
         allow_override: bool = True,
         backend: str | None = None,
+        when: Callable[..., Any] | None = None,
+        why: str = "",
     ) -> None:
         """Register a kernel that takes and returns tensors.
 
@@ -183,11 +183,18 @@ class Library:
         backend
             Instead of a key: a device type, which may come to be only later. Until then the kernel
             waits, and is listed by `check_pending`.
+        when
+            The condition, at a key of a backend: ``when(*args, **kwargs)``, with all arguments of
+            the call. If it is false, the call goes on to the kernel registered before. It must not
+            write to its arguments. Default: the kernel gets every call.
+        why
+            The condition in words, for `explain`: ``"float32, contiguous"``.
 
         Raises
         ------
         TypeError
-            If `fn` is not callable, or its parameters cannot fit the schema.
+            If `fn` is not callable, or its parameters cannot fit the schema; if one of `when` and
+            `why` is given without the other.
         RuntimeError
             For a wrong name, key or namespace, a Meta kernel beside a CompositeImplicitAutograd
             one, or an override that is not allowed.
@@ -206,6 +213,8 @@ class Library:
             with_keyset=with_keyset,
             allow_override=allow_override,
             backend=backend,
+            when=when,
+            why=why,
         )
 
     def array_impl(
@@ -219,6 +228,8 @@ class Library:
         general_out_function: Callable[..., Any] | None = None,
         allow_override: bool = True,
         backend: str | None = None,
+        when: Callable[..., Any] | None = None,
+        why: str = "",
     ) -> None:
         """Register a kernel that takes and returns the backend's own arrays.
 
@@ -238,6 +249,9 @@ class Library:
             ufunc; used by in-place variants when all other arguments have their defaults.
         general_out_function
             The same with all parameters of `fn`, for other values of these.
+        when, why
+            As for `impl`. The condition gets the arrays of the call, before they are promoted, and
+            Python numbers as they are.
 
         Raises
         ------
@@ -254,6 +268,8 @@ class Library:
             general_out_function=general_out_function,
             allow_override=allow_override,
             backend=backend,
+            when=when,
+            why=why,
         )
 
     def _impl(
@@ -263,15 +279,15 @@ class Library:
         dispatch_key: str,
         convention: str,
         *,
-        with_keyset: bool = False,
         allow_override: bool = True,
-        fast_path: Callable[..., Any] | None = None,
-        out_function: Callable[..., Any] | None = None,
-        general_out_function: Callable[..., Any] | None = None,
         backend: str | None = None,
+        when: Callable[..., Any] | None = None,
+        why: str = "",
+        with_keyset: bool = False,
+        **functions: Callable[..., Any] | None,
     ) -> None:
         self._check_alive()
-        for what in (fn, fast_path, out_function, general_out_function):
+        for what in (fn, *functions.values()):
             if what is not None and not callable(what):
                 raise TypeError(
                     "Input function is required to be a callable but found type "
@@ -281,6 +297,7 @@ class Library:
         here = origin(location, self._plugin)
         name, overload = operator_name(op_name, self.ns, here)
         qualified = f"{name}.{overload}" if overload else name
+        check_condition(fn, when, why, qualified)
 
         def register(key: DispatchKey, owner: list[Change]) -> None:
             kernel = Kernel(
@@ -289,12 +306,12 @@ class Library:
                 convention,
                 location,
                 with_keyset=with_keyset,
-                fast_path=fast_path,
-                out_function=out_function,
-                general_out_function=general_out_function,
                 plugin=self._plugin,
                 registrar=self._registrar,
                 is_proven=self._is_proven,
+                when=when,
+                why=why,
+                **functions,
             )
             check_registration(
                 kernel, registry.find(name, overload), qualified, allow_override=allow_override
@@ -372,26 +389,3 @@ class Library:
         assert not self._destroyed, (
             f"Library object has been destroyed: {self!r} made at {self._made_at}. Make a new one."
         )
-
-
-class _scoped_library(DecoratingGuard):
-    """Make a `Library` for the duration of a ``with`` block; parameters are those of `Library`."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._make = partial(Library, *args, **kwargs)
-        self._made: list[Library] = []
-
-    def save(self) -> int:
-        """Return how many libraries there are."""
-        return len(self._made)
-
-    def change(self) -> Library:
-        """Make a library."""
-        self._made.append(self._make())
-        return self._made[-1]
-
-    def restore(self, saved: int) -> None:
-        """Destroy the library that was made since."""
-        while len(self._made) > saved:
-            self._made[-1]._destroy()
-            self._made.pop()

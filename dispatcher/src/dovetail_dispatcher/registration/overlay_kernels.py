@@ -37,7 +37,7 @@ class OverlayKernel(SuppliedKernel):
         As for `SuppliedKernel`.
     """
 
-    __slots__ = ("_computes", "covered", "when")
+    __slots__ = ("_computes", "covered")
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class OverlayKernel(SuppliedKernel):
     ) -> None:
         super().__init__(partial(make, covered), key, location, **options)
         self.covered = covered
-        self.when = when
+        self.why = when
         self._computes = computes
 
     @property

@@ -7,7 +7,7 @@ from dovetail_kernel.errors import did_you_mean
 
 from ..table import registry
 from ..table.kernel_signatures import check_kernel
-from ..table.kernels import Kernel
+from ..table.kernels import Kernel, fallthrough_kernel
 from ..table.operator import Operator
 
 
@@ -30,11 +30,13 @@ def check_registration(
     Raises
     ------
     RuntimeError
-        For a Meta kernel of an unknown operator or of a composite, or an override that is not
-        allowed.
+        For a Meta kernel of an unknown operator or of a composite, an override that is not
+        allowed, or a condition at a key that is not a backend's.
     TypeError
         For a function whose parameters cannot fit.
     """
+    if kernel.when is not None:
+        _check_key_of_condition(kernel.key, qualified)
     if kernel.key is DispatchKey.Meta:
         check_meta(op, qualified)
     if op is None:
@@ -46,6 +48,35 @@ def check_registration(
             check_kernel(kernel, schema, qualified)
     if not allow_override:
         _check_first(op, kernel)
+
+
+def check_condition(fn: object, when: object, why: str, qualified: str) -> None:
+    """Refuse a condition without words, words without a condition, and a condition of what is no
+    kernel.
+    """
+    if when is None and not why:
+        return
+    if not callable(when) or not why or not isinstance(why, str):
+        raise TypeError(
+            f"A kernel of {qualified} with a condition needs a predicate and its description, but "
+            f"when={when!r} and why={why!r} were given. Write when=predicate, "
+            "why='float32, contiguous'."
+        )
+    if fn is fallthrough_kernel:
+        raise TypeError(
+            f"fallthrough_kernel of {qualified} cannot have a condition: it passes over a key for "
+            "every call. Register a kernel."
+        )
+
+
+def _check_key_of_condition(key: DispatchKey, qualified: str) -> None:
+    """Refuse a condition at a key that is not that of a backend's kernels."""
+    if key.functionality != "Dense" or key is DispatchKey.Meta:
+        raise RuntimeError(
+            f"A kernel of {qualified} cannot have a condition at {key.name}: the rules of "
+            "transforms, shapes and composites hold for all calls alike. Register it at the key of "
+            "a backend, such as CPU."
+        )
 
 
 def check_meta(op: Operator | None, qualified: str) -> None:
@@ -66,7 +97,9 @@ def check_meta(op: Operator | None, qualified: str) -> None:
 
 def _check_first(op: Operator, kernel: Kernel) -> None:
     """Refuse to override a library's kernel; those of Dovetail's own plugins may be overridden."""
-    for old in op.kernels.get(kernel.key, []):
+    for old in op.kernels.get(kernel.key, []) if kernel.when is None else []:
+        if old.when is not None:
+            continue
         if not old.is_run_again_as(kernel) and not old.is_our_own:
             raise RuntimeError(
                 "This is not allowed since there's already a kernel registered from python "

@@ -8,12 +8,13 @@ composed routes are cached.
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 from dovetail_kernel import Backend, DispatchKey, DispatchKeySet, is_included_in_alias, runtime_keys
 
 from .derivative_formula import Formula
-from .kernels import FALLTHROUGH, FORMULA, Kernel
+from .kernels import ARRAY, FALLTHROUGH, FORMULA, Kernel
 from .operator import Operator
 
 Autograd = DispatchKey.Autograd
@@ -25,7 +26,11 @@ BatchedDecomposition = DispatchKey.FuncTorchBatchedDecomposition
 
 
 class Entry(NamedTuple):
-    """A cell of the computed table: the kernel in force, and the rule that chose it."""
+    """A cell of the computed table: the kernel in force, and the rule that chose it.
+
+    Kernels with conditions are not in the table: they change for a call what it runs in the place
+    of this kernel, and nothing about the operator.
+    """
 
     kernel: Kernel | None
     tag: str
@@ -50,6 +55,8 @@ def compute(op: Operator, key: DispatchKey, fallbacks: dict[DispatchKey, Kernel]
     for alias, tag in _rules(key):
         stack = kernels.get(alias)
         kernel = stack[0] if stack else None if variant_of is None else op.newest(alias)
+        if kernel is not None and kernel.when is not None:
+            kernel = op.newest(alias)
         if kernel is None and alias is Autograd:
             kernel = formula_kernel(op)
         if kernel is None:
@@ -94,6 +101,27 @@ def _rules(key: DispatchKey) -> tuple[tuple[DispatchKey, str], ...]:
             or (key is DispatchKey.Undefined and alias in of_all)
         ],
     )
+
+
+def conditioned(op: Operator, key: DispatchKey) -> tuple[Kernel, ...]:
+    """Return the kernels of `op` at exactly `key` that are asked, in order, before that in force; a
+    variant has the array kernels of its functional operator.
+    """
+    stack = op.kernels.get(key, [])
+    if op.variant_of is not None:
+        beneath = op.variant_of.kernels.get(key, ())
+        stack = [*stack, *[each for each in beneath if each.convention == ARRAY]]
+    return tuple(takewhile(lambda each: each.when is not None, stack))
+
+
+def may_ask(op: Operator) -> bool:
+    """Return whether some kernel of `op` has a condition."""
+    of_functional = () if op.variant_of is None else op.variant_of.kernels.values()
+    for stack in (*op.kernels.values(), *of_functional):
+        for kernel in stack:
+            if kernel.when is not None:
+                return True
+    return False
 
 
 def _hidden_composite(op: Operator, key: DispatchKey) -> bool | None:

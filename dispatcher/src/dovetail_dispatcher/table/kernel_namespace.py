@@ -12,6 +12,7 @@ from dovetail_kernel import Backend, DispatchKey, backend_key
 
 from ..sockets import COMPILED_KERNEL
 from . import registry
+from .computed_table import may_ask
 from .kernels import ARRAY
 from .operator import Operator
 from .updates.changes import Change
@@ -57,6 +58,7 @@ class KernelNamespace:
             if (
                 kernel is not None
                 and kernel.convention == ARRAY
+                and not may_ask(op)
                 and not _is_intercepted(op, self._backend)
             ):
                 function = (

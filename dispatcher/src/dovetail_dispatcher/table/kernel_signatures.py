@@ -48,6 +48,8 @@ def check_kernel(kernel: Kernel, schema: FunctionSchema, qualified_name: str) ->
     """
     if kernel.convention in (BOXED, FORMULA) or kernel.is_fallthrough:
         return
+    if kernel.when is not None:
+        _check_condition(kernel, schema, qualified_name)
     parameters = parameters_of(kernel.fn)
     if parameters is None:
         return
@@ -85,6 +87,30 @@ def check_kernel(kernel: Kernel, schema: FunctionSchema, qualified_name: str) ->
             "at "
             f"{kernel.key.name}: {problem}. Give it the parameters of the schema{first}: {schema}"
         )
+
+
+def _check_condition(kernel: Kernel, schema: FunctionSchema, qualified_name: str) -> None:
+    """Refuse a condition that cannot be given all arguments of a call."""
+    assert kernel.when is not None
+    parameters = parameters_of(kernel.when)
+    if parameters is None:
+        return
+    arguments = [a for a in schema.arguments if not (kernel.convention == ARRAY and a.is_out)]
+    count = sum([not a.kwarg_only for a in arguments])
+    names = {a.name for a in arguments if a.kwarg_only}
+    fits = parameters.required <= count and (
+        parameters.allowed is None or count <= parameters.allowed
+    )
+    if not fits or not names.issuperset(parameters.required_names):
+        problem = f"a call gives {count} positional arguments and the keywords {sorted(names)}"
+    elif refused := [name for name in sorted(names) if not takes(parameters, name)]:
+        problem = f"it does not take {refused[0]!r} by keyword"
+    else:
+        return
+    raise TypeError(
+        f"{_described(kernel.when)} cannot be the condition of a kernel of {qualified_name}: "
+        f"{problem}. Give it the parameters of the schema: {schema}"
+    )
 
 
 def check_backward(backward: Callable[..., Any], schema: FunctionSchema, operator: str) -> None:

@@ -68,12 +68,15 @@ class Kernel:
         The code that made the kernel's library; None for kernels that come with Dovetail.
     is_proven
         Tests of the kernel's backend show that it returns what its schema says.
+    when
+        The condition: a predicate of the arguments of a call. Where it is false, the call goes on
+        to the next kernel. None: no condition.
+    why
+        The condition in words.
     """
 
     covered: Kernel | None = None
     """Of a kernel of an overlay: the kernel beneath, to which it hands calls on."""
-    when = ""
-    """Of a kernel of an overlay: which calls it computes itself."""
 
     __slots__ = (
         *(
@@ -87,6 +90,8 @@ class Kernel:
             "is_proven",
             "plugin",
             "registrar",
+            "when",
+            "why",
             "with_keyset",
         ),
     )
@@ -105,6 +110,8 @@ class Kernel:
         plugin: PluginEntry | None = None,
         registrar: Registrar | None = None,
         is_proven: bool = False,
+        when: Callable[..., Any] | None = None,
+        why: str = "",
     ) -> None:
         self.fn = fn
         self.key = key
@@ -117,6 +124,8 @@ class Kernel:
         self.plugin = plugin
         self.registrar = registrar
         self.is_proven = is_proven
+        self.when = when
+        self.why = why
 
     @property
     def location(self) -> str:
@@ -185,7 +194,7 @@ class Kernel:
 
     def is_run_again_as(self, new: Kernel) -> bool:
         """Return whether `new` is this implementation, registered by the same code run again."""
-        if new.registrar is None or self.registrar is None:
+        if new.registrar is None or self.registrar is None or new.why != self.why:
             return False
         if is_written_anew(new.fn, self.fn):
             return True

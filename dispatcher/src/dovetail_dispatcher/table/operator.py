@@ -281,15 +281,16 @@ class Operator:
         return functional.formula if is_inplace else None
 
     def newest(self, key: DispatchKey) -> Kernel | None:
-        """Return the kernel in force at exactly `key`; a variant has the array kernels of its
-        functional operator.
+        """Return the kernel in force at exactly `key`, of those without a condition; a variant has
+        the array kernels of its functional operator.
         """
-        stack = self.kernels.get(key)
-        if stack:
-            return stack[0]
+        for kernel in self.kernels.get(key, ()):
+            if kernel.when is None:
+                return kernel
         if self.variant_of is not None:
-            found = self.variant_of.kernels.get(key, ())
-            return next(iter([each for each in found if each.convention == ARRAY]), None)
+            for kernel in self.variant_of.kernels.get(key, ()):
+                if kernel.when is None and kernel.convention == ARRAY:
+                    return kernel
         return None
 
     def exchange_kernel(self, old: Kernel, new: Kernel) -> bool:

@@ -12,7 +12,6 @@ from .entries import (
     KERNELS,
     KNOWN,
     LIBRARIES,
-    OVERLAYS,
     PluginEntry,
     blocked,
     normalized,
@@ -131,7 +130,7 @@ def _problem_of_name(entry: PluginEntry) -> str | None:
     if (LIBRARIES, namespace) in KNOWN and (BACKENDS, device_type) in KNOWN:
         return (
             f"{entry} would replace Dovetail's own kernels by merely being installed; "
-            f"offer them under {OVERLAYS!r}, to be used on request"
+            "register them with conditions (when=, why=) in a module that programs import"
         )
     return None
 

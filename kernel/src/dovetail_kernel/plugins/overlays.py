@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import RLock
-from typing import Any
+from typing import Any, Final
 
 from ..errors import PluginError
 from ..fork_locks import renewed_after_fork
 from ..user_warning import warn_user
 from .entries import requested_overlays
+
+_DEPRECATED: Final = (
+    "will not work in the next release. Import a module that registers the kernels with "
+    "conditions: Library.impl(op, kernel, key, when=predicate, why=words)."
+)
 
 
 class Overlay:
@@ -70,6 +75,9 @@ class Overlays:
         """Put the kernels of an overlay in force for the whole process, over those of its backend;
         installing a plugin alone changes nothing.
 
+        Deprecated: a library registers kernels with conditions (`Library.impl` with `when` and
+        `why`) in a module that programs import.
+
         Returns
         -------
         Overlay
@@ -82,6 +90,10 @@ class Overlays:
         PluginError
             If it is blocked, claimed twice, or fails to load.
         """
+        warn_user(f"use_overlay({name!r}) {_DEPRECATED}", FutureWarning)
+        return self._use(name)
+
+    def _use(self, name: str) -> Overlay:
         with self._lock:
             is_new = name not in self.names
             plugin = self._load(name)
@@ -100,15 +112,16 @@ class Overlays:
                 self._unload(self.names[-1])
                 self.names.pop()
             for each in above:
-                self.use(each)
+                self._use(each)
 
     def use_requested(self) -> None:
         """Use the overlays named in ``DOVETAIL_OVERLAYS``; one that cannot be had is a warning:
         calls work without.
         """
         for name in requested_overlays():
+            warn_user(f"DOVETAIL_OVERLAYS={name} {_DEPRECATED}", FutureWarning)
             try:
-                self.use(name)
+                self._use(name)
             except PluginError as error:
                 warn_user(f"DOVETAIL_OVERLAYS: {error}", RuntimeWarning)
 

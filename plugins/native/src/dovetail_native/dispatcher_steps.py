@@ -20,6 +20,7 @@ from dovetail_dispatcher.calls.steps.arguments import (
     PromoteOperands,
 )
 from dovetail_dispatcher.calls.steps.array_results import UnpackArrays
+from dovetail_dispatcher.calls.steps.conditions import IfCondition
 from dovetail_dispatcher.calls.steps.kernel_calls import CallKernel, KernelCall, Rewording
 from dovetail_dispatcher.calls.steps.results import (
     MarkInside,
@@ -87,6 +88,19 @@ def _check_operand(step: CheckOperand, to: Assembler) -> None:
 
 def _move(step: MoveToBackend, to: Assembler) -> None:
     to.call(step.on_backend, [to.value(step.value)], to.register(step.value))
+
+
+def _if_condition(step: IfCondition, to: Assembler) -> None:
+    asked = [to.operand(each) for each in (*step.arguments, *[o for _, o in step.keywords])]
+    names = tuple([name for name, _ in step.keywords]) or None
+    no = to.emit("UNLESS_TRUE", objects=(step.when, names), operands=asked)
+    route, given = step.build(step.plan), map(to.value, step.given)
+    objects = (route, None, None, None, None, None, None)
+    to.emit("CALL", to.block(step.made), flags=len(step.made), objects=objects, operands=given)
+    over = to.emit("JUMP")
+    to.land(no)
+    lower_all(step.otherwise, to)
+    to.land(over)
 
 
 # -- array kernels ---------------------------------------------------------------------------------
@@ -343,6 +357,7 @@ LOWERINGS: Final[Lowerings] = {
     CheckReturns: _check_returns,
     CheckTensor: _check_tensor,
     CountWrite: _count_write,
+    IfCondition: _if_condition,
     InState: _in_state,
     MarkInside: _mark_inside,
     MoveToBackend: _move,

@@ -33,6 +33,7 @@ from ..dispatch_errors import ambiguous_error, fallthrough_error, missing_kernel
 from ..plan import RoutePlan
 from ..steps.results import MarkInside
 from .array_plans import array_plan
+from .conditions import asking_plan, conditioned_kernels
 from .tensor_plans import (
     boxed_plan,
     counting_plan,
@@ -66,6 +67,8 @@ class Composition(Record):
     notes_views
         Whether it is noted below whose views the results are; None: if ADInplaceOrView is among the
         keys.
+    through
+        The kernel with a condition that the call goes through; None: that of the table.
     """
 
     op: Operator
@@ -73,6 +76,7 @@ class Composition(Record):
     key: int
     state: DispatchState
     notes_views: bool | None = None
+    through: Kernel | None = None
 
     def below(self, keys: DispatchKeySet, **changes: bool) -> Composition:
         """Return the same call restricted to the keys in `keys`, with other fields replaced."""
@@ -98,10 +102,18 @@ class Composition(Record):
 
 
 def compose_whole(composition: Composition, chosen: DispatchKey | None = None) -> RoutePlan:
-    """Return the plan of a call as it is made: what `compose` does, guarded inside of a
-    transform.
+    """Return the plan of a call as it is made: what `compose` does, after the conditions of kernels
+    are asked; guarded inside of a transform.
     """
-    plan = compose(composition, chosen)
+    asked: tuple[Kernel, ...] = ()
+    for op in (composition.op, composition.op.variant_of):  # no call: each miss comes here
+        for stack in () if op is None else op.kernels.values():
+            if stack[0].when is not None:
+                asked = conditioned_kernels(composition, chosen)
+    if asked:
+        plan = asking_plan(composition, chosen, asked, compose)
+    else:
+        plan = compose(composition, chosen)
     if composition.state.transformed:
         return GUARD_LAYER.plug(composition.op, plan)
     return plan
@@ -116,6 +128,11 @@ def compose(composition: Composition, chosen: DispatchKey | None = None) -> Rout
     else:
         entry = compute(op, chosen, fallbacks)
     kernel = entry.kernel
+    if composition.through is not None:
+        if chosen is composition.through.key:
+            return compose_through(composition, chosen, composition.through)
+        if entry.tag == "math kernel":
+            return compose(composition.below(after_autograd_keyset))
     if kernel is None:
         if entry.tag.startswith("ambiguous"):
             raise ambiguous_error(op)

@@ -207,7 +207,9 @@ def dump_of(op: Operator) -> str:
     for key in sorted(stacks, key=_dump_order):
         alias = "[alias]" if key.is_alias else ""
         for position, kernel in enumerate(stacks[key]):
-            inactive = " (inactive)" if position else ""
+            inactive = f" if {kernel.why}" if kernel.when is not None else ""
+            if any([each.when is None for each in stacks[key][:position]]):
+                inactive += " (inactive)"
             lines.append(
                 f"{key.name}{alias}{inactive}: registered at {kernel.origin} :: {kernel.name} [ "
                 f"{kernel.convention} ]"

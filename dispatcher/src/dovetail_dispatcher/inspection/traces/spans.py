@@ -231,6 +231,7 @@ class CallSpan(Span):
             if step.convention == FORMULA and not (decision.records_graph or keys):
                 continue
             whose = f" ({step.distribution})" if step.distribution else ""
+            whose += f", if {step.condition}" if step.condition else ""
             lines.append(
                 f"{step.key}: {step.kernel.rpartition('.')[2]} at {short_place(step.source)}{whose}"
             )

@@ -63,13 +63,15 @@ def _kernel_change(op: Operator, kernel: Kernel) -> KernelChange:
     """Return what puts `kernel` on top, after a warning if it covers one of other code."""
     stack = op.kernels.get(kernel.key, [])
     earlier = next(iter([old for old in stack if old.is_run_again_as(kernel)]), None)
+    in_force = next(iter([old for old in stack if old.when is None]), None)
     if (
-        stack
+        in_force is not None
         and earlier is None
-        and stack[0].fn is not kernel.fn
+        and kernel.when is None
+        and in_force.fn is not kernel.fn
         and kernel.key is not DispatchKey.Meta
     ):
-        _warn_of_override(op, stack[0], kernel)
+        _warn_of_override(op, in_force, kernel)
     return KernelChange(op, kernel, earlier)
 
 
@@ -87,8 +89,9 @@ class KernelChange(Change):
         """Put the kernel on top."""
         kernels, kernel = self._op.kernels, self._kernel
         with registry.changing([self._op]):
-            others = [each for each in kernels.get(kernel.key, ()) if each is not self._earlier]
-            kernels[kernel.key] = [kernel, *others]
+            stack = [each for each in kernels.get(kernel.key, ()) if each is not self._earlier]
+            stack.insert(_place(kernel, stack), kernel)
+            kernels[kernel.key] = stack
 
     def exchange(self, kernel: Kernel) -> bool:
         """Put another kernel in the place of this one, beneath those that have been registered
@@ -103,6 +106,30 @@ class KernelChange(Change):
     def take_out(self) -> None:
         """Take the kernel out, wherever it lies by now."""
         _take_out_kernel(self._op, self._kernel)
+
+
+def _place(kernel: Kernel, stack: Sequence[Kernel]) -> int:
+    """Return where among the others at its key a kernel belongs.
+
+    A program's is the first. Plugins are loaded when something asks for them, so their place is not
+    that of the moment: a kernel without a condition stands beneath those with one. One with a
+    condition stands beneath the program's kernels, and beneath those of distributions whose names
+    come before its own.
+    """
+    if kernel.plugin is None:
+        return 0
+    place, name = 0, kernel.plugin.distribution
+    for each in stack:
+        if kernel.when is None:
+            comes_before = each.when is not None
+        elif each.plugin is None:
+            comes_before = True
+        else:
+            comes_before = each.when is not None and each.plugin.distribution < name
+        if not comes_before:
+            break
+        place += 1
+    return place
 
 
 class ManyKernels(Change):

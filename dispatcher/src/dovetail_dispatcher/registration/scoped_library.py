@@ -1,0 +1,36 @@
+"""A `Library` for the duration of a block."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from dovetail_kernel.keys.guard import DecoratingGuard
+
+from .library import Library
+
+
+class _scoped_library(DecoratingGuard):
+    """Make a `Library` for the duration of a ``with`` block; parameters are those of `Library`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._make = partial(Library, *args, **kwargs)
+        self._made: list[Library] = []
+
+    def save(self) -> int:
+        """Return how many libraries there are."""
+        return len(self._made)
+
+    def change(self) -> Library:
+        """Make a library."""
+        self._made.append(self._make())
+        return self._made[-1]
+
+    def restore(self, saved: int) -> None:
+        """Destroy the library that was made since."""
+        while len(self._made) > saved:
+            self._made[-1]._destroy()
+            self._made.pop()
+
+
+__all__ = ["_scoped_library"]
