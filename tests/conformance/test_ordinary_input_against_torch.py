@@ -270,3 +270,16 @@ def test_lists_are_nested_as_deep_as_tensors_have_dimensions() -> None:
     assert dovetail.tensor(data).ndim == torch.tensor(data).ndim == 64
     with pytest.raises(ValueError, match="too many dimensions"):
         dovetail.tensor([data])
+
+
+@pytest.mark.parametrize("name, given", [("hsplit", (2, 1)), ("reshape", (2, 8)), ("tile", (2, 1))])
+def test_functions_take_lists_that_are_spelled_out_as_methods_do(
+    name: str, given: tuple[int, ...]
+) -> None:
+    x, theirs = dovetail.ones(4, 4), torch.ones(4, 4)
+    with pytest.raises(TypeError):
+        getattr(torch, name)(theirs, *given)
+    wanted = getattr(theirs, name)(*given)
+    found = getattr(dovetail, name)(x, *given)
+    pieces = zip(wanted, found, strict=True) if name == "hsplit" else [(wanted, found)]
+    assert all([tuple(a.shape) == tuple(b.shape) for a, b in pieces])
