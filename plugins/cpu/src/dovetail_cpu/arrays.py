@@ -18,6 +18,7 @@ from . import erf as error_functions
 from .accumulation import add_at, add_at_leading, add_slices, combine_at, scatter_into
 from .aligned_memory import LARGE, aligned
 from .half_precision import MANY, converted
+from .products import NUMPY
 from .quick_functions import QUICK_FUNCTIONS
 from .random_arrays import CpuRandom
 from .shared_functions import shared
@@ -84,7 +85,7 @@ class CpuArrays(CpuRandom):
     dlpack_types = (1, 3)  # host memory, also where CUDA pinned it
     lift = staticmethod(np.asarray)  # type: ignore[assignment]  # a method in Python would cost as much again
 
-    def __init__(self, device_type: str = "cpu", namespace: Any = np) -> None:
+    def __init__(self, device_type: str = "cpu", namespace: Any = NUMPY) -> None:
         super().__init__(device_type, namespace)
 
     def native_dtype(self, wanted: dtype) -> Any:

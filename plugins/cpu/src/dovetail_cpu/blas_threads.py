@@ -14,7 +14,7 @@ from importlib import import_module
 from threading import RLock
 from typing import Any, Final
 
-from dovetail_kernel.fork_locks import renewed_after_fork
+from dovetail_kernel.fork_locks import outside_forks, renewed_after_fork
 
 from .threads import get_num_threads
 
@@ -39,6 +39,7 @@ class OneThread:
 
     def __init__(self, library: Any) -> None:
         self._library = library
+        self._set = outside_forks(library.set_num_threads)  # ends threads, or starts them
         self._before: list[int] = []
 
     def __enter__(self) -> None:
@@ -46,14 +47,14 @@ class OneThread:
         with _lock:
             number = before[0] if before else library.get_num_threads()
             if not before and number != 1:
-                library.set_num_threads(1)
+                self._set(1)
             before.append(number)
 
     def __exit__(self, *_: object) -> None:
         with _lock:
             number = self._before.pop()
             if not self._before and number != 1:
-                self._library.set_num_threads(number)
+                self._set(number)
 
     @property
     def is_entered(self) -> bool:
@@ -82,6 +83,8 @@ def numpy_in_calling_thread(count: int) -> AbstractContextManager[None]:
 
 def in_calling_thread(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of SciPy's BLAS or LAPACK that computes small matrices in one thread."""
+
+    function = outside_forks(function)
 
     @wraps(function)
     def compute(*args: Any, **kwargs: Any) -> Any:

@@ -14,6 +14,7 @@ import numpy
 from dovetail_aten.families.attention.kernels import Attention, check_attention, factor_of
 
 from .constants import ones_of
+from .products import dot, matmul
 from .threads import run_pieces
 
 _FLOATS = tuple(map(numpy.dtype, (numpy.float32, numpy.float64)))
@@ -29,7 +30,7 @@ were made of such powers are finite.
 _SAFE = 34.0
 """Logarithms of sums whose powers may be divided by the sum in another place, up to this."""
 _add, _subtract, _multiply = numpy.add, numpy.subtract, numpy.multiply
-_exp, _matmul, _empty = numpy.exp, numpy.matmul, numpy.empty
+_exp, _empty = numpy.exp, numpy.empty
 _highest: Any = numpy.maximum.reduce
 _total: Any = numpy.add.reduce
 
@@ -45,7 +46,7 @@ def _sums(rows: Any) -> Any:
     *lead, length = rows.shape
     if length > _LONGEST or not rows.size:
         return _total(rows, -1, None, None, True)
-    return rows.reshape(-1, length).dot(ones_of(length, rows.dtype)).reshape(*lead, 1)
+    return dot(rows.reshape(-1, length), ones_of(length, rows.dtype)).reshape(*lead, 1)
 
 
 def _turned(array: Any, factor: Any = None) -> Any:
@@ -62,7 +63,7 @@ def _turned(array: Any, factor: Any = None) -> Any:
 
 def _scores(query: Any, turned: Any, mask: Any) -> Any:
     """Return products, with a mask added to those with the last keys."""
-    scores = _matmul(query, turned)
+    scores = matmul(query, turned)
     if mask is not None:
         masked = scores[..., scores.shape[-1] - mask.shape[-1] :]
         _add(masked, mask, masked)
@@ -143,7 +144,7 @@ def _attend(query: Any, turned: Any, value: Any, mask: Any, output: Any, logarit
     powers = _scores(query, turned, mask)
     _exp(powers, powers)
     sums = _sums(powers)
-    _matmul(powers, value, output)
+    matmul(powers, value, output)
     # Twice as fast as reductions. A NaN is found by both, and is within no bounds.
     most = sums.item(sums.argmax())
     if not (
@@ -156,7 +157,7 @@ def _attend(query: Any, turned: Any, value: Any, mask: Any, output: Any, logarit
         _exp(_subtract(powers, top, powers), powers)
         sums = _sums(powers)
         sums[numpy.equal(sums, 0)] = 1
-        _matmul(powers, value, output)
+        matmul(powers, value, output)
         _add(numpy.log(sums), top, logarithms)
     else:
         numpy.log(sums, logarithms)
@@ -184,14 +185,14 @@ def _differentiate(
     else:
         _subtract(powers, logarithms, powers)
     _exp(powers, powers)
-    slopes = _matmul(grad, value)
+    slopes = matmul(grad, value)
     _subtract(slopes, _sums(_multiply(grad, output, order="C")), slopes)
     _multiply(slopes, powers, slopes)
     _multiply(slopes, factor, slopes)
     return (
-        _matmul(slopes, key),
-        _matmul(slopes.swapaxes(-2, -1), query),
-        _matmul(powers.swapaxes(-2, -1), grad),
+        matmul(slopes, key),
+        matmul(slopes.swapaxes(-2, -1), query),
+        matmul(powers.swapaxes(-2, -1), grad),
     )
 
 

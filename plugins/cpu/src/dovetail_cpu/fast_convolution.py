@@ -21,6 +21,7 @@ from dovetail_aten.kernel_support.geometry.window_geometry import Window
 from .fast_windows import FastWindows
 from .gathered_patches import FEW_FOLDED, folded_patches, gathered_patches
 from .planes import planes_over, window_span
+from .products import matmul
 from .silence import row_by_row
 from .threads import SHARED_FROM, run_pieces, shared_step
 
@@ -86,7 +87,7 @@ class FastConvolutions(FastWindows, Convolutions):
             return Convolutions._correlated(self, x, weight, windows, groups)
         patches = gathered_patches(x, groups, tuple(windows))
         if patches is not None:
-            numpy.matmul(weight.reshape(groups, rows, channels * places), patches, made)
+            matmul(weight.reshape(groups, rows, channels * places), patches, made)
             return made.reshape(images, groups * rows, *counts)
         parted = x.reshape(images, groups, channels, *x.shape[2:])
         # Sums over places are read and written as often as patches are copied.
@@ -106,9 +107,9 @@ class FastConvolutions(FastWindows, Convolutions):
 
             def compute(start: int, stop: int) -> None:
                 lines = _lines(parted[start:stop], windows)
-                out = numpy.matmul(factors[0], lines.under(0), out=made[start:stop])
+                out = matmul(factors[0], lines.under(0), out=made[start:stop])
                 for place, factor in enumerate(factors[1:], 1):
-                    numpy.add(out, numpy.matmul(factor, lines.under(place)), out=out)
+                    numpy.add(out, matmul(factor, lines.under(place)), out=out)
 
             self._by_images(images, groups * channels * _elements(windows), compute)
         return made.reshape(images, groups * rows, *counts)
@@ -119,7 +120,7 @@ class FastConvolutions(FastWindows, Convolutions):
         places = math.prod([window.kernel * window.number for window in windows])
         if y.size and 0 < images * groups * channels * places <= FEW_FOLDED:
             matrices = weight.reshape(groups, rows, -1).swapaxes(1, 2)
-            columns = numpy.matmul(matrices, y.reshape(images, groups, rows, -1))
+            columns = matmul(matrices, y.reshape(images, groups, rows, -1))
             made = folded_patches(columns, images * groups, channels, tuple(windows))
             return made.reshape(images, groups * channels, *made.shape[2:])
         # Between and beyond the images there are zeros, which are none times infinity.
@@ -154,7 +155,7 @@ class FastConvolutions(FastWindows, Convolutions):
             return Convolutions._weighed(self, x, y, windows, groups)
         patches = gathered_patches(x, groups, tuple(windows))
         if patches is not None:
-            made = numpy.matmul(results, patches.swapaxes(-1, -2))
+            made = matmul(results, patches.swapaxes(-1, -2))
             return made[0] if len(made) == 1 else numpy.add.reduce(made, 0)
         if rows > columns and channels * groups > 1:
             return Convolutions._weighed(self, x, y, windows, groups)
@@ -176,7 +177,7 @@ class FastConvolutions(FastWindows, Convolutions):
                 lines, y_some = _lines(parted[some], windows), results[some]
                 made = numpy.empty((groups, rows, channels, starts, inner), y.dtype)
                 for place in range(starts):
-                    each = numpy.matmul(y_some, lines.under(place).swapaxes(-1, -2))
+                    each = matmul(y_some, lines.under(place).swapaxes(-1, -2))
                     each = each[0] if len(each) == 1 else numpy.add.reduce(each, 0)
                     made[:, :, :, place] = each.reshape(groups, rows, channels, inner)
                 sums[piece] = made

@@ -14,6 +14,7 @@ import numpy
 from dovetail_aten.families.linalg.kernels.linear_systems import LinearSystems, check_cross
 from dovetail_aten.kernel_support.dims import wrap_dim
 from dovetail_aten.kernel_support.geometry.broadcasting import broadcast_shapes
+from dovetail_kernel.fork_locks import outside_forks
 
 from .blas_threads import scipy_in_calling_thread
 from .fast_matrices import FastMatrices
@@ -33,8 +34,8 @@ def _solve(matrix: Any, sides: Any) -> Any | None:
     A matrix in C order is its transpose in Fortran order, which is LAPACK's, so that nothing is
     turned: of ``matrix.T = P L U`` follows ``X.T P L U = sides.T``.
     """
-    factor = import_module("scipy.linalg.lapack").dgetrf
-    solve = import_module("scipy.linalg.blas").dtrsm
+    factor = outside_forks(import_module("scipy.linalg.lapack").dgetrf)
+    solve = outside_forks(import_module("scipy.linalg.blas").dtrsm)
     dtype, shares = matrix.dtype, matrix.dtype == _DOUBLE
     with scipy_in_calling_thread(matrix, sides):
         factors, pivots, info = factor(matrix.T.astype(_DOUBLE, copy=False), overwrite_a=not shares)

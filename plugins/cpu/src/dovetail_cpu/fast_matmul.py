@@ -10,7 +10,9 @@ import numpy
 
 from dovetail_aten.families.matmul.kernels import MatrixProducts
 from dovetail_aten.kernel_support import Function
+from dovetail_kernel.fork_locks import threads_but_main
 
+from .products import dot, matmul
 from .silence import LONG_ROW, row_by_row
 
 _SINGLE = numpy.dtype(numpy.float32)
@@ -19,7 +21,7 @@ _BLAS = frozenset(
 )
 
 
-_add, _matmul = numpy.add, numpy.matmul
+_add = numpy.add
 _LARGE = 1 << 15
 """Elements from which it pays to say how the iterator goes over them."""
 _SMALL_RESULT, _SMALL_WORK, _SMALL_WEIGHT = 1200, 1_000_000, 4800
@@ -65,7 +67,7 @@ def _product(ndim: int, other_ndim: int, generic: Function) -> Function:
             and other.ndim == other_ndim
         ):
             try:
-                return x.dot(other)
+                return dot(x, other) if threads_but_main() else x.dot(other)
             except ValueError:
                 pass
         return generic(self, x, other)
@@ -87,7 +89,7 @@ class FastMatrixProducts(MatrixProducts):
             and dtype is mat2.dtype
             and (dtype is _SINGLE or dtype in _BLAS)
         ):
-            return _matmul(x, mat2)
+            return matmul(x, mat2)
         return MatrixProducts.bmm(self, x, mat2)
 
     mm = _product(2, 2, MatrixProducts.mm)
@@ -106,8 +108,8 @@ class FastMatrixProducts(MatrixProducts):
                     and len(input) > 7
                     and _exchanged(input, weight.T, bias)
                 ):
-                    return _add(weight.dot(input.T).T, bias, order="C")
-                result = input.dot(weight.T)
+                    return _add(dot(weight, input.T).T, bias, order="C")
+                result = dot(input, weight.T) if threads_but_main() else input.dot(weight.T)
                 if result.size >= _LARGE and result.shape[-1] >= LONG_ROW:
                     return _add_long(result, bias)
                 return _add(result, bias, out=result)
@@ -135,8 +137,8 @@ class FastMatrixProducts(MatrixProducts):
                 and alpha == 1
                 and _exchanged(mat1, mat2, x)
             ):
-                return _add(mat2.T.dot(mat1.T).T, x, order="C")
-            result = mat1.dot(mat2)
+                return _add(dot(mat2.T, mat1.T).T, x, order="C")
+            result = dot(mat1, mat2) if threads_but_main() else mat1.dot(mat2)
         except ValueError:
             return MatrixProducts.addmm(self, x, mat1, mat2, beta=beta, alpha=alpha)
         if alpha != 1:

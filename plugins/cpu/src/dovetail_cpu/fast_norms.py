@@ -12,6 +12,7 @@ from dovetail_aten.families.reductions.kernels.reductions import Dims
 from dovetail_aten.kernel_support import wrap_dims
 
 from .constants import ones_of
+from .products import dot
 from .sums_along import sum_along
 from .threads import ROWS_TOGETHER, run_pieces, shared_step
 
@@ -113,7 +114,7 @@ class FastNorms(Norms):
                 powers = numpy.subtract(some, top[:, None])
                 numpy.exp(powers, out=powers)
                 total = (
-                    powers.dot(ones_of(length, x.dtype))
+                    dot(powers, ones_of(length, x.dtype))
                     if length <= _LONGEST
                     else numpy.add.reduce(powers, 1)
                 )

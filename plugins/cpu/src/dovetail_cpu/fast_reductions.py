@@ -15,6 +15,7 @@ from dovetail_aten.kernel_support.family import never_warns
 from .constants import ones_of, starts_of_rows
 from .extrema_of_rows import extrema_of_last
 from .half_precision import MANY
+from .products import dot
 from .products_of_rows import product_of_rows
 from .repeating import across, down
 from .silence import silent
@@ -226,7 +227,7 @@ class FastReductions(Reductions):
         flat = x.reshape(-1)
         row = _ROW if flat.size < _VERY_MANY else _LONG_ROW
         whole = flat.size - flat.size % row
-        total = _add(flat[:whole].reshape(-1, row).dot(ones_of(row, x.dtype)))
+        total = _add(dot(flat[:whole].reshape(-1, row), ones_of(row, x.dtype)))
         return total if whole == flat.size else total + _add(flat[whole:])
 
     def sum(self, x: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:

@@ -28,6 +28,7 @@ from dovetail_aten.kernel_support.capabilities import Capabilities
 from dovetail_aten.kernel_support.family import operator
 
 from .fast_matrices import FastMatrices, are_rows, exchanged_rows
+from .products import matmul
 
 _BLOCK: Final = 64
 """Columns that LAPACK takes together, if there is room for them."""
@@ -127,7 +128,7 @@ class LapackSolutions(FastMatrices):
         # Not LAPACK's potri, which takes the diagonal of a complex factor for real.
         made = self._triangle(made, upper)
         turned = self._adjoint(made)
-        product: Any = numpy.matmul(made, turned) if upper else numpy.matmul(turned, made)
+        product: Any = matmul(made, turned) if upper else matmul(turned, made)
         return product
 
     @operator("linalg_householder_product")

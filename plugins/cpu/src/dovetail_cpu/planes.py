@@ -18,6 +18,8 @@ import numpy
 
 from dovetail_aten.kernel_support.geometry.window_geometry import Window
 
+from .products import matmul
+
 _ALL = slice(None)
 
 
@@ -104,7 +106,7 @@ class Planes:
         ``(images, groups, channels, *sizes)`` into ``(images, groups, rows, windows)``.
         """
         made = numpy.empty((*out.shape[:3], math.prod(self.extent)), x.dtype)
-        numpy.matmul(weight, self.patches(x), out=made[..., : self.length])
+        matmul(weight, self.patches(x), out=made[..., : self.length])
         lead = out.shape[:3]
         found = self._inside(made.reshape(*lead, *self.extent))
         out.reshape(*lead, *self.counts)[...] = found
@@ -114,7 +116,7 @@ class Planes:
         the turned patches of ``(images, groups, channels, *sizes)``. Between the rows of windows
         `x` is multiplied by 0.
         """
-        made = numpy.matmul(self.spaced(y), self.patches(x).swapaxes(-1, -2))
+        made = matmul(self.spaced(y), self.patches(x).swapaxes(-1, -2))
         return made[0] if len(made) == 1 else numpy.add.reduce(made, 0)
 
     def spread(self, y: Any, weight: Any, out: Any) -> None:
@@ -123,7 +125,7 @@ class Planes:
         ``(images, groups, rows, windows)``.
         """
         lead = out.shape[:3]
-        parts = numpy.matmul(weight.swapaxes(-1, -2), self.spaced(y))
+        parts = matmul(weight.swapaxes(-1, -2), self.spaced(y))
         parts = parts.reshape(*lead, len(self.starts), self.length)
         planes = numpy.zeros((*lead, math.prod(self._strides), math.prod(self.extent)), y.dtype)
         for place, (plane, start) in enumerate(self.starts):

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy
 
 from .constants import ones_of
+from .products import dot, matmul
 
 TALL: Final = 1 << 10
 """Rows up to which one product with ones sums them."""
@@ -44,7 +45,7 @@ def sum_along_middle(x: Any) -> Any:
 def _product(x: Any) -> Any:
     """Return the sums of matrices of at most `TALL` rows along these, as products with ones."""
     ones = ones_of(TALL, x.dtype)[: x.shape[1]]
-    return ones.dot(x[0])[None] if len(x) == 1 else numpy.matmul(ones, x)
+    return dot(ones, x[0])[None] if len(x) == 1 else matmul(ones, x)
 
 
 def sum_along(x: Any, dims: tuple[int, ...], keepdim: bool) -> Any | None:
@@ -85,7 +86,7 @@ def _sum_of_strided(x: Any, dims: tuple[int, ...], keepdim: bool) -> Any | None:
     lead = (slice(None),) * axis
     made = x[(*lead, slice(step * block))].reshape(*before, step, block, *after)
     if len(strides) == _MATRIX and strides[1] == x.itemsize:
-        made = numpy.matmul(ones_of(TALL, x.dtype)[:block], made)
+        made = matmul(ones_of(TALL, x.dtype)[:block], made)
     else:
         made = numpy.ascontiguousarray(numpy.add.reduce(made, axis + 1))
     made = sum_along_middle(made.reshape(prod(before), step, -1)).reshape(*before, *after)
@@ -106,7 +107,7 @@ def _sum(x: Any, dims: tuple[int, ...]) -> Any | None:
     if end == len(shape):
         if length > _LONGEST:
             return None
-        made = x.reshape(-1, length).dot(ones_of(length, x.dtype))
+        made = dot(x.reshape(-1, length), ones_of(length, x.dtype))
         if not at:
             return made
         made, rest = made.reshape(shape[:first]), dims[:at]
@@ -115,5 +116,5 @@ def _sum(x: Any, dims: tuple[int, ...]) -> Any | None:
     if at:
         return None
     if not first and length <= TALL:
-        return ones_of(length, x.dtype).dot(x.reshape(length, -1))
+        return dot(ones_of(length, x.dtype), x.reshape(length, -1))
     return sum_along_middle(x.reshape(prod(shape[:first]), length, -1)) if length > TALL else None
