@@ -18,14 +18,15 @@ from dovetail_kernel import DispatchKey, DispatchKeySet, share_storage, share_ve
 from dovetail_kernel.keys.guard import STATE
 from dovetail_kernel.keys.state import Transition, set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
-from dovetail_kernel.types.signature import WRAPPED_BIT
+from dovetail_kernel.types.signature import GRAD, WRAPPED_BIT
 
 from ...engine.active_levels import LEVELS
 from ...graph.engine_ops import operator
+from ..forward_mode.duals import is_tracked
 from ..wrapped.arrays import BatchedArray, MovedArray, SharedArray, wrapped
 from ..wrapped.levels import Level
 from ..wrapped.wrapped_calls import decomposition, map_tensors, note_view, present, run_decomposed
-from .batching_errors import check_outputs, loop_refusal, unbatched_write_error
+from .batching_errors import check_outputs, loop_refusal, two_graphs_error, unbatched_write_error
 from .function_rules import call_batched
 
 
@@ -210,6 +211,8 @@ class VmapLevel(Level):
                 break
         is_batched = 0 in in_dims or _any_batched(in_dims)
         if not is_batched and (rule is None or not rule.takes_unbatched):
+            if shape.written and self.has_two_graphs(args, physical, shape.written):
+                raise two_graphs_error(op)
             return present(op, args, kwargs, self.batched(op(*physical, **named), None))
         for position in shape.written:
             if in_dims[position] is None and not (rule is not None and rule.takes_unbatched):
@@ -230,6 +233,19 @@ class VmapLevel(Level):
             note_view(op, view, source, args, kwargs)
             return view
         return present(op, args, kwargs, self.batched(outputs, out_dims))
+
+    def has_two_graphs(
+        self, args: Sequence[Any], physical: Sequence[Any], written: Sequence[int]
+    ) -> bool:
+        """Return whether a call writes to a tensor that is not wrapped here, and is recorded both
+        inside of this level and outside: the tensor has room for one node.
+        """
+        if all([args[position] is not physical[position] for position in written]):
+            return False
+        inside = [each for each, own in zip(args, physical, strict=True) if each is not own]
+        outside = [each for each in physical if isinstance(each, TensorBase)]
+        is_recorded = any([isinstance(x, TensorBase) and x._signature & GRAD for x in inside])
+        return is_recorded and any([is_tracked(each) for each in outside])
 
     def call_function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return what a Function gives for batched arguments: by its `vmap`, or by a rule generated
