@@ -56,7 +56,7 @@ def outside_forks(function: Callable[Arguments, Result]) -> Callable[Arguments, 
 
     @wraps(function)
     def compute(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        if not threads_but_main():  # nobody else could fork
+        if not threads_but_main():  # no other thread could fork
             return function(*args, **kwargs)
         thread = get_ident()
         _computing[thread] = None
