@@ -11,7 +11,7 @@ import pytest
 
 from dovetail_dispatcher import ops
 from dovetail_dispatcher._C import _dispatch_dump, _dispatch_get_all_op_names
-from dovetail_dispatcher.calls import routes
+from dovetail_dispatcher.calls import missing_kernels
 from dovetail_dispatcher.registration import library as library_module
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import PluginError, PluginManager, TensorBase
@@ -162,7 +162,7 @@ def kernels_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     entry = PluginEntry(KERNELS, "lk.cpu", "lk_cpu", "lk-cpu", "1.0")
     monkeypatch.setattr(installed_plugins, "scan_entry_points", lambda: [entry])
     manager = PluginManager()
-    monkeypatch.setattr(routes, "plugin_manager", manager)
+    monkeypatch.setattr(missing_kernels, "plugin_manager", manager)
     monkeypatch.setattr(library_module, "plugin_manager", manager)
     monkeypatch.setattr(library_module, "_used_namespaces", set())
     yield manager
