@@ -12,9 +12,10 @@ import io
 import json
 import os
 import pickle
-import warnings
 from collections.abc import Iterator
 from typing import IO, Any, TypeAlias
+
+from dovetail_kernel import warn_user
 
 from .byte_sources import ByteSource, MappedSource
 from .checked_json import (
@@ -108,18 +109,15 @@ def save(
 
 
 def _torch_pieces(obj: Any, is_default: bool) -> Iterator[memoryview | bytes]:
-    """Return the pieces of a file of PyTorch's format; where nobody asked for it and it cannot hold
-    `obj`, of a safetensors file.
+    """Return the pieces of a file of PyTorch's format. If that is the default and cannot hold
+    `obj`, warn, and return those of a safetensors file.
     """
     try:
         return pack_torch(obj)
     except pickle.PicklingError as error:
         if not is_default:
             raise
-        warnings.warn(
-            f"this file is one that dovetail.load reads, and torch.load does not: {error}",
-            stacklevel=3,
-        )
+        warn_user(f"dovetail.load reads this file, and torch.load does not: {error}", UserWarning)
     return _described(obj)
 
 
