@@ -52,7 +52,7 @@ def bind(
     """
     try:
         return _bind(schema, args, kwargs, wrap_number, number_arguments, _cast)
-    except ArgumentError as error:
+    except (ArgumentError, BindingError) as error:
         raise RuntimeError(str(error)) from None
 
 

@@ -123,9 +123,10 @@ class CpuArrays(CpuRandom):
 
     def compiled(self, operator: str, reference: Any) -> Any:
         """Return the compiled kernel of an operator, or its reference if there is none. A compiled
-        kernel never warns, so that its reference may not either.
+        kernel never warns, so that its reference may not either, ufuncs included: they warn
+        according to the error state.
         """
-        quiet = silent(reference) if self.may_warn(reference) else reference
+        quiet = reference if getattr(reference, "never_warns", False) else silent(reference)
         found = COMPILED_OPERATOR.plug(operator, quiet)
         return reference if found is quiet else found
 

@@ -48,7 +48,7 @@ class ZipArchive:
                 infos = archive.infolist()
         except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error) as error:
             raise FormatError(f"it is a corrupt zip archive ({error})") from None
-        if any(info.filename.partition("/")[2] == "constants.pkl" for info in infos):
+        if "constants.pkl" in [info.filename.partition("/")[2] for info in infos]:
             raise ForeignFile("it is a TorchScript archive, which holds a program")
         infos.sort(key=lambda info: info.header_offset)
         self._records: dict[str, tuple[zipfile.ZipInfo, int]] = {}

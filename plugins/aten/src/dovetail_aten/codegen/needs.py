@@ -72,12 +72,13 @@ def needs(
         group = groups[derivative.function.base_name]
         for called, through in _called_by_formulas(derivative, sources, helpers):
             add(group, called, through)
-    for path in sorted((folder / _ROOM).glob("*.py")):
-        module = f"{package}.{_ROOM}.{path.stem}"
+    for path in sorted((folder / _ROOM).rglob("*.py")):
+        place = path.relative_to(folder)
+        module = ".".join([package, *place.with_suffix("").parts])
         for name in sources.methods(module):
             if (group := groups.get(name.rpartition(".")[2], "")) and not _is_dunder(name):
                 add(group, sources.called_by(module, name), f"function {_shown(module, name)}")
-        add("", sources.bound_on_import(module, "Factory"), f"import of {_ROOM}/{path.name}")
+        add("", sources.bound_on_import(module, "Factory"), f"import of {place.as_posix()}")
     if derivatives:
         for file, called in _called_by_engine():
             add("", called, f"autograd ({file})")
@@ -106,8 +107,8 @@ def _called_by_engine() -> Iterator[tuple[str, list[str]]]:
     spec = find_spec("dovetail_autograd")
     for place in spec.submodule_search_locations or () if spec is not None else ():
         for room in _ENGINE:
-            for path in sorted((Path(place) / room).glob("*.py")):
-                yield f"{room}/{path.name}", list(_looked_up(path))
+            for path in sorted((Path(place) / room).rglob("*.py")):
+                yield path.relative_to(place).as_posix(), list(_looked_up(path))
 
 
 def _looked_up(path: Path) -> Iterator[str]:
