@@ -134,7 +134,7 @@ read_flag(PyObject *object, int *flag)
 int
 read_flags(PyObject *object, int count, int *flags)
 {
-    if (object == NULL || !(PyTuple_CheckExact(object) || PyList_CheckExact(object)) ||
+    if (object == NULL || !(PyTuple_Check(object) || PyList_CheckExact(object)) ||
         PySequence_Fast_GET_SIZE(object) != count) {
         return 0;
     }

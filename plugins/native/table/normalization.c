@@ -57,7 +57,7 @@ new_workspace(npy_intp columns, int *failed)
 static int
 read_normalized_shape(PyObject *object, PyObject *array, int *lead, npy_intp *length)
 {
-    if (object == NULL || !(PyTuple_CheckExact(object) || PyList_CheckExact(object))) {
+    if (object == NULL || !(PyTuple_Check(object) || PyList_CheckExact(object))) {
         return 0;
     }
     Py_ssize_t count = PySequence_Fast_GET_SIZE(object);

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dovetail
+
 pytest.importorskip("dovetail_native._core", reason="built without a C compiler")
 
 from .compiled_kernels import UNITS, close, kernel
@@ -168,3 +170,11 @@ def test_nothing_is_normalized(shape):
         strict=True,
     ):
         np.testing.assert_array_equal(made, expected)
+
+
+def test_a_shape_is_taken_as_any_sequence_of_sizes() -> None:
+    x = dovetail.from_numpy(numbers((8, 1024), np.float32, 0, False)).cpu()
+    for shape in ([1024], (1024,), x.shape[-1:]):
+        for _ in range(2):  # the second call is that of the entry
+            found = dovetail.nn.functional.layer_norm(x, shape)
+            assert found.equal(dovetail.nn.functional.layer_norm(x, [1024])), type(shape)

@@ -26,7 +26,7 @@ def run(program: str = PROGRAM, **environment: str) -> str:
     """Run a program, and return what it wrote to stderr."""
     clean = {name: value for name, value in os.environ.items() if "DOVETAIL" not in name}
     done = subprocess.run(
-        [sys.executable, "-c", program],
+        [sys.executable, "-W", "ignore::FutureWarning", "-c", program],
         env={**clean, **environment},
         capture_output=True,
         text=True,
