@@ -37,7 +37,8 @@ def activations(m: Any) -> dict[str, tuple[Function, int, int]]:
         return x / (one + exp(-x))
 
     def silu_backward(g, x):
-        s = one / (one + exp(-x))
+        power = exp(x if x < 0 else -x)
+        s = (power if x < 0 else one) / (one + power)
         return g * (s * (one + x * (one - s)))
 
     def gelu(x):
