@@ -389,12 +389,3 @@ class Library:
         assert not self._destroyed, (
             f"Library object has been destroyed: {self!r} made at {self._made_at}. Make a new one."
         )
-
-
-def __getattr__(name: str) -> Any:
-    """Return what moved from here, which pickles name."""
-    if name == "_scoped_library":
-        from . import scoped_library
-
-        return scoped_library._scoped_library
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

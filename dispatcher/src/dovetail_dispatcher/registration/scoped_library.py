@@ -7,6 +7,7 @@ from typing import Any
 
 from dovetail_kernel.keys.guard import DecoratingGuard
 
+from . import library
 from .library import Library
 
 
@@ -34,3 +35,5 @@ class _scoped_library(DecoratingGuard):
 
 
 __all__ = ["_scoped_library"]
+
+vars(library)["_scoped_library"] = _scoped_library  # pickles name that place
