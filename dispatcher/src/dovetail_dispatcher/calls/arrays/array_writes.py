@@ -104,7 +104,7 @@ def write_outs(*outs_and_results: Any) -> None:
             array, former = _fitted(out, result)
             changed.append((out, former))
             arrays.append(array)
-            if not getattr(getattr(out.array, "flags", None), "writeable", True):
+            if _may_refuse(out):
                 _write(out, out.array.copy())  # raises, or changes nothing
     except BaseException:
         for out, former in reversed(changed):
@@ -114,6 +114,13 @@ def write_outs(*outs_and_results: Any) -> None:
         raise
     for out, array in zip(outs, arrays, strict=True):
         _write(out, array)
+
+
+def _may_refuse(out: TensorBase) -> bool:
+    """Return whether a write may fail: some elements share memory, or the memory is read-only."""
+    is_writable = getattr(getattr(out.array, "flags", None), "writeable", True)
+    sizes = zip(out.shape, out.stride(), strict=True)
+    return not is_writable or any([stride == 0 and size > 1 for size, stride in sizes])
 
 
 def _fitted(out: TensorBase, array: Any) -> tuple[Any, _Memory | None]:
