@@ -124,14 +124,7 @@ evaluate(
         return (PyObject *)result;
     }
     void *to = PyArray_DATA(result), *from = PyArray_DATA(array), *with = PyArray_DATA(other);
-    if (size < RELEASE_FROM_ELEMENTS) {
-        call.kernel(to, from, with, numbers, size);
-    }
-    else {
-        Py_BEGIN_ALLOW_THREADS
-        call.kernel(to, from, with, numbers, size);
-        Py_END_ALLOW_THREADS
-    }
+    RELEASED(size, call.kernel(to, from, with, numbers, size));
     return (PyObject *)result;
 }
 

@@ -1,19 +1,6 @@
 /* Layer, batch and group normalization, with their gradients, as operators. */
 #include "table.h"
 
-/* Around a call of a kernel over so many elements. */
-#define RELEASED(elements, call)                                                                  \
-    do {                                                                                          \
-        if ((elements) < RELEASE_FROM_ELEMENTS) {                                                 \
-            call;                                                                                 \
-        }                                                                                         \
-        else {                                                                                    \
-            Py_BEGIN_ALLOW_THREADS                                                                \
-            call;                                                                                 \
-            Py_END_ALLOW_THREADS                                                                  \
-        }                                                                                         \
-    } while (0)
-
 static void *
 data_of(PyObject *array)
 {

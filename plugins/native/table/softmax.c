@@ -57,14 +57,7 @@ compute(softmax_kind kind, int precision, PyObject *first, PyObject *second, int
         void *to = PyArray_DATA(result);
         const void *from = PyArray_DATA(input);
         const void *with = output == NULL ? from : PyArray_DATA(output);
-        if (outer * length * inner < RELEASE_FROM_ELEMENTS) {
-            kernel(to, from, with, outer, length, inner);
-        }
-        else {
-            Py_BEGIN_ALLOW_THREADS
-            kernel(to, from, with, outer, length, inner);
-            Py_END_ALLOW_THREADS
-        }
+        RELEASED(outer * length * inner, kernel(to, from, with, outer, length, inner));
     }
     Py_XDECREF(input);
     Py_XDECREF(output);

@@ -52,6 +52,19 @@ int add_compiled_kernel_type(PyObject *module);
 /* Elements from which the interpreter's lock is released. */
 enum { RELEASE_FROM_ELEMENTS = 1 << 14 };
 
+/* Around a call of a kernel over so many elements. */
+#define RELEASED(elements, call)                                                                  \
+    do {                                                                                          \
+        if ((elements) < RELEASE_FROM_ELEMENTS) {                                                 \
+            call;                                                                                 \
+        }                                                                                         \
+        else {                                                                                    \
+            Py_BEGIN_ALLOW_THREADS                                                                \
+            call;                                                                                 \
+            Py_END_ALLOW_THREADS                                                                  \
+        }                                                                                         \
+    } while (0)
+
 /* 0 for float32, 1 for float64; -1 for an object that is no array of NumPy's own class, of another
  * dtype or byte order, or absent. */
 int precision_of(PyObject *object);
