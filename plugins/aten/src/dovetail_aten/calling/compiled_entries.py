@@ -63,38 +63,17 @@ def described(
 def operator_behind(function: FunctionType) -> Operator | None:
     """Return the operator that a generated function calls; None if it chooses one."""
     code, names = function.__code__, function.__globals__
-    if "complete" in code.co_names:
-        return _of_short_text(function)
+    if (
+        "complete" in code.co_names
+    ):  # given the name and the overload, the first texts after the docs
+        texts = [x for x in code.co_consts if isinstance(x, str) and x != function.__doc__]
+        return registry.find_or_throw(texts[0], texts[1])
     for name in code.co_names:
         base, _, rest = name.rpartition("_")
         if rest == "routes":
             op: Operator = names[f"{base}_op"]
             return op
     return None
-
-
-class _Completed(Exception):
-    """Carries what the short text of a function gives to `complete`."""
-
-
-def _of_short_text(function: FunctionType) -> Operator:
-    """Return the operator that `function` names, by running its text up to there."""
-
-    def complete(function: Any, name: str, overload: str, *rest: Any) -> None:
-        raise _Completed(name, overload)
-
-    code = function.__code__
-    own = {name: None for name in code.co_names} | {"complete": complete}
-    stopped = FunctionType(code, own, function.__name__, (None,) * code.co_argcount)
-    first = code.co_argcount
-    stopped.__kwdefaults__ = {
-        name: None for name in code.co_varnames[first : first + code.co_kwonlyargcount]
-    }
-    try:
-        stopped()
-    except _Completed as completed:
-        return registry.find_or_throw(*completed.args)
-    raise AssertionError(f"{function.__name__} has no short text")
 
 
 def _choice(
