@@ -8,7 +8,7 @@ from functools import singledispatch
 from typing import Any
 
 from ..table.tags import Tag
-from ..table.updates.changes import take_back
+from ..table.updates.changes import together
 from .library import Library
 from .operator_names import key_name, library_for, split_name
 
@@ -119,14 +119,9 @@ def impl(
 
     def register(fn: Callable[..., Any]) -> None:
         owner = library_for(namespace, lib)
-        earlier = len(owner._changes)
-        try:
+        with together(owner._changes):
             for key in keys:
                 owner.impl(name, fn, key)
-        except BaseException:  # all keys or none
-            take_back(made := owner._changes[earlier:])
-            owner._changes[earlier:] = made
-            raise
 
     return register if func is None else register(func)
 

@@ -8,8 +8,7 @@ again replaces nothing.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Self
 
 from dovetail_kernel import DispatchKey, parse_dispatch_key
@@ -21,7 +20,7 @@ from ..table.kernels import BOXED, FALLTHROUGH, TENSOR, Kernel, fallthrough_kern
 from ..table.registrars import Registrar
 from ..table.tags import Tag, checked_tags
 from ..table.updates.backend_fallbacks import add_fallback
-from ..table.updates.changes import Change, take_back
+from ..table.updates.changes import Change, take_back, together
 from ..table.updates.definitions import define
 from ..table.updates.kernel_registration import add_kernel
 from .library_checks import KINDS, check_kind, kernel_key, operator_name, parse_schema_of
@@ -99,7 +98,7 @@ class _DispatchModule:
         self, name: str, dispatch: str = "", debug: str = "default_def_name_t_t"
     ) -> Self:
         """Define an operator of one tensor, without schema, with a kernel that returns it."""
-        with self._together():
+        with together(self._changes):
             self._define(f"{name}(Tensor _0) -> Tensor _0", "CONSERVATIVE")
             self.impl_t_t(name, dispatch, debug)
         return self
@@ -112,7 +111,7 @@ class _DispatchModule:
         debug: str = "default_def_schema_t_t",
     ) -> Self:
         """Define an operator by the schema `name`, with a kernel that returns its only tensor."""
-        with self._together():
+        with together(self._changes):
             self.def_(name, alias)
             self.impl_t_t(name.partition("(")[0].strip(), dispatch, debug)
         return self
@@ -189,18 +188,6 @@ class _DispatchModule:
         )
 
     # -- what they share ---------------------------------------------------------------------------
-
-    @contextmanager
-    def _together(self) -> Iterator[None]:
-        """Take back what is registered inside of the block if it fails."""
-        before = len(self._changes)
-        try:
-            yield
-        except BaseException:
-            new = self._changes[before:]
-            del self._changes[before:]
-            take_back(new)
-            raise
 
     def _define(self, schema: str, alias: str, tags: Sequence[Tag] = ()) -> None:
         if self._kind == "IMPL":

@@ -87,12 +87,12 @@ def asking_plan(
     base = None
     try:
         plan = base = compose(composition, chosen)
-    except (NotImplementedError, RuntimeError):
+    except RuntimeError:
         plan = _raising(composition, chosen, compose)
     for kernel in reversed(kernels):
         try:
             taken = compose(composition.replaced(through=kernel), chosen)
-        except (NotImplementedError, RuntimeError):
+        except RuntimeError:
             if base is not None:
                 raise
             continue  # no kernel takes arguments of these classes and dtypes

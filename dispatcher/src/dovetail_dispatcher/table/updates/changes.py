@@ -8,6 +8,8 @@ be cleaned up.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
@@ -71,3 +73,18 @@ def take_back(changes: list[Change]) -> None:
         while changes:
             changes[-1].revert()
             changes.pop()
+
+
+@contextmanager
+def together(owner: list[Change]) -> Iterator[None]:
+    """Take back what `owner` registers inside of the block if the block fails."""
+    before = len(owner)
+    try:
+        yield
+    except BaseException:
+        made = owner[before:]
+        try:
+            take_back(made)
+        finally:
+            owner[before:] = made  # those of which an interrupt prevented it
+        raise
