@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import dovetail_kernel
 from dovetail_aten import Tensor
-from dovetail_kernel import Device, Size, dtype
+from dovetail_kernel import Device, Size, dtype, sparse_coo
 
 from ...nn.parameter import Parameter
 from ..stored_tensors import TensorWriter, parts_of_sparse
@@ -79,14 +79,6 @@ class _Name:
         """Make it something that a pickle may call."""
 
 
-class _Made:
-    """An object that a call of a function of PyTorch makes."""
-
-    def __init__(self, function: _Name, arguments: tuple[Any, ...]) -> None:
-        self.function = function
-        self.arguments = arguments
-
-
 class _Storage:
     """What stands outside of the pickle."""
 
@@ -137,9 +129,8 @@ class _Pickler(_PurePickler):  # type: ignore[misc]
         if kind is Tensor:
             return self._tensor(obj)
         if isinstance(obj, Tensor) and obj.is_sparse:
-            layout = self._name("torch.serialization", "_get_layout"), ("torch.sparse_coo",)
             return self._name("torch._utils", "_rebuild_sparse_tensor"), (
-                _Made(*layout),
+                sparse_coo,
                 (*parts_of_sparse(obj), obj.shape, obj.is_coalesced()),
             )
         if kind is Parameter:
@@ -150,8 +141,8 @@ class _Pickler(_PurePickler):  # type: ignore[misc]
             return self._name("torch", "device"), (obj.type, *index)
         if kind is Size:
             return self._name("torch", "Size"), (tuple(obj),)
-        if kind is _Made:
-            return obj.function, obj.arguments
+        if obj is sparse_coo:
+            return self._name("torch.serialization", "_get_layout"), ("torch.sparse_coo",)
         raise pickle.PicklingError(
             f"can't save a {kind.__module__}.{kind.__qualname__} with format='torch': only "
             "tensors, numbers, strings and plain containers can be read by "
