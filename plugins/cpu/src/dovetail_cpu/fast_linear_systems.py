@@ -6,6 +6,7 @@ float64.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
@@ -28,14 +29,20 @@ _FEW: Final = 1 << 11
 _NEXT, _LAST = numpy.array([1, 2, 0]), numpy.array([2, 0, 1])
 
 
+@cache
+def _functions_of_scipy() -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return what factorizes a matrix, and what solves by a triangle."""
+    factor = import_module("scipy.linalg.lapack").dgetrf
+    return outside_forks(factor), outside_forks(import_module("scipy.linalg.blas").dtrsm)
+
+
 def _solve(matrix: Any, sides: Any) -> Any | None:
     """Return the solutions of ``matrix @ X = sides``; None where the matrix is singular.
 
     A matrix in C order is its transpose in Fortran order, which is LAPACK's, so that nothing is
     turned: of ``matrix.T = P L U`` follows ``X.T P L U = sides.T``.
     """
-    factor = outside_forks(import_module("scipy.linalg.lapack").dgetrf)
-    solve = outside_forks(import_module("scipy.linalg.blas").dtrsm)
+    factor, solve = _functions_of_scipy()
     dtype, shares = matrix.dtype, matrix.dtype == _DOUBLE
     with scipy_in_calling_thread(matrix, sides):
         factors, pivots, info = factor(matrix.T.astype(_DOUBLE, copy=False), overwrite_a=not shares)

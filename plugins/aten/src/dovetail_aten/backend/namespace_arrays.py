@@ -167,7 +167,7 @@ class NamespaceArrays(CoreArrays):
         if array.size and prod(shape) == array.size:
             return array[(*(None,) * (len(shape) - array.ndim), ...)]
         view = self.needed("broadcast_to", "expand(self, array, shape)")(array, tuple(shape))
-        if not view.size and getattr(getattr(array, "flags", None), "writeable", False):
+        if not view.size and _is_writable(array):
             view.flags.writeable = True  # no two of its elements share memory
         return view
 
@@ -175,7 +175,7 @@ class NamespaceArrays(CoreArrays):
         """Return a view of a diagonal, as writable as `array` is."""
         take = self.needed("diagonal", "diagonal(self, array, offset, dim1, dim2)")
         view = take(array, offset=offset, axis1=dim1, axis2=dim2)
-        if getattr(getattr(array, "flags", None), "writeable", False):
+        if _is_writable(array):
             view.flags.writeable = True  # NumPy makes it read-only
         return view
 
