@@ -69,10 +69,11 @@ forward(PyObject *const *arguments)
             void *to = PyArray_DATA((PyArrayObject *)results[0]);
             void *to_weight = PyArray_DATA((PyArrayObject *)results[1]);
             memset(to_weight, 0, (size_t)PyArray_NBYTES((PyArrayObject *)results[1]));
-            is_right = kernels_in_force->likelihood->forward[precision](
-                is_each ? to : NULL, to, to_weight, PyArray_BYTES(input),
-                ndim == 2 ? PyArray_STRIDE(input, 0) : 0, PyArray_STRIDE(input, ndim - 1),
-                target);
+            RELEASED(
+                samples, is_right = kernels_in_force->likelihood->forward[precision](
+                             is_each ? to : NULL, to, to_weight, PyArray_BYTES(input),
+                             ndim == 2 ? PyArray_STRIDE(input, 0) : 0,
+                             PyArray_STRIDE(input, ndim - 1), target));
             if (reduction == MEAN && precision) {
                 *(double *)to /= *(double *)to_weight;
             }
@@ -106,10 +107,14 @@ backward(PyObject *const *arguments)
              take_operand(&taken, arguments[6], precision, 1, &total_weight))) {
             made = (PyArrayObject *)PyArray_ZEROS(
                 PyArray_NDIM(input), PyArray_DIMS(input), PyArray_TYPE(input), 0);
-            if (made != NULL &&
-                !kernels_in_force->likelihood->backward[precision](
-                    PyArray_DATA(made), grads, is_one, reduction == MEAN ? total_weight : NULL,
-                    target)) {
+            int is_right = 1;
+            if (made != NULL) {
+                RELEASED(
+                    target.samples, is_right = kernels_in_force->likelihood->backward[precision](
+                                        PyArray_DATA(made), grads, is_one,
+                                        reduction == MEAN ? total_weight : NULL, target));
+            }
+            if (!is_right) {
                 Py_CLEAR(made);
             }
         }
