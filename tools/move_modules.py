@@ -294,9 +294,9 @@ def _forward_old_places(moves: Moves) -> None:
     for old, new in moves.modules.items():
         new_by_old[old.partition(".")[0]][old.partition(".")[2]] = new.partition(".")[2]
     for top, names in new_by_old.items():
-        rows = "".join(
-            [f'    "{old}": "{new}",\n' for old, new in names.items() if f"{top}.{old}" in named]
-        )
+        rows = {
+            f'    "{old}": ': f'"{new}",\n' for old, new in names.items() if f"{top}.{old}" in named
+        }
         folder = _path(top)
         path = (folder or ROOT) / "old_places.py"
         if not path.exists():
@@ -306,7 +306,7 @@ def _forward_old_places(moves: Moves) -> None:
         values = _any_of(names, r'(?<=: ")', r'(?=")')
         text = values.sub(partial(_of_group, names.__getitem__), path.read_text())
         before, head, listed = re.split(r"^(FORWARDED\b.* = \{\n)", text, maxsplit=1, flags=re.M)
-        added = [row for row in rows.splitlines(keepends=True) if row not in listed]
+        added = [key + value for key, value in rows.items() if key not in listed]
         path.write_text("".join([before, head, *added, listed]))
 
 

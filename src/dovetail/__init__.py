@@ -5,6 +5,7 @@ import typing as _typing
 from importlib import import_module as _import_module
 
 from dovetail_kernel import collection_paused as _collection_paused
+from dovetail_kernel import forward_old_places as _forward_old_places
 
 with _collection_paused():
     import dovetail_aten as _aten
@@ -291,6 +292,7 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of t
         return _elsewhere(name)
 
 
+_forward_old_places(__name__, f"{__name__}.old_places")
 _report_absent_modules()
 
 

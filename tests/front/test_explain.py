@@ -148,7 +148,7 @@ def test_a_module_is_explained_and_stays_as_it_is() -> None:
         e = dovetail.explain(op, dovetail.ones(2, 3))
         assert isinstance(e, FunctionExplanation)
         assert e.records_graph
-        assert e.function == "dovetail.nn.containers.Sequential.forward"
+        assert e.function == "dovetail.nn.modules.container.containers.Sequential.forward"
         assert [call.decision.operator for call in e.calls] == [
             "aten::linear",
             "aten::prelu",

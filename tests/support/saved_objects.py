@@ -111,8 +111,11 @@ def _layer(name: str) -> Any:
 
 
 def layer_names() -> list[str]:
-    """Return the names of the layers of `nn` that can be made."""
-    classes = {name: getattr(nn, name) for name in nn.__all__}
+    """Return the names of the layers of `nn` that can be made, those in capitals first: in this
+    order their numbers were drawn for the saved files.
+    """
+    names = sorted(nn.__all__, key=lambda name: (not name.isupper(), name))
+    classes = {name: getattr(nn, name) for name in names}
     return [
         name
         for name, each in classes.items()

@@ -50,7 +50,7 @@ def _parse_to(
     """Return what the arguments of ``Module.to`` mean: device, dtype, whether not to wait, and the
     memory format; None for what is not given.
     """
-    from ..nn.moves import parse_to
+    from ..nn.modules.module.moves import parse_to
 
     memory_format = kwargs.pop("memory_format", None)
     return (*parse_to(*args, **kwargs), memory_format)

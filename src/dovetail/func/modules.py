@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 
-from ..nn.batchnorm import _BatchNorm
+from ..nn.modules.batchnorm import _BatchNorm
 from ..nn.utils.stateless import _functional_call
 
 if TYPE_CHECKING:
-    from ..nn.module import Module
+    from ..nn.modules.module import Module
 
 __all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Self, TypeAlias, TypeVar, cast
 
-from ..nn.hooks import RemovableHandle, add_hook
+from ..nn.modules.module.hooks import RemovableHandle, add_hook
 
 __all__ = [
     "OptimizerHooks",

@@ -15,7 +15,7 @@ from dovetail_aten import Tensor
 from dovetail_autograd import enable_grad, no_grad
 from dovetail_kernel import restoring, warn_user
 
-from ..nn.module import zero_gradients
+from ..nn.modules.module.module_class import zero_gradients
 from ..nn.parameter import Parameter, type_name
 from .hooks import (
     OptimizerHooks,

@@ -13,8 +13,8 @@ from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
 from dovetail_kernel import Device, int64, warn_user
 
-from ..nn.batchnorm import _BatchNorm
-from ..nn.module import Module
+from ..nn.modules.batchnorm import _BatchNorm
+from ..nn.modules.module import Module
 from .lr_scheduler.scheduler import LRScheduler, per_group
 from .optimizer import Optimizer
 

@@ -28,7 +28,7 @@ from dovetail_autograd import (
 from dovetail_dispatcher import TorchDispatchMode
 from dovetail_kernel import DecoratingGuard, publish, restoring, warn_user
 
-from ..nn.containers import Sequential
+from ..nn.modules.container import Sequential
 from .recomputation import CheckpointError, Frame
 from .rng_states import RngStates, get_device_states, set_device_states
 from .selective_checkpoints import (

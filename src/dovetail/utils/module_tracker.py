@@ -15,7 +15,7 @@ from dovetail_autograd import (
 )
 
 from ..nn import Module
-from ..nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
+from ..nn.modules.module.hooks import register_module_forward_hook, register_module_forward_pre_hook
 from ._pytree import tree_leaves
 
 __all__ = ["ModuleTracker"]

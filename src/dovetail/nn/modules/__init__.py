@@ -1,125 +1,80 @@
-"""The paths by which PyTorch's programs import layers: ``dovetail.nn.modules.linear.Linear`` is
+"""Layers, losses and containers by PyTorch's paths: ``dovetail.nn.modules.linear.Linear`` is
 ``dovetail.nn.Linear``.
 
-A path has the layers that `dovetail.nn` has. What else their own modules define, base classes such
-as ``_Loss``, is found there too.
+A path that is one module here has that module's names; one that is a package has the names of its
+modules.
 """
 
-from __future__ import annotations
+import typing as _typing
 
-import sys
-from importlib import import_module
-from types import ModuleType
-from typing import Any, Final
+from . import activation as _activation
+from . import adaptive as _adaptive
+from . import batchnorm as _batchnorm
+from . import container as _container
+from . import conv as _conv
+from . import cross_map_norm as _cross_map_norm
+from . import distance as _distance
+from . import dropout as _dropout
+from . import embedding_bag as _embedding_bag
+from . import flatten as _flatten
+from . import fold as _fold
+from . import lazy as _lazy  # noqa: F401 - by its path
+from . import lazy_layers as _lazy_layers
+from . import linear as _linear
+from . import loss as _loss
+from . import normalization as _normalization
+from . import padding as _padding
+from . import pooling as _pooling
+from . import rnn as _rnn
+from . import sparse as _sparse
+from . import transformer as _transformer
+from . import upsampling as _upsampling
+from . import utils as _utils  # noqa: F401 - by its path
+from .activation import *  # noqa: F403
+from .adaptive import *  # noqa: F403
+from .batchnorm import *  # noqa: F403
+from .container import *  # noqa: F403
+from .conv import *  # noqa: F403
+from .cross_map_norm import *  # noqa: F403
+from .distance import *  # noqa: F403
+from .dropout import *  # noqa: F403
+from .embedding_bag import *  # noqa: F403
+from .flatten import *  # noqa: F403
+from .fold import *  # noqa: F403
+from .lazy_layers import *  # noqa: F403
+from .linear import *  # noqa: F403
+from .loss import *  # noqa: F403
+from .module import Module as Module
+from .normalization import *  # noqa: F403
+from .padding import *  # noqa: F403
+from .pooling import *  # noqa: F403
+from .rnn import *  # noqa: F403
+from .sparse import *  # noqa: F403
+from .transformer import *  # noqa: F403
+from .upsampling import *  # noqa: F403
 
-from dovetail_kernel import defining_module
-
-from . import utils as utils
-
-_NN: Final = __name__.rpartition(".")[0]
-
-_PATHS: Final = {
-    "activation": "CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU "
-    "LogSigmoid LogSoftmax Mish MultiheadAttention PReLU RReLU ReLU ReLU6 SELU SiLU Sigmoid "
-    "Softmax Softmax2d Softmin Softplus Softshrink Softsign Tanh Tanhshrink Threshold",
-    "adaptive": "AdaptiveLogSoftmaxWithLoss",
-    "batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d LazyBatchNorm1d LazyBatchNorm2d "
-    "LazyBatchNorm3d SyncBatchNorm",
-    "channelshuffle": "ChannelShuffle",
-    "container": "Container ModuleDict ModuleList ParameterDict ParameterList Sequential",
-    "conv": "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LazyConv1d "
-    "LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d",
-    "distance": "CosineSimilarity PairwiseDistance",
-    "dropout": "AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout",
-    "flatten": "Flatten Unflatten",
-    "fold": "Fold Unfold",
-    "instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d "
-    "LazyInstanceNorm2d LazyInstanceNorm3d",
-    "lazy": "LazyModuleMixin",
-    "linear": "Bilinear Identity LazyLinear Linear",
-    "linear_cross_entropy_options": "LinearCrossEntropyOptions",
-    "loss": "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss "
-    "GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss LinearCrossEntropyLoss MSELoss "
-    "MarginRankingLoss MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss "
-    "NLLLoss2d PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss "
-    "TripletMarginWithDistanceLoss",
-    "module": "Module register_module_backward_hook register_module_buffer_registration_hook "
-    "register_module_forward_hook register_module_forward_pre_hook "
-    "register_module_full_backward_hook register_module_full_backward_pre_hook "
-    "register_module_module_registration_hook register_module_parameter_registration_hook",
-    "normalization": "CrossMapLRN2d GroupNorm LayerNorm LocalResponseNorm RMSNorm",
-    "padding": "CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d "
-    "ConstantPad3d ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d "
-    "ReplicationPad2d ReplicationPad3d ZeroPad1d ZeroPad2d ZeroPad3d",
-    "pixelshuffle": "PixelShuffle PixelUnshuffle",
-    "pooling": "AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d "
-    "AdaptiveMaxPool2d AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d FractionalMaxPool2d "
-    "FractionalMaxPool3d LPPool1d LPPool2d LPPool3d MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d "
-    "MaxUnpool2d MaxUnpool3d",
-    "rnn": "GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell RNNCellBase",
-    "sparse": "Embedding EmbeddingBag",
-    "transformer": "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder "
-    "TransformerEncoderLayer",
-    "upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
-}
-"""What PyTorch has at each path, in alphabetical order."""
-
-
-class _Path(ModuleType):
-    """A module that holds what `dovetail.nn` has of its names."""
-
-    def __init__(self, name: str, names: str) -> None:
-        super().__init__(f"{__name__}.{name}", f"The layers of ``{name}`` that `dovetail.nn` has.")
-        self._names = names.split()
-
-    @property
-    def __all__(self) -> list[str]:
-        nn = import_module(_NN)
-        return [name for name in self._names if _of(nn, name) is not None]
-
-    def __getattr__(self, name: str) -> Any:
-        nn = import_module(_NN)
-        if not name.startswith("__"):
-            if name in self._names and (found := _of(nn, name)) is not None:
-                return found
-            for module in self._defining():
-                if hasattr(module, name):
-                    return getattr(module, name)
-        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-
-    def _defining(self) -> list[ModuleType]:
-        """Return the modules that define the layers, and those of the bases that these share."""
-        layers = [getattr(self, own) for own in self.__all__]
-        names = [
-            defining_module(base)
-            for layer in layers
-            for base in getattr(layer, "__mro__", (layer,))
-        ]
-        return [sys.modules[name] for name in dict.fromkeys(names) if name.startswith(_NN)]
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self.__all__})
-
-
-def _of(nn: ModuleType, name: str) -> Any:
-    """Return what `nn` calls `name`, or, of hooks and lazy modules, what their modules do."""
-    found = getattr(nn, name, None)
-    for place in ("hooks", "lazy"):
-        if found is None:
-            found = getattr(import_module(f"{_NN}.{place}"), name, None)
-    return found
-
-
-for _name, _names in _PATHS.items():
-    sys.modules[f"{__name__}.{_name}"] = globals()[_name] = _Path(_name, _names)
-
-
-def __getattr__(name: str) -> Any:
-    if name == "__all__":
-        paths = [path for path in _PATHS if path != "lazy"]
-        layers = [each for path in paths for each in globals()[path].__all__]
-        return sorted(each for each in layers if not each.startswith("register_"))
-    for path, names in _PATHS.items():
-        if name in names.split():
-            return getattr(globals()[path], name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not _typing.TYPE_CHECKING:  # a type checker takes every name of a star, and reads no sum
+    __all__ = (
+        _activation.__all__
+        + _adaptive.__all__
+        + _batchnorm.__all__
+        + _container.__all__
+        + _conv.__all__
+        + _cross_map_norm.__all__
+        + _distance.__all__
+        + _dropout.__all__
+        + _embedding_bag.__all__
+        + _flatten.__all__
+        + _fold.__all__
+        + _lazy_layers.__all__
+        + _linear.__all__
+        + _loss.__all__
+        + _normalization.__all__
+        + _padding.__all__
+        + _pooling.__all__
+        + _rnn.__all__
+        + _sparse.__all__
+        + _transformer.__all__
+        + _upsampling.__all__
+    )
+    __all__ += ["Module"]

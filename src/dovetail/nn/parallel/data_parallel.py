@@ -7,7 +7,7 @@ from typing import Any
 
 from dovetail_kernel import Device
 
-from ..module import Module
+from ..modules.module import Module
 
 __all__ = ["DataParallel", "data_parallel"]
 

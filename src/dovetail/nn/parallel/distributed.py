@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...provided_modules import provided
-from ..module import Module
+from ..modules.module import Module
 
 __all__ = ["DistributedDataParallel"]
 

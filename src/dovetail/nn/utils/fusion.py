@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 
-from ..module import Module
+from ..modules.module import Module
 from ..parameter import Parameter
 
 __all__ = [

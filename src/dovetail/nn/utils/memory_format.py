@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 from dovetail_kernel import MemoryFormat
 
-from ..convolution import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
-from ..module import Module
+from ..modules.conv import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
+from ..modules.module import Module
 
 __all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"]
 

@@ -11,7 +11,7 @@ from dovetail_autograd import no_grad
 from dovetail_dispatcher import ops
 from dovetail_kernel import finfo
 
-from ..module import Module
+from ..modules.module import Module
 
 __all__: list[str] = []
 

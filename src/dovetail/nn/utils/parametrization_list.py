@@ -10,8 +10,8 @@ from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
 from dovetail_kernel import restoring
 
-from ..containers import ModuleList
-from ..module import Module
+from ..modules.container import ModuleList
+from ..modules.module import Module
 from ..parameter import Parameter
 
 __all__ = ["ParametrizationList"]

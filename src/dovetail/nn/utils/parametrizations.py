@@ -12,7 +12,7 @@ from dovetail_autograd import no_grad
 from dovetail_kernel import restoring
 
 from ..functional import normalize
-from ..module import Module
+from ..modules.module import Module
 from .norms import matrix_of, norm_except_dim, output_dimension, power_method, weight_of_norm
 from .orthogonal_maps import _OrthMaps, _Orthogonal
 from .parametrize import register_parametrization

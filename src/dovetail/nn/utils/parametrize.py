@@ -13,8 +13,8 @@ from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
 from dovetail_kernel import publish, restoring
 
-from ..containers import ModuleDict
-from ..module import Module
+from ..modules.container import ModuleDict
+from ..modules.module import Module
 from ..parameter import Parameter
 from .parametrization_list import ParametrizationList, check_unchanged, register_tensor
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 
-from ..module import Module
+from ..modules.module import Module
 from .convert_parameters import parameters_to_vector
 from .pruning_methods import (
     BasePruningMethod,

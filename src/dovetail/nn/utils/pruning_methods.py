@@ -10,7 +10,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_dispatcher import ops
 
-from ..module import Module
+from ..modules.module import Module
 
 __all__ = ["BasePruningMethod", "PruningContainer"]
 

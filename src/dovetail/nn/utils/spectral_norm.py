@@ -12,7 +12,7 @@ from dovetail_autograd import no_grad
 from dovetail_kernel import finfo, restoring
 
 from ..functional import normalize
-from ..module import Module
+from ..modules.module import Module
 from ..parameter import Parameter, is_lazy
 from .norms import forget_forward_pre_hook, matrix_of, output_dimension
 

@@ -9,7 +9,7 @@ from typing import Any
 from dovetail_aten import Tensor
 from dovetail_kernel import warn_user
 
-from ..module import Module
+from ..modules.module import Module
 from .parametrize import is_parametrized
 
 __all__ = ["functional_call"]

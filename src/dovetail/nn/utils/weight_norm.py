@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from dovetail_aten import Tensor
 from dovetail_kernel import warn_user
 
-from ..module import Module
+from ..modules.module import Module
 from ..parameter import Parameter, is_lazy
 from .norms import forget_forward_pre_hook, norm_except_dim, weight_of_norm
 

@@ -1,0 +1,212 @@
+"""Activation functions as modules; each is applied elementwise unless it says otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+
+from ... import functional as F
+from ... import init
+from ...parameter import Parameter
+from ..module import Module
+
+__all__ = [
+    "ELU",
+    "GELU",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "PReLU",
+    "ReLU",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Softplus",
+    "Tanh",
+]
+
+
+def _inplace_repr(inplace: bool) -> str:
+    return "inplace=True" if inplace else ""
+
+
+class ReLU(Module):
+    """``maximum(input, 0)``; ``inplace``: written into the input."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.relu(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _inplace_repr(self.inplace)
+
+
+class PReLU(Module):
+    """``input`` where positive, else ``weight * input``, with learned slopes.
+
+    Parameters
+    ----------
+    num_parameters : int, default 1
+        1, or the number of channels (dimension 1 of the input).
+    init : float, default 0.25
+        The initial slopes.
+    device, dtype : optional
+        Of the parameter.
+    """
+
+    weight: Parameter
+
+    def __init__(
+        self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.num_parameters = num_parameters
+        self.init = init
+        self.weight = Parameter(aten.empty(num_parameters, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Set all slopes to ``init``."""
+        init.constant_(self.weight, self.init)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.prelu(input, self.weight)
+
+    def extra_repr(self) -> str:
+        return f"num_parameters={self.num_parameters}"
+
+
+class Sigmoid(Module):
+    """``1 / (1 + exp(-input))``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return aten.sigmoid(input)
+
+
+class LogSigmoid(Module):
+    """``log(sigmoid(input))``, computed stably."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        result: Tensor = F.logsigmoid(input)
+        return result
+
+
+class Tanh(Module):
+    """The hyperbolic tangent."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return aten.tanh(input)
+
+
+class GELU(Module):
+    """``input * Φ(input)``; ``approximate`` is 'none' or 'tanh'."""
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, input: Tensor) -> Tensor:
+        result: Tensor = F.gelu(input, approximate=self.approximate)
+        return result
+
+    def extra_repr(self) -> str:
+        return f"approximate={self.approximate!r}"
+
+
+class SiLU(Module):
+    """``input * sigmoid(input)``; ``inplace``: written into the input."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.silu(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _inplace_repr(self.inplace)
+
+
+class LeakyReLU(Module):
+    """``input`` where positive, else ``negative_slope * input``; ``inplace``: written into the
+    input.
+    """
+
+    def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
+        super().__init__()
+        self.negative_slope = negative_slope
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.leaky_relu(input, self.negative_slope, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"negative_slope={self.negative_slope}" + (", inplace=True" if self.inplace else "")
+
+
+class ELU(Module):
+    """``input`` where positive, else ``alpha * (exp(input) - 1)``; ``inplace``: written into the
+    input.
+    """
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.elu(input, self.alpha, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"alpha={self.alpha}" + (", inplace=True" if self.inplace else "")
+
+
+class Softplus(Module):
+    """``log(1 + exp(beta * input)) / beta``; the input itself where ``beta * input`` exceeds
+    ``threshold``.
+    """
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        super().__init__()
+        self.beta = beta
+        self.threshold = threshold
+
+    def forward(self, input: Tensor) -> Tensor:
+        result: Tensor = F.softplus(input, self.beta, self.threshold)
+        return result
+
+    def extra_repr(self) -> str:
+        return f"beta={self.beta}, threshold={self.threshold}"
+
+
+class Softmax(Module):
+    """``exp(input)`` normalised to sum 1 over ``dim``; leaving ``dim`` out is deprecated."""
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmax(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class LogSoftmax(Module):
+    """The logarithm of `Softmax`, computed stably."""
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.log_softmax(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"

@@ -1,0 +1,77 @@
+"""Batch normalisation with the statistics of all processes, of which there is one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail_aten import Tensor
+
+from ..module import Module
+from .batch_norms import _BatchNorm
+
+__all__ = ["SyncBatchNorm"]
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalisation of ``(N, C, …)``. In PyTorch processes share their statistics; here each
+    has its own, as it has there without a process group.
+
+    Parameters
+    ----------
+    num_features, eps, momentum, affine, track_running_stats, device, dtype, bias
+        As for `BatchNorm1d`.
+    process_group : optional
+        Kept, and without effect.
+
+    Raises
+    ------
+    ValueError
+        When called: for an input of less than two dimensions, or without channels.
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+        if input.size(1) == 0:
+            raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """Return `module` with every batch normalisation within it replaced by one of these, of
+        the same parameters and statistics.
+        """
+        made = module
+        if isinstance(module, _BatchNorm) and not isinstance(module, SyncBatchNorm):
+            made = cls(
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+                bias=module.bias is not None,
+            )
+            for table in ("_parameters", "_buffers"):
+                getattr(made, table).update(getattr(module, table))
+            made.training = module.training
+        for name, child in module.named_children():
+            made.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return made

@@ -1,0 +1,35 @@
+"""What all losses have: how elements are combined, and the deprecated flags that said it once."""
+
+from __future__ import annotations
+
+from dovetail_aten import Tensor
+
+from ...functional_arguments import legacy_reduction
+from ..module import Module
+
+__all__ = ["_Loss", "_WeightedLoss"]
+
+
+class _Loss(Module):
+    reduction: str
+
+    def __init__(
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    ) -> None:
+        super().__init__()
+        legacy = size_average is not None or reduce is not None
+        self.reduction = legacy_reduction(size_average, reduce) if legacy else reduction
+
+
+class _WeightedLoss(_Loss):
+    weight: Tensor | None
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)

@@ -1,0 +1,226 @@
+"""Losses of classes and of probabilities as modules; ``reduction`` is 'mean', 'sum' or 'none', and
+the size flags are deprecated.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail_aten import Tensor
+from dovetail_kernel import warn_user
+
+from ... import functional as F
+from .base_losses import _Loss, _WeightedLoss
+
+__all__ = [
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "CTCLoss",
+    "CrossEntropyLoss",
+    "KLDivLoss",
+    "NLLLoss",
+    "NLLLoss2d",
+]
+
+
+class NLLLoss(_WeightedLoss):
+    """Negative log likelihood of class indices under log-probabilities.
+
+    Parameters
+    ----------
+    weight : Tensor, optional
+        ``(C)``: the weight of each class; a buffer.
+    ignore_index : int, default -100
+        This target contributes nothing.
+    reduction : {'mean', 'sum', 'none'}
+        How to combine the elements.
+    """
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index = ignore_index
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.nll_loss(
+            input,
+            target,
+            weight=self.weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+        )
+
+
+class NLLLoss2d(NLLLoss):
+    """`NLLLoss` by its old name; deprecated."""
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        warn_user(
+            "`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in "
+            "replacement.",
+            FutureWarning,
+        )
+        super().__init__(weight, size_average, ignore_index, reduce, reduction)
+
+
+class CrossEntropyLoss(_WeightedLoss):
+    """Cross entropy between logits and class indices or class probabilities.
+
+    Parameters
+    ----------
+    weight : Tensor, optional
+        ``(C)``: the weight of each class; a buffer.
+    ignore_index : int, default -100
+        This target contributes nothing.
+    reduction : {'mean', 'sum', 'none'}
+        How to combine the elements.
+    label_smoothing : float, default 0.0
+        Within [0, 1]: how far to mix the targets with the uniform distribution.
+    """
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.cross_entropy(
+            input,
+            target,
+            self.weight,
+            None,
+            self.ignore_index,
+            None,
+            self.reduction,
+            self.label_smoothing,
+        )
+
+
+class BCELoss(_WeightedLoss):
+    """``-target * log(input) - (1 - target) * log(1 - input)``; a logarithm is at least -100.
+
+    Parameters
+    ----------
+    weight : Tensor, optional
+        Multiplies each element's loss; a buffer.
+    reduction : {'mean', 'sum', 'none'}
+        How to combine the elements.
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
+
+
+class BCEWithLogitsLoss(_Loss):
+    """Cross entropy between ``sigmoid(input)`` and probabilities, computed stably.
+
+    Parameters
+    ----------
+    weight : Tensor, optional
+        Multiplies each element's loss; a buffer.
+    reduction : {'mean', 'sum', 'none'}
+        How to combine the elements.
+    pos_weight : Tensor, optional
+        Weight of the positive class; a buffer.
+    """
+
+    weight: Tensor | None
+    pos_weight: Tensor | None
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        pos_weight: Tensor | None = None,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+        self.register_buffer("pos_weight", pos_weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.binary_cross_entropy_with_logits(
+            input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction
+        )
+
+
+class KLDivLoss(_Loss):
+    """Kullback-Leibler divergence ``target * (log(target) - input)``.
+
+    Parameters
+    ----------
+    reduction : {'mean', 'batchmean', 'sum', 'none'}
+        How to combine the elements; 'batchmean' divides the sum by the size of the batch.
+    log_target : bool, default False
+        Whether the target is given as logarithms.
+    """
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        log_target: bool = False,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_target = log_target
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+
+
+class CTCLoss(_Loss):
+    """Minus the logarithm of the probability of sequences of labels, over all alignments; see
+    `functional.ctc_loss`.
+
+    Parameters
+    ----------
+    blank : int, default 0
+        The class that is no label.
+    reduction : {'mean', 'sum', 'none'}
+        How to combine the samples; 'mean' divides each by the length of its target first.
+    zero_infinity : bool, default False
+        Whether targets that do not fit into their input give 0.
+    """
+
+    def __init__(
+        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
+    ) -> None:
+        super().__init__(reduction=reduction)
+        self.blank = blank
+        self.zero_infinity = zero_infinity
+
+    def forward(
+        self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any
+    ) -> Tensor:
+        return F.ctc_loss(
+            log_probs,
+            targets,
+            input_lengths,
+            target_lengths,
+            self.blank,
+            self.reduction,
+            self.zero_infinity,
+        )

@@ -1,0 +1,14 @@
+"""`Module`: its state, hooks and conversions, and hooks of all modules."""
+
+import typing as _typing
+
+from . import hooks as _hooks
+from . import module_class as _module_class
+from .hooks import *  # noqa: F403
+from .loading import _IncompatibleKeys as _IncompatibleKeys
+from .module_class import *  # noqa: F403
+from .module_class import _forward_unimplemented as _forward_unimplemented
+from .state import EXTRA_STATE_KEY as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401 - by its path in PyTorch
+
+if not _typing.TYPE_CHECKING:  # a type checker takes every name of a star, and reads no sum
+    __all__ = _hooks.__all__ + _module_class.__all__

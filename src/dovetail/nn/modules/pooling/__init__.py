@@ -1,0 +1,11 @@
+"""Pooling, and its inverses."""
+
+import typing as _typing
+
+from . import pooling as _pooling
+from . import unpooling as _unpooling
+from .pooling import *  # noqa: F403
+from .unpooling import *  # noqa: F403
+
+if not _typing.TYPE_CHECKING:  # a type checker takes every name of a star, and reads no sum
+    __all__ = _pooling.__all__ + _unpooling.__all__

@@ -1,0 +1,319 @@
+"""Maxima and averages over windows, and over a given number of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from dovetail_aten import Tensor
+
+from ... import functional as F
+from ...functional_arguments import repeated
+from ..module import Module
+
+__all__ = [
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
+    "AvgPool1d",
+    "AvgPool2d",
+    "AvgPool3d",
+    "MaxPool1d",
+    "MaxPool2d",
+    "MaxPool3d",
+]
+
+Sizes = int | Sequence[int]
+OpenSizes = int | None | Sequence[int | None]
+
+
+class _MaxPool(Module):
+    _pool: ClassVar[Callable[..., Any]]
+
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.dilation = dilation
+        self.return_indices = return_indices
+        self.ceil_mode = ceil_mode
+
+    def forward(self, input: Tensor) -> Any:
+        return type(self)._pool(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
+            ceil_mode=self.ceil_mode,
+            return_indices=self.return_indices,
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
+            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
+        )
+
+
+class MaxPool1d(_MaxPool):
+    """Return the maximum of each window over the last dimension of ``(N, C, L)``.
+
+    Parameters
+    ----------
+    kernel_size, stride, padding, dilation, return_indices, ceil_mode
+        As for `functional.max_pool1d`.
+    """
+
+    _pool = staticmethod(F.max_pool1d)
+
+
+class MaxPool2d(_MaxPool):
+    """Return the maximum of each window over the last two dimensions of ``(N, C, H, W)``.
+
+    Parameters
+    ----------
+    kernel_size, stride, padding, dilation, return_indices, ceil_mode
+        As for `functional.max_pool2d`.
+    """
+
+    _pool = staticmethod(F.max_pool2d)
+
+
+class MaxPool3d(_MaxPool):
+    """Return the maximum of each window over the last three dimensions of ``(N, C, D, H, W)``.
+
+    Parameters
+    ----------
+    kernel_size, stride, padding, dilation, return_indices, ceil_mode
+        As for `functional.max_pool3d`.
+    """
+
+    _pool = staticmethod(F.max_pool3d)
+
+
+class AvgPool1d(Module):
+    """Return the average of each window over the last dimension of ``(N, C, L)``.
+
+    Parameters
+    ----------
+    kernel_size, stride, padding : int or sequence
+        Elements of a window, how far windows are apart (default: ``kernel_size``), and the zeros on
+        both sides.
+    ceil_mode : bool, default False
+        Whether a last window may reach beyond the padding.
+    count_include_pad : bool, default True
+        Whether padding counts.
+    """
+
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = repeated(kernel_size, 1)
+        self.stride = repeated(kernel_size if stride is None else stride, 1)
+        self.padding = repeated(padding, 1)
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.avg_pool1d(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+        )
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class _AvgPool(Module):
+    _pool: ClassVar[Callable[..., Tensor]]
+
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        return type(self)._pool(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool2d(_AvgPool):
+    """Return the average of each window over the last two dimensions of ``(N, C, H, W)``.
+
+    Parameters
+    ----------
+    kernel_size, stride, padding, ceil_mode, count_include_pad
+        As for `AvgPool1d`.
+    divisor_override : int, optional
+        What sums are divided by. Default: the number of elements.
+    """
+
+    _pool = staticmethod(F.avg_pool2d)
+
+
+class AvgPool3d(_AvgPool):
+    """Return the average of each window over the last three dimensions of ``(N, C, D, H, W)``.
+
+    Parameters
+    ----------
+    kernel_size, stride, padding, ceil_mode, count_include_pad
+        As for `AvgPool1d`.
+    divisor_override : int, optional
+        What sums are divided by. Default: the number of elements.
+    """
+
+    _pool = staticmethod(F.avg_pool3d)
+
+
+class _AdaptiveAvgPool(Module):
+    _pool: ClassVar[Callable[..., Tensor]]
+
+    def __init__(self, output_size: OpenSizes) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        return type(self)._pool(input, self.output_size)
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class _AdaptiveMaxPool(Module):
+    _pool: ClassVar[Callable[..., Any]]
+
+    def __init__(self, output_size: OpenSizes, return_indices: bool = False) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.return_indices = return_indices
+
+    def forward(self, input: Tensor) -> Any:
+        return type(self)._pool(input, self.output_size, self.return_indices)
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+    """Return the averages of nearly equal windows over the last dimension of ``(N, C, L)``.
+
+    Parameters
+    ----------
+    output_size : int
+        How many windows there are.
+    """
+
+    _pool = staticmethod(F.adaptive_avg_pool1d)
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+    """Return the maxima of nearly equal windows over the last dimension of ``(N, C, L)``.
+
+    Parameters
+    ----------
+    output_size
+        As for `AdaptiveAvgPool1d`.
+    return_indices : bool, default False
+        Whether to return where the maxima are as well, counted in one image.
+    """
+
+    _pool = staticmethod(F.adaptive_max_pool1d)
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+    """Return the averages of nearly equal windows over the last two dimensions of ``(N, C, H, W)``.
+
+    Parameters
+    ----------
+    output_size : int or sequence of int or None
+        How many windows there are along each dimension; None: as many as elements.
+    """
+
+    _pool = staticmethod(F.adaptive_avg_pool2d)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+    """Return the maxima of nearly equal windows over the last two dimensions of ``(N, C, H, W)``.
+
+    Parameters
+    ----------
+    output_size
+        As for `AdaptiveAvgPool2d`.
+    return_indices : bool, default False
+        Whether to return where the maxima are as well, counted in one image.
+    """
+
+    _pool = staticmethod(F.adaptive_max_pool2d)
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+    """Return the averages of nearly equal windows over the last three dimensions of
+    ``(N, C, D, H, W)``.
+
+    Parameters
+    ----------
+    output_size : int or sequence of int or None
+        How many windows there are along each dimension; None: as many as elements.
+    """
+
+    _pool = staticmethod(F.adaptive_avg_pool3d)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+    """Return the maxima of nearly equal windows over the last three dimensions of
+    ``(N, C, D, H, W)``.
+
+    Parameters
+    ----------
+    output_size
+        As for `AdaptiveAvgPool3d`.
+    return_indices : bool, default False
+        Whether to return where the maxima are as well, counted in one image.
+    """
+
+    _pool = staticmethod(F.adaptive_max_pool3d)

@@ -1,0 +1,226 @@
+"""Fractional and power-average pooling, and unpooling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from dovetail_aten import Tensor
+
+from ... import functional as F
+from ...functional_arguments import repeated
+from ..module import Module
+
+__all__ = [
+    "FractionalMaxPool2d",
+    "FractionalMaxPool3d",
+    "LPPool1d",
+    "LPPool2d",
+    "LPPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
+]
+
+Sizes = int | Sequence[int]
+
+
+class _MaxUnpool(Module):
+    _ndim: ClassVar[int]
+    _unpool: ClassVar[Callable[..., Tensor]]
+
+    def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0) -> None:
+        super().__init__()
+        self.kernel_size = repeated(kernel_size, self._ndim)
+        self.stride = repeated(kernel_size if stride is None else stride, self._ndim)
+        self.padding = repeated(padding, self._ndim)
+
+    def forward(
+        self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None
+    ) -> Tensor:
+        return type(self)._unpool(
+            input, indices, self.kernel_size, self.stride, self.padding, output_size
+        )
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """Return zeros with maxima at the places they were at.
+
+    Parameters
+    ----------
+    kernel_size, stride, padding
+        Those of the `MaxPool1d` that found them, with ``return_indices``.
+    """
+
+    _ndim = 1
+    _unpool = staticmethod(F.max_unpool1d)
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """Return zeros with maxima at the places they were at.
+
+    Parameters
+    ----------
+    kernel_size, stride, padding
+        Those of the `MaxPool2d` that found them, with ``return_indices``.
+    """
+
+    _ndim = 2
+    _unpool = staticmethod(F.max_unpool2d)
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """Return zeros with maxima at the places they were at.
+
+    Parameters
+    ----------
+    kernel_size, stride, padding
+        Those of the `MaxPool3d` that found them, with ``return_indices``.
+    """
+
+    _ndim = 3
+    _unpool = staticmethod(F.max_unpool3d)
+
+
+class _FractionalMaxPool(Module):
+    _ndim: ClassVar[int]
+    _pool: ClassVar[Callable[..., Any]]
+
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        output_size: Sizes | None = None,
+        output_ratio: float | Sequence[float] | None = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        name = type(self).__name__
+        if output_size is None and output_ratio is None:
+            raise ValueError(
+                f"{name} requires specifying either an output size, or a pooling ratio"
+            )
+        if output_size is not None and output_ratio is not None:
+            raise ValueError("only one of output_size and output_ratio may be specified")
+        self.kernel_size = repeated(kernel_size, self._ndim)
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = None if output_size is None else repeated(output_size, self._ndim)
+        self.output_ratio = None if output_ratio is None else repeated(output_ratio, self._ndim)
+        if self.output_ratio is not None and not all([0 < each < 1 for each in self.output_ratio]):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+
+    def forward(self, input: Tensor) -> Any:
+        return type(self)._pool(
+            input,
+            self.kernel_size,
+            self.output_size,
+            self.output_ratio,
+            self.return_indices,
+            _random_samples=self._random_samples,
+        )
+
+
+class FractionalMaxPool2d(_FractionalMaxPool):
+    """Return the maxima of windows that begin at random places over the last two dimensions.
+
+    Parameters
+    ----------
+    kernel_size, output_size, output_ratio, return_indices
+        As for `functional.fractional_max_pool2d`.
+
+    Raises
+    ------
+    ValueError
+        If not exactly one of size and ratio is given, or a ratio is not between 0 and 1.
+    """
+
+    _ndim = 2
+    _pool = staticmethod(F.fractional_max_pool2d)
+
+
+class FractionalMaxPool3d(_FractionalMaxPool):
+    """Return the maxima of windows that begin at random places over the last three dimensions.
+
+    Parameters
+    ----------
+    kernel_size, output_size, output_ratio, return_indices
+        As for `functional.fractional_max_pool3d`.
+
+    Raises
+    ------
+    ValueError
+        If not exactly one of size and ratio is given, or a ratio is not between 0 and 1.
+    """
+
+    _ndim = 3
+    _pool = staticmethod(F.fractional_max_pool3d)
+
+
+class _LPPool(Module):
+    _pool: ClassVar[Callable[..., Tensor]]
+
+    def __init__(
+        self,
+        norm_type: float,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.norm_type = norm_type
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.ceil_mode = ceil_mode
+
+    def forward(self, input: Tensor) -> Tensor:
+        return type(self)._pool(
+            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class LPPool1d(_LPPool):
+    """Return ``sum(x ** norm_type) ** (1 / norm_type)`` of each window over the last dimension.
+
+    Parameters
+    ----------
+    norm_type, kernel_size, stride, ceil_mode
+        As for `functional.lp_pool1d`.
+    """
+
+    _pool = staticmethod(F.lp_pool1d)
+
+
+class LPPool2d(_LPPool):
+    """Return ``sum(x ** norm_type) ** (1 / norm_type)`` of each window over the last
+    two dimensions.
+
+    Parameters
+    ----------
+    norm_type, kernel_size, stride, ceil_mode
+        As for `functional.lp_pool2d`.
+    """
+
+    _pool = staticmethod(F.lp_pool2d)
+
+
+class LPPool3d(_LPPool):
+    """Return ``sum(x ** norm_type) ** (1 / norm_type)`` of each window over the last
+    three dimensions.
+
+    Parameters
+    ----------
+    norm_type, kernel_size, stride, ceil_mode
+        As for `functional.lp_pool3d`.
+    """
+
+    _pool = staticmethod(F.lp_pool3d)

@@ -1,0 +1,151 @@
+"""Embeddings: rows of a table, looked up by index."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+from dovetail_autograd import no_grad
+from dovetail_kernel import restoring
+
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from .module import Module
+
+__all__ = ["Embedding"]
+
+
+@restoring()
+def draw_rows(weight: Tensor, padding_idx: int | None) -> None:
+    """Draw rows from the standard normal distribution, and make the padding row zero."""
+    init.normal_(weight)
+    if padding_idx is not None:
+        with no_grad():
+            weight[padding_idx].fill_(0)
+
+
+class Embedding(Module):
+    """A table of ``num_embeddings`` learned rows of ``embedding_dim`` values.
+
+    Parameters
+    ----------
+    num_embeddings, embedding_dim : int
+        The shape of ``weight``.
+    padding_idx : int, optional
+        This row starts as zeros and gets no gradient; may be negative.
+    max_norm, norm_type : optional
+        Rows that are picked and longer than ``max_norm`` are scaled down to it, in the table.
+    scale_grad_by_freq, sparse : bool, default False
+        As in `functional.embedding`.
+    device, dtype : optional
+        Of the parameter.
+
+    Raises
+    ------
+    AssertionError
+        If ``padding_idx`` is out of range.
+    """
+
+    weight: Parameter
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if padding_idx is not None:
+            if not -num_embeddings <= padding_idx < num_embeddings:
+                raise AssertionError(
+                    f"Padding_idx must be within num_embeddings, but got {padding_idx} for "
+                    f"{num_embeddings} rows."
+                )
+            padding_idx %= num_embeddings
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        self.padding_idx = padding_idx
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.sparse = sparse
+        if _weight is None:
+            empty = aten.empty((num_embeddings, embedding_dim), device=device, dtype=dtype)
+            self.weight = Parameter(empty, requires_grad=not _freeze)
+            self.reset_parameters()
+        else:
+            if tuple(_weight.shape) != (num_embeddings, embedding_dim):
+                raise AssertionError(
+                    "Shape of weight does not match num_embeddings and embedding_dim"
+                )
+            self.weight = Parameter(_weight, requires_grad=not _freeze)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+    ) -> Self:
+        """Make an embedding whose table is the 2-dimensional tensor ``embeddings``; ``freeze``: it
+        is not trained.
+        """
+        if embeddings.dim() != 2:
+            raise AssertionError(
+                f"Embeddings parameter is expected to be 2-dimensional, but got {embeddings.dim()}."
+            )
+        rows, columns = embeddings.shape
+        return cls(
+            rows,
+            columns,
+            padding_idx=padding_idx,
+            max_norm=max_norm,
+            norm_type=norm_type,
+            scale_grad_by_freq=scale_grad_by_freq,
+            sparse=sparse,
+            _weight=embeddings,
+            _freeze=freeze,
+        )
+
+    def reset_parameters(self) -> None:
+        """Draw new rows from the standard normal distribution; the padding row is zero."""
+        draw_rows(self.weight, self.padding_idx)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.embedding(
+            input,
+            self.weight,
+            self.padding_idx,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.sparse,
+        )
+
+    def extra_repr(self) -> str:
+        text = f"{self.num_embeddings}, {self.embedding_dim}"
+        if self.padding_idx is not None:
+            text += f", padding_idx={self.padding_idx}"
+        if self.max_norm is not None:
+            text += f", max_norm={self.max_norm}"
+        if self.norm_type != 2:
+            text += f", norm_type={self.norm_type}"
+        if self.scale_grad_by_freq:
+            text += ", scale_grad_by_freq=True"
+        if self.sparse:
+            text += ", sparse=True"
+        return text

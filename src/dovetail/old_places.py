@@ -1,0 +1,46 @@
+"""Where modules lie that moved; see `dovetail_kernel.forward_old_places`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+MOVED: Final[dict[str, str]] = {}
+"""Modules that plugins were told to import, by their old names."""
+
+FORWARDED: Final[dict[str, str]] = {
+    "nn.hooks": "nn.modules.module.hooks",
+    "nn.module": "nn.modules.module.module_class",
+    "nn.activation": "nn.modules.activation.common_activations",
+    "nn.bent_activations": "nn.modules.activation.rarer_activations",
+    "nn.multihead_attention": "nn.modules.activation.multihead_attention",
+    "nn.batchnorm": "nn.modules.batchnorm.batch_norms",
+    "nn.sync_batchnorm": "nn.modules.batchnorm.sync_batch_norm",
+    "nn.containers": "nn.modules.container.containers",
+    "nn.parameter_containers": "nn.modules.container.parameter_containers",
+    "nn.convolution": "nn.modules.conv.convolutions",
+    "nn.loss": "nn.modules.loss.classification_losses",
+    "nn.margin_loss": "nn.modules.loss.margin_losses",
+    "nn.regression_loss": "nn.modules.loss.regression_losses",
+    "nn.linear_cross_entropy": "nn.modules.loss.linear_cross_entropy",
+    "nn.pooling": "nn.modules.pooling.pooling",
+    "nn.unpooling": "nn.modules.pooling.unpooling",
+    "nn.rnn": "nn.modules.rnn.networks",
+    "nn.rnn_base": "nn.modules.rnn.network_base",
+    "nn.rnn_cells": "nn.modules.rnn.cells",
+    "nn.transformer": "nn.modules.transformer.transformers",
+    "nn.transformer_layers": "nn.modules.transformer.transformer_layers",
+    "nn.adaptive": "nn.modules.adaptive",
+    "nn.cross_map_norm": "nn.modules.cross_map_norm",
+    "nn.distance": "nn.modules.distance",
+    "nn.dropout": "nn.modules.dropout",
+    "nn.embedding_bag": "nn.modules.embedding_bag",
+    "nn.flatten": "nn.modules.flatten",
+    "nn.folding": "nn.modules.fold",
+    "nn.lazy_layers": "nn.modules.lazy_layers",
+    "nn.linear": "nn.modules.linear",
+    "nn.normalization": "nn.modules.normalization",
+    "nn.padding": "nn.modules.padding",
+    "nn.sparse": "nn.modules.sparse",
+    "nn.upsampling": "nn.modules.upsampling",
+}
+"""Modules that pickles name, by their old names."""
