@@ -14,8 +14,6 @@ from dovetail_autograd import set_detect_anomaly
 from dovetail_dispatcher import ops, overridable
 from dovetail_kernel import Device, float64, get_default_device, get_default_dtype, warn_user
 
-from .nn.utils.norms import norm_except_dim as _norm_except_dim
-
 __all__ = [
     "get_device_module",
     "is_distributed",
@@ -105,9 +103,25 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
         If there is no such dimension.
     """
     if pow == 2:
-        return _norm_except_dim(v, dim)
+        return slice_norms(v, dim)
     dims = None if dim == -1 else [each for each, _ in enumerate(v.shape) if each != dim]
     norm: Tensor = ops.aten.linalg_vector_norm(v, pow, dims, dims is not None)
+    return norm
+
+
+def slice_norms(tensor: Tensor, dim: int) -> Tensor:
+    """Return the 2-norm over all dimensions but ``dim``, which are kept with size 1; ``dim=-1``:
+    over all, as a number.
+    """
+    dims = None if dim == -1 else [each for each, _ in enumerate(tensor.shape) if each != dim]
+    if dim != -1 and not 0 <= dim < max(tensor.dim(), 1):
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-tensor.dim()}, "
+            f"{tensor.dim() - 1}], but got {dim}). Pass the dimension of the outputs."
+        )
+    if dims == []:  # a vector: each number is its own slice
+        return tensor.abs()
+    norm: Tensor = ops.aten.linalg_vector_norm(tensor, 2, dims, dims is not None)
     return norm
 
 

@@ -10,31 +10,16 @@ from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
 from dovetail_dispatcher import ops
 
+from ...rarer_functions import slice_norms
 from ..functional import normalize
 from ..modules.module import Module
 
 __all__: list[str] = []
 
 
-def norm_except_dim(tensor: Tensor, dim: int) -> Tensor:
-    """Return the 2-norm over all dimensions but ``dim``, which are kept with size 1; ``dim=-1``:
-    over all, as a number.
-    """
-    dims = None if dim == -1 else [each for each in range(tensor.dim()) if each != dim]
-    if dim != -1 and not 0 <= dim < max(tensor.dim(), 1):
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-tensor.dim()}, "
-            f"{tensor.dim() - 1}], but got {dim}). Pass the dimension of the outputs."
-        )
-    if dims == []:  # a vector: each number is its own slice
-        return tensor.abs()
-    norm: Tensor = ops.aten.linalg_vector_norm(tensor, 2, dims, dims is not None)
-    return norm
-
-
 def weight_of_norm(direction: Tensor, norm: Tensor, dim: int) -> Tensor:
     """Return ``direction`` with norms ``norm`` of its slices along ``dim``."""
-    return direction * (norm / norm_except_dim(direction, dim))
+    return direction * (norm / slice_norms(direction, dim))
 
 
 def matrix_of(weight: Tensor, dim: int) -> Tensor:

@@ -13,7 +13,8 @@ from dovetail_kernel import restoring
 
 from ..functional import normalize
 from ..modules.module import Module
-from .norms import matrix_of, norm_except_dim, output_dimension, power_method, weight_of_norm
+from ...rarer_functions import slice_norms
+from .norms import matrix_of, output_dimension, power_method, weight_of_norm
 from .orthogonal_maps import _OrthMaps, _Orthogonal
 from .parametrize import register_parametrization
 
@@ -99,7 +100,7 @@ class _WeightNorm(Module):
         return weight_of_norm(weight_v, weight_g, self.dim)
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        return norm_except_dim(weight, self.dim), weight
+        return slice_norms(weight, self.dim), weight
 
 
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:

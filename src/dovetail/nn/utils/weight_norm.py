@@ -11,7 +11,8 @@ from dovetail_kernel import warn_user
 
 from ..modules.module import Module
 from ..parameter import Parameter, is_lazy
-from .norms import forget_forward_pre_hook, norm_except_dim, weight_of_norm
+from ...rarer_functions import slice_norms
+from .norms import forget_forward_pre_hook, weight_of_norm
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 
@@ -53,7 +54,7 @@ class WeightNorm:
                 "The module passed to `WeightNorm` can't have uninitialized parameters. Make sure "
                 "to run the dummy forward before applying weight normalization"
             )
-        norm = norm_except_dim(weight.detach(), hook.dim)
+        norm = slice_norms(weight.detach(), hook.dim)
         delattr(module, name)
         module.register_parameter(name + "_g", Parameter(norm))
         module.register_parameter(name + "_v", Parameter(weight.detach()))
