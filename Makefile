@@ -13,7 +13,7 @@ EXAMPLES := $(patsubst %/pyproject.toml,%,$(wildcard examples/*/pyproject.toml) 
 MANIFESTS := $(addsuffix /pyproject.toml,$(DISTRIBUTIONS) $(EXAMPLES))
 
 # Distributions that are installed by the targets that need them: what they stand on is heavy.
-OPTIONAL := $(wildcard $(addprefix plugins/,dask mpi numba))
+OPTIONAL := $(wildcard $(addprefix plugins/,dask mpi))
 
 # What mypy --strict and ruff look at.
 TYPED := kernel/src dispatcher/src plugins/autograd/src plugins/aten/src plugins/cpu/src plugins/cuda/src \
@@ -70,7 +70,6 @@ help:
 	@echo "make test-cuda-emulated-whole   all of them, which takes hours"
 	@echo "make test-cuda            the same, whole, on the CUDA devices of this machine; TESTS=2/40 for a part"
 	@echo "make bench-cuda           measure calls and training steps on the CUDA device of this machine"
-	@echo "make test-overlay         the tests of dovetail-numba (test-overlay-whole: all that any backend can run on it)"
 	@echo "make test-mpi             the tests of dovetail-mpi, under mpiexec"
 	@echo "make demo-distributed     classify digits with two processes, one run killed and resumed"
 	@echo "make docs                 the site, as HTML that opens from disk: docs/_build/html"
@@ -268,29 +267,6 @@ docs: $(STAMPS)/docs
 	$(PY) tools/check_site.py docs/_build/html
 	@$(PYTEST) tests/test_notebooks.py
 
-# -- numba: the overlay of compiled kernels --------------------------------------------------------------------------
-
-.PHONY: test-overlay test-overlay-whole bench-overlay
-
-$(STAMPS)/overlay: $(STAMPS)/test plugins/numba/pyproject.toml
-	$(PY) tools/dependency_group.py overlay > $(STAMPS)/overlay.txt
-	$(PY) $(PIP_INSTALL) -r $(STAMPS)/overlay.txt
-	$(PY) $(PIP_INSTALL) --no-build-isolation --no-deps -e ./plugins/numba
-	@touch $@
-
-# Its own tests, and the checks of a sample of the operators that it covers, which the seed says.
-test-overlay: $(STAMPS)/overlay
-	@$(PYTEST) plugins/numba
-
-# All operators that it covers, and then whatever any backend can run.
-test-overlay-whole: export DOVETAIL_OVERLAYS := numba
-test-overlay-whole: export DOVETAIL_NUMBA_LEAST := 1
-test-overlay-whole: $(STAMPS)/overlay
-	@DOVETAIL_OVERLAID=all $(PYTEST) plugins/numba
-	@$(PYTEST) $(ON_ANY_BACKEND)
-
-bench-overlay: $(STAMPS)/overlay $(STAMPS)/oracle
-	$(PY) benchmarks/overlay.py
 # -- dask: tensors larger than memory --------------------------------------------------------------------------------
 
 $(STAMPS)/dask: $(STAMPS)/test plugins/dask/pyproject.toml pyproject.toml

@@ -190,7 +190,6 @@ NEEDED = {
     "dovetail_cuda": "cupy",
     "dovetail_dask": "dask",
     "dovetail_mpi": "mpi4py",
-    "dovetail_numba": "numba",
 }
 """What optional distributions need, by package; neither need be installed."""
 

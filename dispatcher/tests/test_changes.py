@@ -16,10 +16,9 @@ import pytest
 from dovetail_dispatcher import Kernel
 from dovetail_dispatcher.registration import namespace_owners
 from dovetail_dispatcher.registration.namespace_owners import own_namespace
-from dovetail_dispatcher.table import kernel_namespace, registry
+from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.batching_rule import BatchingRule
 from dovetail_dispatcher.table.derivative_formula import PythonFormula
-from dovetail_dispatcher.table.kernel_namespace import add_helpers, cover_helper
 from dovetail_dispatcher.table.kernels import BOXED, TENSOR
 from dovetail_dispatcher.table.operator import CoveredDefinition, Operator
 from dovetail_dispatcher.table.registrars import Registrar
@@ -70,16 +69,6 @@ class Fused:
     operator, inner, outer, helper = "rev::f", "rev::inner", "rev::outer", "other"
 
 
-class Backend:
-    """Stands for a backend, of which helpers know the name."""
-
-    name = "rev_backend"
-
-
-REV_BACKEND = cast(Any, Backend())
-add_helpers(REV_BACKEND, {"helper": print})
-
-
 def registrar() -> Registrar:
     return Registrar(calling_frame(), weakref.ref(Mode))
 
@@ -116,10 +105,6 @@ STEPS: dict[str, Step] = {
         "rev_device", "rev::f", "here", lambda _key, _owner: None, owner
     ),
     "namespace": lambda owner: own_namespace("rev", "here", registrar(), owner),
-    "helper": lambda owner: cover_helper(REV_BACKEND, "helper", lambda beneath: beneath, owner),
-    "helper over it": lambda owner: cover_helper(
-        REV_BACKEND, "helper", lambda beneath: beneath, owner
-    ),
     "samples": lambda owner: make(OpInfoChange("rev", tuple), owner),
 }
 """Each registers one thing; all need the definition of ``rev::f``."""
@@ -146,7 +131,6 @@ def state_of_the_table() -> Any:
         pending.check_pending(),
         dict(namespace_owners._owners),
         {namespace: tuple(loaders) for namespace, loaders in op_info_registration._loaders.items()},
-        len(kernel_namespace._helpers["rev_backend"].maps),
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from dovetail_kernel.keys.dispatch_key import parse_dispatch_key
 from dovetail_kernel.plugins import installed_plugins
 from dovetail_kernel.plugins import manager as plugins
 from dovetail_kernel.plugins.manager import PluginManager
+from dovetail_kernel.plugins.overlays import use_overlay, use_requested_overlays
 from dovetail_kernel.plugins.plugin_records import PluginRecord
 from dovetail_kernel.sockets import DEVICE_TYPES, NoKernelTable, Socket
 
@@ -188,7 +189,7 @@ def test_an_overlay_is_loaded_only_on_request(install: Install, manager: PluginM
     )
     manager.load_library("slow")
     assert record(manager, "overlays", "fast").state == "not loaded"
-    assert manager.use_overlay("fast").plugin.loads == [
+    assert use_overlay("fast", manager).plugin.loads == [
         ("dovetail.libraries", "slow"),
         ("dovetail.overlays", "fast"),
     ]
@@ -205,44 +206,34 @@ def test_an_overlay_is_loaded_anew_after_it_was_removed(
         yield lambda: undone.append("fast")
 
     table.transaction = transaction  # type: ignore[assignment]
-    overlay = manager.use_overlay("fast")
-    with manager.use_overlay("fast"):
-        assert repr(overlay) == "<overlay 'fast', in use>"
+    overlay = use_overlay("fast", manager)
+    with use_overlay("fast", manager):
+        assert record(manager, "overlays", "fast").state == "available"
     assert not undone  # it was in use before the block
     overlay.remove()
     overlay.remove()
-    assert undone == ["fast"] and repr(overlay) == "<overlay 'fast', removed>"
+    assert undone == ["fast"]
     assert record(manager, "overlays", "fast").state == "not loaded"
-    with manager.use_overlay("fast") as again:
+    with use_overlay("fast", manager) as again:
         assert again.plugin.loads == [("dovetail.overlays", "fast")] * 2
     assert undone == ["fast", "fast"]
 
 
-def test_using_an_overlay_warns_of_its_end_and_using_it_anew_does_not(
-    install: Install, manager: PluginManager
-) -> None:
-    names = ("low", "high")
-    install("acme-fast", "acme_fast", LIBRARY, {"overlays": dict.fromkeys(names, "acme_fast")})
-    overlays = []
-    for name in names:
-        with pytest.warns(FutureWarning, match=f"use_overlay.*{name}.*when=predicate") as caught:
-            overlays.append(manager.use_overlay(name))
-        assert len(caught) == 1
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        overlays[0].remove()
+def test_using_an_overlay_warns_of_its_end(install: Install, manager: PluginManager) -> None:
+    install("acme-fast", "acme_fast", LIBRARY, {"overlays": {"fast": "acme_fast"}})
+    with pytest.warns(FutureWarning, match="use_overlay.*fast.*when=predicate") as caught:
+        use_overlay("fast", manager)
+    assert len(caught) == 1
 
 
-def test_overlays_above_one_that_is_removed_are_loaded_anew(
-    install: Install, manager: PluginManager
-) -> None:
+def test_overlays_come_out_one_by_one(install: Install, manager: PluginManager) -> None:
     names = ("low", "middle", "high")
     install("acme-fast", "acme_fast", LIBRARY, {"overlays": dict.fromkeys(names, "acme_fast")})
-    overlays = [manager.use_overlay(name) for name in names]
-    overlays[0].remove()
-    assert manager.overlays.names == ["middle", "high"]
-    loads = [name for _, name in overlays[0].plugin.loads]
-    assert loads == ["low", "middle", "high", "middle", "high"]
+    overlays = [use_overlay(name, manager) for name in names]
+    overlays[1].remove()
+    states = [record(manager, "overlays", name).state for name in names]
+    assert states == ["available", "not loaded", "available"]
+    assert [name for _, name in overlays[0].plugin.loads] == ["low", "middle", "high"]
 
 
 def test_overlays_are_requested_by_environment(
@@ -251,7 +242,7 @@ def test_overlays_are_requested_by_environment(
     install("acme-fast", "acme_fast", LIBRARY, {"overlays": {"fast": "acme_fast"}})
     monkeypatch.setenv("DOVETAIL_OVERLAYS", "fast")
     with pytest.warns(FutureWarning, match="when=predicate"):
-        manager.overlays.use_requested()
+        use_requested_overlays(manager)
     assert record(manager, "overlays", "fast").state == "available"
 
 
@@ -260,7 +251,7 @@ def test_a_requested_overlay_that_is_missing_is_a_warning(
 ) -> None:
     monkeypatch.setenv("DOVETAIL_OVERLAYS", "fast")
     with pytest.warns(RuntimeWarning, match="overlay 'fast'"):
-        manager.overlays.use_requested()
+        use_requested_overlays(manager)
 
 
 def test_a_plugin_that_fails_to_import_raises_whole_when_asked_for(

@@ -7,7 +7,7 @@ from typing import Final
 
 __all__ = ["parallel_info", "show"]
 
-_LIBRARIES: Final = ("numpy", "scipy", "ml_dtypes", "numba", "cupy-cuda12x", "cupy-cuda13x")
+_LIBRARIES: Final = ("numpy", "scipy", "ml_dtypes", "cupy-cuda12x", "cupy-cuda13x")
 
 
 def show() -> str:

@@ -15,6 +15,8 @@ from dovetail_aten.sockets import ARRAY_NAMESPACE as _ARRAY_NAMESPACE
 from dovetail_aten.sockets import TO_SPARSE as _TO_SPARSE
 from dovetail_dispatcher.sockets import CHECKS as _CHECK_LOADERS
 from dovetail_kernel import plugin_manager as _plugin_manager
+from dovetail_kernel import use_overlay as use_overlay
+from dovetail_kernel import use_requested_overlays as _use_requested_overlays
 
 from . import lower_names as _lower_names
 from . import provided_modules as _provided_modules
@@ -78,7 +80,6 @@ if _typing.TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-use_overlay = _plugin_manager.overlays.use
 _CHECK_LOADERS.add(lambda: _plugin_manager.load_module("testing").op_checks())
 _ARRAY_NAMESPACE.fill(lambda: _import_module("dovetail.array_api"))
 _TO_SPARSE.fill(
@@ -86,7 +87,6 @@ _TO_SPARSE.fill(
         *args, **kwargs
     )
 )
-_plugin_manager.overlays.use_requested()
 
 _MODULES = (
     "amp",
@@ -298,3 +298,6 @@ _report_absent_modules()
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *globals()["__all__"], *_OTHER_MODULES})
+
+
+_use_requested_overlays()  # a plugin may import all that is above

@@ -26,7 +26,6 @@ FOLDERS = {
     "dovetail-cuda": "plugins/cuda",
     "dovetail-mpi": "plugins/mpi",
     "dovetail-native": "plugins/native",
-    "dovetail-numba": "plugins/numba",
     "dovetail-pytest": "plugins/pytest",
     "dovetail-testing": "plugins/testing",
     "dovetail": ".",
@@ -58,7 +57,6 @@ CLOSURES = {
         "dovetail-kernel",
         "dovetail-native",
     },
-    "dovetail-numba": {"dovetail-aten", "dovetail-cpu", "dovetail-dispatcher", "dovetail-kernel"},
     "dovetail-pytest": {"dovetail-dispatcher", "dovetail-kernel"},
     "dovetail": {
         "dovetail-aten",
@@ -79,7 +77,6 @@ THIRD_PARTY = {
     "dovetail-cuda": {"ml-dtypes", "numpy"},
     "dovetail-mpi": {"mpi4py", "numpy"},
     "dovetail-native": {"numpy"},
-    "dovetail-numba": {"numba", "numpy"},
     "dovetail-pytest": {"pytest"},
     "dovetail-testing": {"numpy", "scipy"},
     "dovetail": {"numpy", "rich", "scipy", "typer"},
@@ -97,7 +94,6 @@ EXTRAS = {
         "cuda": {"dovetail-cuda"},
         "cuda12": {"dovetail-cuda"},
         "cuda13": {"dovetail-cuda"},
-        "numba": {"dovetail-numba"},
     },
 }
 
@@ -111,7 +107,6 @@ ENTRY_POINTS = {
     "dovetail-cuda": {"dovetail.backends": {"cuda": "dovetail_cuda"}},
     "dovetail-mpi": {"dovetail.modules": {"distributed": "dovetail_mpi"}},
     "dovetail-native": {"dovetail.transforms": {"native": "dovetail_native"}},
-    "dovetail-numba": {"dovetail.overlays": {"numba": "dovetail_numba"}},
     "dovetail-pytest": {"pytest11": {"dovetail": "dovetail_pytest"}},
     "dovetail-testing": {"dovetail.modules": {"testing": "dovetail_testing"}},
     "dovetail": {"console_scripts": {"dovetail": "dovetail.command:main"}},

@@ -59,6 +59,7 @@ from .keys.state import (
 from .old_places import forward_old_places
 from .plugins.hookspecs import BackendSpec, hookimpl, hookspec
 from .plugins.manager import PluginManager, plugin_manager
+from .plugins.overlays import use_overlay, use_requested_overlays
 from .plugins.plugin_records import PluginRecord
 from .public_places import defining_module, publish, publish_loaded, publish_name
 from .sockets import AutogradInterface
@@ -256,6 +257,8 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "use_overlay",
+    "use_requested_overlays",
     "warn_user",
     "wrap",
     "wrapped_backend",

@@ -216,8 +216,6 @@ def _steps(composition: Composition, keys: DispatchKeySet) -> list[Step]:
             return steps
         below, note = _below(key, entry, composition.replaced(keys=keys))
         steps.append(_step(key, entry.kernel, entry.tag, note))
-        if (covered := entry.kernel.covered) is not None:
-            steps.append(_step(key, covered, "beneath the overlay", _ARRAYS))
         if below is None or not below & keys:
             return steps
         keys = keys & below
@@ -287,8 +285,6 @@ def _below(
         case "passed on":
             return full_after(key), "nothing to do for these tensors; goes on below"
         case "array":
-            if entry.kernel.covered is not None:
-                return None, f"computes {entry.kernel.why}, and hands other calls on"
             notes = _by_size(key, entry.kernel, composition) + _compiled(entry.kernel)
             return None, _ARRAYS + notes
         case "boxed":

@@ -15,8 +15,6 @@ from . import registry
 from .computed_table import may_ask
 from .kernels import ARRAY
 from .operator import Operator
-from .updates.changes import Change
-from .updates.changes import make as make_change
 
 NAMESPACE: Final = "aten"
 
@@ -82,80 +80,6 @@ def add_helpers(backend: Backend, helpers: MutableMapping[str, Callable[..., Any
     earlier = _helpers.get(backend.name, ChainMap())
     _helpers[backend.name] = ChainMap(helpers, *earlier.maps)
     _known.pop(backend.name, None)
-
-
-def cover_helper(
-    backend: Backend,
-    name: str,
-    make: Callable[[Callable[..., Any]], Callable[..., Any]],
-    owner: list[Change],
-) -> None:
-    """Put a function over the helper `name` of `backend`, for `owner`.
-
-    Parameters
-    ----------
-    make
-        Returns the function, given the one beneath; called when it is first looked up.
-    """
-    with registry.lock:
-        if name not in _helpers.get(backend.name, ()):
-            raise LookupError(f"{backend.name} has no helper {name!r} to cover.")
-        make_change(HelperChange(backend, name, make), owner)
-
-
-class _CoveringHelper(dict[str, Callable[..., Any]]):
-    """One helper, made of the one beneath when it is first looked up."""
-
-    def __init__(
-        self,
-        name: str,
-        make: Callable[[Callable[..., Any]], Callable[..., Any]],
-        beneath: list[MutableMapping[str, Callable[..., Any]]],
-    ) -> None:
-        self._name, self._make, self._beneath = name, make, beneath
-
-    def __contains__(self, name: object) -> bool:
-        return name == self._name
-
-    def __missing__(self, name: str) -> Callable[..., Any]:
-        if name != self._name:
-            raise KeyError(name)
-        covered = next(iter([each[name] for each in self._beneath if name in each]))
-        function = self[name] = self._make(covered)
-        return function
-
-
-class HelperChange(Change):
-    """A function over a helper of a backend."""
-
-    __slots__ = ("_backend", "_helper", "_name")
-
-    def __init__(
-        self,
-        backend: Backend,
-        name: str,
-        make: Callable[[Callable[..., Any]], Callable[..., Any]],
-    ) -> None:
-        self._backend, self._name = backend, name
-        self._helper = _CoveringHelper(name, make, list(_helpers[backend.name].maps))
-
-    def apply(self) -> None:
-        """Put the function before those beneath."""
-        with self._changing():
-            _helpers[self._backend.name].maps.insert(0, self._helper)
-
-    def take_out(self) -> None:
-        """Take the function out, wherever it lies by now."""
-        with self._changing():
-            maps = _helpers[self._backend.name].maps
-            maps[:] = [each for each in maps if each is not self._helper]
-
-    def _changing(self) -> registry.changing:
-        """Return the block of a change: fused routes hold the helper."""
-        name = self._name
-        return registry.changing(
-            [op for op in registry.all_operators() if op.fusion and op.fusion.helper == name]
-        )
 
 
 def kernel_namespace(backend: Backend) -> KernelNamespace:

@@ -75,9 +75,6 @@ class Kernel:
         The condition in words.
     """
 
-    covered: Kernel | None = None
-    """Of a kernel of an overlay: the kernel beneath, to which it hands calls on."""
-
     __slots__ = (
         *(
             "convention",

@@ -65,7 +65,6 @@ KNOWN: Final[Mapping[tuple[str, str], PluginEntry]] = MappingProxyType(
             PluginEntry(LIBRARIES, "aten", "dovetail_aten", "dovetail-aten"),
             PluginEntry(TRANSFORMS, "autograd", "dovetail_autograd", "dovetail-autograd"),
             PluginEntry(TRANSFORMS, "native", "dovetail_native", "dovetail-native"),
-            PluginEntry(OVERLAYS, "numba", "dovetail_numba", "dovetail-numba"),
             PluginEntry(MODULES, "distributed", "dovetail_mpi", "dovetail-mpi"),
             PluginEntry(MODULES, "testing", "dovetail_testing", "dovetail-testing"),
         )

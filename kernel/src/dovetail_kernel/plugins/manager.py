@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,7 +29,6 @@ from .entries import (
 from .hookspecs import BackendSpec
 from .installed_plugins import InstalledPlugins, same_distribution
 from .loading_threads import LoadingThreads
-from .overlays import Overlay, Overlays
 from .plugin_hooks import PluginHooks, imported
 from .plugin_records import LoadedPlugin, PluginRecord
 
@@ -63,7 +61,6 @@ class PluginManager:
         self._plugins: dict[tuple[str, str], LoadedPlugin] = {}
         self._in_use: set[tuple[str, str]] = set()
         self._hooks = PluginHooks()
-        self.overlays = Overlays(partial(self._load, OVERLAYS), self._unload_overlay)
         self._table = table
 
     # -- asking for plugins ------------------------------------------------------------------------
@@ -121,11 +118,19 @@ class PluginManager:
         module: ModuleType = self._load(MODULES, name)
         return module
 
-    def use_overlay(self, name: str) -> Overlay:
-        """Put the kernels of the overlay `name` in force: see `Overlays.use`. Raises as
-        `load_backend` does.
-        """
-        return self.overlays.use(name)
+    def load_overlay(self, name: str) -> tuple[Any, bool]:
+        """Load an overlay. Return its plugin, and whether it is new; raises as `load_backend`."""
+        is_new = self._state(OVERLAYS, name) != "available"
+        return self._load(OVERLAYS, name), is_new
+
+    def unload_overlay(self, name: str) -> None:
+        """Take back what an overlay has registered, if it is loaded."""
+        with self._lock:
+            if self._state(OVERLAYS, name) != "available":
+                return
+            plugin = self._plugins.pop((OVERLAYS, name))
+        if plugin.undo is not None:
+            plugin.undo()
 
     def load_kernels(self, namespace: str, device_type: str) -> bool:
         """Load what plugins provide as kernels of `namespace` on `device_type`.
@@ -323,14 +328,6 @@ class PluginManager:
                 f"point, {entry.name!r}"
             )
         return spec
-
-    def _unload_overlay(self, name: str) -> None:
-        """Take back what an overlay has registered."""
-        with self._lock:
-            plugin = self._plugins[OVERLAYS, name]
-            if plugin.undo is not None:
-                plugin.undo()
-            del self._plugins[OVERLAYS, name]
 
     # -- kernels for the namespace of another plugin -----------------------------------------------
 

@@ -54,11 +54,6 @@ def add_kernels(rows: Iterable[tuple[str, str, Kernel]], owner: list[Change]) ->
         make(ManyKernels(fresh), owner)
 
 
-def cover_kernel(op: Operator, kernel: Kernel, owner: list[Change]) -> None:
-    """Put a kernel of an overlay, which was asked for, on top of those at its key, for `owner`."""
-    make(KernelChange(op, kernel, None), owner)
-
-
 def _kernel_change(op: Operator, kernel: Kernel) -> KernelChange:
     """Return what puts `kernel` on top, after a warning if it covers one of other code."""
     stack = op.kernels.get(kernel.key, [])

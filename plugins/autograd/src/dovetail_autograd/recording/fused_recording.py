@@ -77,11 +77,10 @@ def fused_plan(composition: Composition, kernel: Kernel) -> RoutePlan | None:
 
 def _is_own(op: Operator, backend: Backend) -> bool:
     """Return whether the library's own kernel and derivative are the only ones of `op` on
-    `backend`, but for those of overlays, which compute the same.
+    `backend`.
     """
     kernels = op.kernels.get(backend_key("Dense", backend), ())
-    own = [each for each in kernels if each.covered is None]
-    return len(own) == 1 and isinstance(op.formula, Formula)
+    return len(kernels) == 1 and isinstance(op.formula, Formula)
 
 
 class _FusedCall:
