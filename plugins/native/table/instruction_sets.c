@@ -18,7 +18,8 @@ static const instruction_set sets[] = {
      &JOIN(softmax, name),                                                                        \
      &JOIN(normalization, name),                                                                  \
      &JOIN(likelihood, name),                                                                     \
-     &JOIN(elementwise, name)},
+     &JOIN(elementwise, name),                                                                    \
+     &JOIN(pooling, name)},
     FOR_INSTRUCTION_SETS(SET)
 #undef SET
 };

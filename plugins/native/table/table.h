@@ -6,6 +6,7 @@
 #include "../kernels/elementwise.h"
 #include "../kernels/likelihood.h"
 #include "../kernels/normalization.h"
+#include "../kernels/pooling.h"
 #include "../kernels/softmax.h"
 
 /* The kernels of one instruction set. */
@@ -15,6 +16,7 @@ typedef struct {
     const normalization_kernels *normalization;
     const likelihood_kernels *likelihood;
     const elementwise_kernels *elementwise;
+    const pooling_kernels *pooling;
 } instruction_set;
 
 /* instruction_sets.c: chooses the highest set that the processor has, or the one that
@@ -40,6 +42,7 @@ typedef struct {
 extern const kernel_row elementwise_rows[];
 extern const kernel_row likelihood_rows[];
 extern const kernel_row normalization_rows[];
+extern const kernel_row pooling_rows[];
 extern const kernel_row softmax_rows[];
 extern const kernel_row view_rows[];
 

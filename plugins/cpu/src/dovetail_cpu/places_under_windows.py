@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from dovetail_aten.families.pooling.kernels.runs import Runs
 from dovetail_aten.kernel_support.geometry.window_geometry import Window
 
-__all__ = ["Lines", "lines_of", "lines_of_runs", "places_under"]
+__all__ = ["Lines", "lines_of", "places_under"]
 
 
 class Lines(NamedTuple):
@@ -39,14 +38,6 @@ def lines_of(window: Window) -> Lines:
     begins = numpy.arange(window.number) * window.stride - window.padding
     places = begins[:, None] + numpy.arange(window.kernel) * window.dilation
     return Lines(window.size, places, (places >= 0) & (places < window.size))
-
-
-def lines_of_runs(runs: Runs) -> Lines:
-    """Return windows of different lengths."""
-    starts, stops = numpy.array(runs.starts, int), numpy.array(runs.stops, int)
-    places = starts[:, None] + numpy.arange((stops - starts).max(initial=0))
-    ends = numpy.minimum(stops, runs.size)[:, None]
-    return Lines(runs.size, places, (places >= 0) & (places < ends))
 
 
 def places_under(lines: Sequence[Lines], most: int) -> tuple[Any, Any] | None:

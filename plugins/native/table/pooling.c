@@ -1,0 +1,476 @@
+/* Pooling and unpooling of images, with their gradients, as operators. */
+#include "table.h"
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+/* Images of the last two or three axes of an array, and windows over them. */
+typedef struct {
+    int ndim, precision; /* axes of an image */
+    npy_intp count;      /* images */
+    pooling_windows windows;
+} pooling;
+
+/* Read an array of images: the last axes of one that has channels and may have a batch. Return
+ * whether it is one, with elements. */
+static int
+read_images(PyObject *object, int ndim, pooling *read)
+{
+    read->precision = precision_of(object);
+    read->ndim = ndim;
+    read->count = 1;
+    if (read->precision < 0) {
+        return 0;
+    }
+    PyArrayObject *array = (PyArrayObject *)object;
+    int lead = PyArray_NDIM(array) - ndim;
+    if (lead < 1 || lead > 2 || PyArray_SIZE(array) == 0) {
+        return 0;
+    }
+    for (int i = 0; i < lead; i++) {
+        read->count *= PyArray_DIM(array, i);
+    }
+    for (int i = 0; i < 3; i++) {
+        int at = lead + i - (3 - ndim);
+        pooling_axis axis = {at < lead ? 1 : PyArray_DIM(array, at), 1, 1, 1, 0, 1};
+        read->windows.axis[i] = axis;
+    }
+    return 1;
+}
+
+/* Read one number for each axis of an image, of which one counts for all, at least `least`. Where
+ * there is none, all are `otherwise`. Return whether these are such numbers. */
+static int
+read_numbers(PyObject *object, int ndim, npy_intp least, npy_intp otherwise, npy_intp *numbers)
+{
+    Py_ssize_t count = 0;
+    if (object != NULL) {
+        if (!PyTuple_Check(object) && !PyList_CheckExact(object)) {
+            return 0;
+        }
+        count = PySequence_Fast_GET_SIZE(object);
+        if (count > 1 && count != ndim) {
+            return 0;
+        }
+    }
+    for (int i = 0; i < ndim; i++) {
+        numbers[i] = otherwise;
+        if (count > 0 &&
+            !read_size(PySequence_Fast_GET_ITEM(object, count == 1 ? 0 : i), numbers + i)) {
+            return 0;
+        }
+        if (numbers[i] < least || numbers[i] > INT32_MAX) { /* so that no sum overflows */
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Read the windows of a pooling. Return whether they are right. */
+static int
+read_windows(
+    pooling *read, PyObject *kernel, PyObject *stride, PyObject *padding, PyObject *dilation,
+    PyObject *ceil_mode)
+{
+    npy_intp kernels[3], strides[3], paddings[3], dilations[3];
+    int ceil = 0, ndim = read->ndim;
+    if (kernel == NULL || !read_numbers(kernel, ndim, 1, 0, kernels) ||
+        !read_numbers(stride, ndim, 0, 0, strides) ||
+        !read_numbers(padding, ndim, 0, 0, paddings) ||
+        !read_numbers(dilation, ndim, 1, 1, dilations) ||
+        (ceil_mode != NULL && !read_flag(ceil_mode, &ceil))) {
+        return 0;
+    }
+    int has_strides = stride != NULL && PySequence_Fast_GET_SIZE(stride) > 0;
+    for (int i = 0; i < ndim; i++) {
+        pooling_axis *axis = read->windows.axis + 3 - ndim + i;
+        npy_intp step = has_strides ? strides[i] : kernels[i];
+        npy_intp reach = (kernels[i] - 1) * dilations[i] + 1;
+        if (step < 1 || paddings[i] > kernels[i] / 2 || axis->size > INT32_MAX * (npy_intp)1024) {
+            return 0;
+        }
+        npy_intp left = axis->size + 2 * paddings[i] - reach;
+        if (left + (ceil ? step - 1 : 0) < 0) {
+            return 0;
+        }
+        npy_intp number = (left + (ceil ? step - 1 : 0)) / step + 1;
+        if (ceil && (number - 1) * step >= axis->size + paddings[i]) {
+            number--;
+        }
+        if (number < 1) {
+            return 0;
+        }
+        pooling_axis made = {axis->size, number, kernels[i], step, paddings[i], dilations[i]};
+        *axis = made;
+    }
+    return 1;
+}
+
+/* Let windows be nearly equal ones, as many as an array has elements along its last axes, or as
+ * numbers say. Return whether there are some. */
+static int
+set_number_of_windows(pooling *read, const npy_intp *numbers)
+{
+    for (int i = 0; i < read->ndim; i++) {
+        pooling_axis *axis = read->windows.axis + 3 - read->ndim + i;
+        if (numbers[i] < 1 || numbers[i] > INT32_MAX || axis->size > INT32_MAX) {
+            return 0;
+        }
+        axis->number = numbers[i];
+        axis->stride = 0;
+    }
+    return 1;
+}
+
+static int
+read_number_of_windows(pooling *read, PyObject *object)
+{
+    npy_intp numbers[3];
+    return object != NULL && (PyTuple_Check(object) || PyList_CheckExact(object)) &&
+           PySequence_Fast_GET_SIZE(object) == read->ndim &&
+           read_numbers(object, read->ndim, 1, 0, numbers) && set_number_of_windows(read, numbers);
+}
+
+/* A new array of a dtype with an element for each window. */
+static PyArrayObject *
+array_of_windows(const pooling *read, PyObject *images, int dtype)
+{
+    npy_intp shape[NPY_MAXDIMS];
+    int lead = PyArray_NDIM((PyArrayObject *)images) - read->ndim;
+    memcpy(shape, PyArray_DIMS((PyArrayObject *)images), (size_t)lead * sizeof *shape);
+    for (int i = 0; i < read->ndim; i++) {
+        shape[lead + i] = read->windows.axis[3 - read->ndim + i].number;
+    }
+    return (PyArrayObject *)PyArray_EMPTY(lead + read->ndim, shape, dtype, 0);
+}
+
+/* Whether an array has the shape of images but for the last axes, which have an element for each
+ * window. */
+static int
+is_of_windows(const pooling *read, PyObject *images, PyObject *object)
+{
+    PyArrayObject *array = (PyArrayObject *)object, *model = (PyArrayObject *)images;
+    int ndim = PyArray_NDIM(model), lead = ndim - read->ndim;
+    if (PyArray_NDIM(array) != ndim) {
+        return 0;
+    }
+    for (int i = 0; i < ndim; i++) {
+        npy_intp wanted = i < lead ? PyArray_DIM(model, i)
+                                   : read->windows.axis[3 - read->ndim + i - lead].number;
+        if (PyArray_DIM(array, i) != wanted) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static const pooling_kernels_of *
+kernels_of(const pooling *read)
+{
+    return kernels_in_force->pooling->of + read->precision;
+}
+
+/* ---- maxima ---------------------------------------------------------------------------------- */
+
+static PyObject *
+compute_maxima(const pooling *read, PyObject *images)
+{
+    PyArrayObject *input = in_c_order(images);
+    PyArrayObject *made[2] = {
+        array_of_windows(read, images, PyArray_TYPE((PyArrayObject *)images)),
+        array_of_windows(read, images, NPY_INT64),
+    };
+    int failed = input == NULL || made[0] == NULL || made[1] == NULL;
+    if (!failed) {
+        void *maxima = PyArray_DATA(made[0]), *indices = PyArray_DATA(made[1]);
+        const void *from = PyArray_DATA(input);
+        RELEASED(
+            PyArray_SIZE(input), kernels_of(read)->maxima(
+                                     maxima, indices, from, read->count, &read->windows));
+    }
+    Py_XDECREF(input);
+    return tuple_of((PyObject **)made, 2, failed);
+}
+
+static PyObject *
+max_pool(PyObject *const *arguments, int ndim)
+{
+    pooling read;
+    return read_images(arguments[0], ndim, &read) &&
+                   read_windows(
+                       &read, arguments[1], arguments[2], arguments[3], arguments[4],
+                       arguments[5])
+               ? compute_maxima(&read, arguments[0])
+               : NULL;
+}
+
+static PyObject *
+adaptive_max_pool(PyObject *const *arguments, int ndim)
+{
+    pooling read;
+    return read_images(arguments[0], ndim, &read) && read_number_of_windows(&read, arguments[1])
+               ? compute_maxima(&read, arguments[0])
+               : NULL;
+}
+
+/* ---- averages -------------------------------------------------------------------------------- */
+
+/* The averages of images; or their gradients, if `gradients` are given. */
+static PyObject *
+compute_averages(
+    const pooling *read, PyObject *images, PyObject *gradients, pooling_divisor divisor)
+{
+    PyArrayObject *input = in_c_order(gradients == NULL ? images : gradients);
+    PyArrayObject *made =
+        gradients == NULL
+            ? array_of_windows(read, images, PyArray_TYPE((PyArrayObject *)images))
+            : empty_like(images);
+    if (input != NULL && made != NULL) {
+        void *to = PyArray_DATA(made);
+        const void *from = PyArray_DATA(input);
+        const pooling_kernels_of *kernels = kernels_of(read);
+        if (gradients == NULL) {
+            RELEASED(
+                PyArray_SIZE(input),
+                kernels->averages(to, from, read->count, &read->windows, divisor));
+        }
+        else {
+            RELEASED(
+                PyArray_SIZE(made),
+                kernels->averages_backward(to, from, read->count, &read->windows, divisor));
+        }
+    }
+    else {
+        Py_CLEAR(made);
+    }
+    Py_XDECREF(input);
+    return (PyObject *)made;
+}
+
+/* Averages of the windows that arguments name, from the kernel size on. */
+static PyObject *
+averages(PyObject *images, PyObject *gradients, PyObject *const *how, int ndim)
+{
+    pooling read;
+    pooling_divisor divisor = {0, 1};
+    if (!read_images(images, ndim, &read) ||
+        !read_windows(&read, how[0], how[1], how[2], NULL, how[3]) ||
+        (how[4] != NULL && !read_flag(how[4], &divisor.counts_padding))) {
+        return NULL;
+    }
+    if (how[5] != NULL && how[5] != Py_None &&
+        (!PyLong_CheckExact(how[5]) || !read_number(how[5], &divisor.number) ||
+         divisor.number == 0)) {
+        return NULL;
+    }
+    if (gradients != NULL && (precision_of(gradients) != read.precision ||
+                              !is_of_windows(&read, images, gradients))) {
+        return NULL;
+    }
+    return compute_averages(&read, images, gradients, divisor);
+}
+
+static PyObject *
+avg_pool(PyObject *const *arguments, int ndim)
+{
+    return averages(arguments[0], NULL, arguments + 1, ndim);
+}
+
+static PyObject *
+avg_pool_backward(PyObject *const *arguments, int ndim)
+{
+    return arguments[1] == NULL ? NULL : averages(arguments[1], arguments[0], arguments + 2, ndim);
+}
+
+static PyObject *
+adaptive_avg_pool(PyObject *const *arguments, int ndim)
+{
+    pooling read;
+    pooling_divisor divisor = {0, 0};
+    return read_images(arguments[0], ndim, &read) && read_number_of_windows(&read, arguments[1])
+               ? compute_averages(&read, arguments[0], NULL, divisor)
+               : NULL;
+}
+
+static PyObject *
+adaptive_avg_pool_backward(PyObject *const *arguments, int ndim)
+{
+    PyObject *grad = arguments[0], *images = arguments[1];
+    pooling read;
+    pooling_divisor divisor = {0, 0};
+    if (images == NULL || !read_images(images, ndim, &read) ||
+        precision_of(grad) != read.precision ||
+        PyArray_NDIM((PyArrayObject *)grad) != PyArray_NDIM((PyArrayObject *)images)) {
+        return NULL;
+    }
+    int lead = PyArray_NDIM((PyArrayObject *)grad) - ndim;
+    return set_number_of_windows(&read, PyArray_DIMS((PyArrayObject *)grad) + lead) &&
+                   is_of_windows(&read, images, grad)
+               ? compute_averages(&read, images, grad, divisor)
+               : NULL;
+}
+
+/* ---- indices --------------------------------------------------------------------------------- */
+
+/* Zeros of a shape, whose last `ndim` axes are images, with values at indices of each image. */
+static PyObject *
+write_at(
+    PyObject *values, PyObject *indices, const npy_intp *shape, int ndim, int adds)
+{
+    PyArrayObject *source = (PyArrayObject *)values;
+    int all = PyArray_NDIM(source), lead = all - ndim, precision = precision_of(values);
+    PyArrayObject *from = in_c_order(values), *at = in_c_order(indices);
+    PyArrayObject *made = new_array(all, shape, precision);
+    npy_intp count = 1, size = 1;
+    for (int i = 0; i < all; i++) {
+        npy_intp *product = i < lead ? &count : &size;
+        *product *= shape[i];
+    }
+    int is_right = from != NULL && at != NULL && made != NULL;
+    if (is_right) {
+        npy_intp of_image = PyArray_SIZE(source) / count;
+        void *to = PyArray_DATA(made);
+        const void *data = PyArray_DATA(from);
+        const int64_t *where = PyArray_DATA(at);
+        RELEASED(
+            count * size, is_right = kernels_in_force->pooling->of[precision].write_at(
+                              to, data, where, count, of_image, size, adds));
+    }
+    Py_XDECREF(from);
+    Py_XDECREF(at);
+    if (!is_right) {
+        Py_CLEAR(made);
+    }
+    return (PyObject *)made;
+}
+
+/* Whether values and indices are of one shape with images of `ndim` axes and elements. */
+static int
+are_values_at(PyObject *values, PyObject *indices, int ndim)
+{
+    if (precision_of(values) < 0 || indices == NULL || !PyArray_CheckExact(indices) ||
+        !have_one_shape(values, indices)) {
+        return 0;
+    }
+    PyArrayObject *at = (PyArrayObject *)indices;
+    int lead = PyArray_NDIM(at) - ndim;
+    return PyArray_TYPE(at) == NPY_INT64 && PyArray_ISNOTSWAPPED(at) && lead >= 1 && lead <= 2 &&
+           PyArray_SIZE(at) > 0;
+}
+
+static PyObject *
+maxima_backward(PyObject *grad, PyObject *images, PyObject *indices, int ndim)
+{
+    pooling read;
+    if (images == NULL || !read_images(images, ndim, &read) ||
+        !are_values_at(grad, indices, ndim) || precision_of(grad) != read.precision ||
+        PyArray_NDIM((PyArrayObject *)grad) != PyArray_NDIM((PyArrayObject *)images)) {
+        return NULL;
+    }
+    int lead = PyArray_NDIM((PyArrayObject *)grad) - ndim;
+    return set_number_of_windows(&read, PyArray_DIMS((PyArrayObject *)grad) + lead) &&
+                   is_of_windows(&read, images, grad)
+               ? write_at(grad, indices, PyArray_DIMS((PyArrayObject *)images), ndim, 1)
+               : NULL;
+}
+
+static PyObject *
+max_pool_backward(PyObject *const *arguments, int ndim)
+{
+    return maxima_backward(arguments[0], arguments[1], arguments[7], ndim);
+}
+
+static PyObject *
+adaptive_max_pool_backward(PyObject *const *arguments, int ndim)
+{
+    return maxima_backward(arguments[0], arguments[1], arguments[2], ndim);
+}
+
+static PyObject *
+fractional_max_pool_backward(PyObject *const *arguments, int ndim)
+{
+    return maxima_backward(arguments[0], arguments[1], arguments[4], ndim);
+}
+
+static PyObject *
+max_unpool(PyObject *const *arguments, int ndim)
+{
+    npy_intp sizes[3], shape[NPY_MAXDIMS];
+    if (!are_values_at(arguments[0], arguments[1], ndim) || arguments[2] == NULL ||
+        !(PyTuple_Check(arguments[2]) || PyList_CheckExact(arguments[2])) ||
+        PySequence_Fast_GET_SIZE(arguments[2]) != ndim ||
+        !read_numbers(arguments[2], ndim, 1, 0, sizes)) {
+        return NULL;
+    }
+    PyArrayObject *values = (PyArrayObject *)arguments[0];
+    int lead = PyArray_NDIM(values) - ndim;
+    memcpy(shape, PyArray_DIMS(values), (size_t)lead * sizeof *shape);
+    memcpy(shape + lead, sizes, (size_t)ndim * sizeof *shape);
+    return write_at(arguments[0], arguments[1], shape, ndim, 0);
+}
+
+/* In three dimensions strides and padding are checked, and not used. */
+static PyObject *
+max_unpool3d(PyObject *const *arguments)
+{
+    npy_intp numbers[3];
+    for (int i = 3; i < 5; i++) {
+        if (arguments[i] == NULL ||
+            !(PyTuple_Check(arguments[i]) || PyList_CheckExact(arguments[i])) ||
+            PySequence_Fast_GET_SIZE(arguments[i]) != 3 ||
+            !read_numbers(arguments[i], 3, i == 3, 0, numbers)) {
+            return NULL;
+        }
+    }
+    return max_unpool(arguments, 3);
+}
+
+static PyObject *
+max_unpool2d(PyObject *const *arguments)
+{
+    return max_unpool(arguments, 2);
+}
+
+#define OF_IMAGES(name)                                                                           \
+    static PyObject *name##2d(PyObject *const *arguments)                                         \
+    {                                                                                             \
+        return name(arguments, 2);                                                                \
+    }                                                                                             \
+    static PyObject *name##3d(PyObject *const *arguments)                                         \
+    {                                                                                             \
+        return name(arguments, 3);                                                                \
+    }
+OF_IMAGES(adaptive_avg_pool)
+OF_IMAGES(adaptive_avg_pool_backward)
+OF_IMAGES(adaptive_max_pool)
+OF_IMAGES(adaptive_max_pool_backward)
+OF_IMAGES(avg_pool)
+OF_IMAGES(avg_pool_backward)
+OF_IMAGES(fractional_max_pool_backward)
+OF_IMAGES(max_pool)
+OF_IMAGES(max_pool_backward)
+
+#define ROW(operator, compute, ...)                                                               \
+    {operator, "table/pooling.c", __LINE__, compute, {__VA_ARGS__}}
+/* The rows of an operator with images of two axes, and of three. */
+#define ROWS(operator, backward, function, ...)                                                   \
+    ROW(operator "2d" backward, function##2d, __VA_ARGS__),                                       \
+        ROW(operator "3d" backward, function##3d, __VA_ARGS__)
+#define GRADIENT "grad_output", "self"
+#define WINDOWS "kernel_size", "stride", "padding"
+#define AVERAGED WINDOWS, "ceil_mode", "count_include_pad", "divisor_override"
+const kernel_row pooling_rows[] = {
+    ROWS("_adaptive_avg_pool", "", adaptive_avg_pool, "self", "output_size"),
+    ROWS("_adaptive_avg_pool", "_backward", adaptive_avg_pool_backward, GRADIENT),
+    ROWS("adaptive_max_pool", "", adaptive_max_pool, "self", "output_size"),
+    ROWS("adaptive_max_pool", "_backward", adaptive_max_pool_backward, GRADIENT, "indices"),
+    ROWS("avg_pool", "", avg_pool, "self", AVERAGED),
+    ROWS("avg_pool", "_backward", avg_pool_backward, GRADIENT, AVERAGED),
+    ROWS("fractional_max_pool", "_backward", fractional_max_pool_backward, GRADIENT,
+         "kernel_size", "output_size", "indices"),
+    ROWS("max_pool", "_with_indices", max_pool, "self", WINDOWS, "dilation", "ceil_mode"),
+    ROWS("max_pool", "_with_indices_backward", max_pool_backward, GRADIENT, WINDOWS, "dilation",
+         "ceil_mode", "indices"),
+    ROW("max_unpool2d", max_unpool2d, "self", "indices", "output_size"),
+    ROW("max_unpool3d", max_unpool3d, "self", "indices", "output_size", "stride", "padding"),
+    {NULL},
+};
