@@ -13,16 +13,42 @@ make_constants(module_state *state)
 {
     state->zero = PyLong_FromLong(0);
     state->one = PyLong_FromLong(1);
-    state->str_value = PyUnicode_InternFromString("value");
-    state->str_accumulator = PyUnicode_InternFromString("accumulator");
-    state->str_attr_version = PyUnicode_InternFromString("attr_version");
-    state->str_base = PyUnicode_InternFromString("base");
-    state->str_creation_meta = PyUnicode_InternFromString("creation_meta");
-    state->str_dtype = PyUnicode_InternFromString("dtype");
-    state->str_ndim = PyUnicode_InternFromString("ndim");
-    state->str_shape = PyUnicode_InternFromString("shape");
-    int made = state->zero && state->one && state->str_value && state->str_accumulator &&
-               state->str_attr_version && state->str_base && state->str_creation_meta && state->str_dtype && state->str_ndim && state->str_shape;
+    const struct {
+        PyObject **kept;
+        const char *text;
+    } names[] = {
+#define NAME(text) {&state->str_##text, #text}
+        NAME(accumulate_array),
+        NAME(accumulator),
+        NAME(acquire),
+        NAME(apply_arrays),
+        NAME(arrays),
+        NAME(attr_version),
+        NAME(base),
+        NAME(creation_meta),
+        NAME(dtype),
+        NAME(grad),
+        NAME(ndim),
+        NAME(popitem),
+        NAME(post_accumulate),
+        NAME(release),
+        NAME(shape),
+        NAME(backend),
+        NAME(captures),
+        NAME(keep_graph),
+        NAME(kept),
+        NAME(prunes),
+        NAME(side),
+        NAME(value),
+        {&state->str_release_saved, "_release_saved"},
+#undef NAME
+    };
+    int made = state->zero && state->one;
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        made = (*names[i].kept = PyUnicode_InternFromString(names[i].text)) != NULL && made;
+    }
+    state->names_of_out = Py_BuildValue("(s)", "out");
+    made = made && state->names_of_out != NULL;
     return made ? 0 : -1;
 }
 
@@ -74,6 +100,8 @@ static PyMethodDef module_functions[] = {
     {"set_attributes", set_attributes, METH_VARARGS, NULL},
     {"slot_offset", slot_offset, METH_VARARGS, NULL},
     {"is_bare_class", is_bare_class, METH_O, NULL},
+    {"set_engine", set_engine, METH_VARARGS, NULL},
+    {"run_backward", (PyCFunction)(void (*)(void))run_backward, METH_FASTCALL, NULL},
     {NULL},
 };
 

@@ -28,6 +28,8 @@
     X(PyTypeObject, tensor_base_type) \
     X(PyTypeObject, tensor_type) \
     X(PyTypeObject, counter_type) \
+    X(PyTypeObject, node_type) \
+    X(PyTypeObject, leaf_type) \
     X(PyObject, state_variable) \
     X(PyObject, scalar_bits) \
     X(PyObject, known_sizes) \
@@ -42,7 +44,34 @@
     X(PyObject, str_creation_meta) \
     X(PyObject, str_dtype) \
     X(PyObject, str_ndim) \
-    X(PyObject, str_shape)
+    X(PyObject, str_shape) \
+    X(PyObject, str_accumulate_array) \
+    X(PyObject, str_acquire) \
+    X(PyObject, str_apply_arrays) \
+    X(PyObject, str_arrays) \
+    X(PyObject, str_grad) \
+    X(PyObject, str_backend) \
+    X(PyObject, str_captures) \
+    X(PyObject, str_keep_graph) \
+    X(PyObject, str_kept) \
+    X(PyObject, str_popitem) \
+    X(PyObject, str_prunes) \
+    X(PyObject, str_side) \
+    X(PyObject, str_post_accumulate) \
+    X(PyObject, str_release) \
+    X(PyObject, str_release_saved) \
+    X(PyObject, names_of_out) \
+    X(PyObject, add_loop) \
+    X(PyObject, arrays_of_task) \
+    X(PyObject, bring_to_leaf) \
+    X(PyObject, call_hooks_of_leaf) \
+    X(PyObject, complete_leaf) \
+    X(PyObject, copy_for_leaf) \
+    X(PyObject, fit_gradient) \
+    X(PyObject, kernel_namespace) \
+    X(PyObject, leave_arrays) \
+    X(PyObject, no_array_kernel) \
+    X(PyObject, run_on_tensors)
 
 typedef struct {
 #define DECLARE(type, name) type *name;
@@ -57,6 +86,9 @@ typedef struct {
     Py_ssize_t tensor_counter;
     Py_ssize_t tensor_meta;
     Py_ssize_t counter_value;
+    /* The same: set_engine. */
+    Py_ssize_t node_next_edges, node_sequence_nr, node_input_metadata, node_array_backend;
+    Py_ssize_t leaf_array_type, leaf_lock, leaf_meta, leaf_signature, leaf_strides;
     /* Bits of signatures, and the only dispatch state but 0 without modes: set_attributes. */
     long long dtype_mask, grad_bit, view_bit, quiet_state;
 } module_state;
@@ -65,6 +97,13 @@ typedef struct {
 PyObject *set_classes(PyObject *module, PyObject *args);
 PyObject *slot_offset(PyObject *module, PyObject *args);
 PyObject *is_bare_class(PyObject *module, PyObject *object);
+
+/* The offset of a slot of a class. Return 0, or -1 with an exception. */
+int find_offset(PyTypeObject *type, const char *name, Py_ssize_t *offset);
+
+/* engine/backward.c: functions of the module. */
+PyObject *set_engine(PyObject *module, PyObject *args);
+PyObject *run_backward(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* accessors.c: function of the module. */
 PyObject *set_attributes(PyObject *module, PyObject *args);

@@ -96,7 +96,7 @@ count_write(const module_state *state, PyObject *tensor)
 
 /* ---- the classes ----------------------------------------------------------------------------- */
 
-static int
+int
 find_offset(PyTypeObject *type, const char *name, Py_ssize_t *offset)
 {
     PyObject *descriptor = PyObject_GetAttrString((PyObject *)type, name);

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from dovetail_native.sources import FOLDERS
+
 ROOT = Path(__file__).resolve().parents[1]
 MODULE = f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
 
@@ -45,7 +47,7 @@ def run(
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
     """The distribution's folder, copied; the package is in ``src``."""
-    for name in ("src", "core", "kernels", "table"):
+    for name in ("src", *FOLDERS):
         shutil.copytree(ROOT / name, tmp_path / "native" / name)
     return tmp_path / "native"
 

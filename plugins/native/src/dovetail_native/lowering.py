@@ -38,5 +38,7 @@ def _set_up() -> None:
     tell_classes()
     if not _knows_autograd and "dovetail_autograd" in sys.modules:
         from . import autograd_steps  # noqa: F401 - adds its steps
+        from .engine_loop import install
 
+        install()
         _knows_autograd = True

@@ -20,6 +20,7 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from ...graph.accumulate import AccumulateGrad, run_post_accumulate_hooks, watch
 from ...graph.node import EdgeTuple, Metadata, Node
 from ...recording.fused_nodes import split
+from ...sockets import COMPILED_LOOP
 from ..tasks.array_backend_of_task import as_arrays, as_tensors
 from ..tasks.graph_root import GRAPH_ROOT
 from ..tasks.graph_task import GraphTask, call_back, call_in_task
@@ -37,15 +38,20 @@ def run_on_arrays(
 
     Overflow, division by zero and NaN are results here, and no reason to warn.
     """
-    error_state = task.side.error_state
+    side = task.side
+    compiled = COMPILED_LOOP.plug
+    loop: Callable[..., None] = _loop_over_arrays
+    if compiled is not None and not watch.leaves and side.array_type is compiled.array_type:
+        loop = compiled.run
+    error_state = side.error_state
     if error_state is None:
-        _loop_over_arrays(task, node, edges, grads)
+        loop(task, node, edges, grads)
     else:
         current, set_error_state, _, quiet = error_state
         before = task.error_state = current()
         try:
             set_error_state(quiet)
-            _loop_over_arrays(task, node, edges, grads)
+            loop(task, node, edges, grads)
         finally:
             set_error_state(before)
     if task.final_callbacks:
@@ -130,7 +136,7 @@ def _loop_over_arrays(
                 if metadata.__class__ is list:
                     _gather(node, index, edge, grad, ready, buffers, backend, kernels)
                     continue
-                grad = _conformed(node, index, grad, target, backend, kernels)
+                grad = conformed(node, index, grad, target, metadata, backend, kernels)
             if target._is_leaf_node:
                 if counts is None:
                     if captures is not None or target.meta.grad is None:
@@ -151,12 +157,12 @@ def _loop_over_arrays(
                         task.arrays = (
                             buffers, leaves, following, arrived, second, waiting, edges, index,
                         )  # fmt: skip
-                        _call_hooks_of_leaf(task, target)
+                        call_hooks_of_leaf(task, target)
                 elif captures is None or not task.capture(target, grad):
                     task.arrays = (
                         buffers, leaves, following, arrived, second, waiting, edges, index,
                     )  # fmt: skip
-                    _call_from_arrays(task, _run_leaf, task, node, index, target, grad)
+                    bring_to_leaf(task, node, index, target, grad)
             elif target is following:
                 arrived = arrived + grad
             elif target is second:
@@ -213,14 +219,14 @@ def _loop_over_arrays(
         task.arrays = buffers, leaves, None, None, second, waiting, edges, -1
         held = arrived if arrived is None or arrived.__class__ is list else [arrived]
         arrived = given = grad = grads = None  # so that who else holds them can be counted
-        tensors: Any = _run_on_tensors(task, node, held)
+        tensors: Any = run_node_on_tensors(task, node, held)
         held = None
         edges = node.next_edges
         grads = as_arrays(tensors, side)
         if grads is None:
             if second is not None:
                 buffers[second] = waiting
-            _leave_arrays(task, node, edges, tensors, {**buffers, **leaves})
+            leave_arrays(task, node, edges, tensors, {**buffers, **leaves})
             return
         tensors = None  # as `given` above
     given = None
@@ -230,20 +236,42 @@ def _loop_over_arrays(
         target, grad = grads = leaves.popitem()  # held as above: what it can own is counted
         if captures is None and target._array_backend is backend:
             target.accumulate_array(grad)
-        elif captures is None or not task.capture(target, grad):
-            task.arrays = {}, leaves, None, None, None, None, (), -1
-            _call_from_arrays(task, _run_leaf, task, GRAPH_ROOT, 0, target, grad)
+        else:
+            complete_leaf(task, target, grad, leaves)
 
 
-def _conformed(
-    node: Node, index: int, grad: Any, target: Any, backend: Backend, kernels: KernelNamespace
+def complete_leaf(task: GraphTask, leaf: Any, grad: Any, leaves: dict[Node, Any]) -> None:
+    """Capture the gradient of `leaf` at the end of a run, or bring it to another backend."""
+    if task.captures is None or not task.capture(leaf, grad):
+        task.arrays = {}, leaves, None, None, None, None, (), -1
+        _call_from_arrays(task, _run_leaf, task, GRAPH_ROOT, 0, leaf, grad)
+
+
+def bring_to_leaf(task: GraphTask, node: Node, index: int, target: Any, grad: Any) -> None:
+    """Interrupt the run for a leaf that is elsewhere."""
+    _call_from_arrays(task, _run_leaf, task, node, index, target, grad)
+
+
+def arrays_of_task(task: GraphTask, tensors: Sequence[TensorBase | None]) -> Sequence[Any] | None:
+    """Return the arrays of `tensors`; None if one is not a plain tensor of the run's backend."""
+    return as_arrays(tensors, task.side)
+
+
+def conformed(
+    node: Node,
+    index: int,
+    grad: Any,
+    target: Any,
+    metadata: Metadata,
+    backend: Backend,
+    kernels: KernelNamespace,
 ) -> Any:
     """Return `grad` with the shape and dtype that `target` wants; as it is if `target` is
     elsewhere.
     """
     if target._array_backend is not backend and target._array_backend is not None:
         return grad
-    shape, dtype = target.input_metadata
+    shape, dtype = metadata
     return conform_array(node, index, grad, shape, dtype, backend, kernels)
 
 
@@ -264,9 +292,9 @@ def _gather(
         if target not in buffers:
             heappush(ready, (-target.sequence_nr, target))
         gathered = buffers[target] = [None] * len(target.input_metadata)
-    shape, dtype = cast("list[Metadata]", target.input_metadata)[output_nr]
-    if grad.shape != shape or grad.dtype is not dtype:
-        grad = conform_array(node, index, grad, shape, dtype, backend, kernels)
+    metadata = cast("list[Metadata]", target.input_metadata)[output_nr]
+    if grad.shape != metadata[0] or grad.dtype is not metadata[1]:
+        grad = conformed(node, index, grad, target, metadata, backend, kernels)
     present = gathered[output_nr]
     gathered[output_nr] = grad if present is None else present + grad
 
@@ -289,7 +317,7 @@ def _pass_leaf(
     task.arrays = None
 
 
-def _call_hooks_of_leaf(task: GraphTask, leaf: AccumulateGrad) -> None:
+def call_hooks_of_leaf(task: GraphTask, leaf: AccumulateGrad) -> None:
     task.node = leaf
     try:
         _call_from_arrays(task, run_post_accumulate_hooks, leaf.variable, leaf.meta.post_accumulate)
@@ -307,7 +335,7 @@ def _run_leaf(task: GraphTask, node: Node, index: int, target: AccumulateGrad, g
     run_leaf(task, target, [tensor])
 
 
-def _run_on_tensors(
+def run_node_on_tensors(
     task: GraphTask, node: Node, arrived: list[Any] | None
 ) -> Sequence[TensorBase | None]:
     """Run `node` on tensors made of the arrays that came to it; on its own backend, if that is
@@ -330,7 +358,7 @@ def _run_on_tensors(
     return returned
 
 
-def _leave_arrays(
+def leave_arrays(
     task: GraphTask,
     node: Node,
     edges: Sequence[EdgeTuple | None],

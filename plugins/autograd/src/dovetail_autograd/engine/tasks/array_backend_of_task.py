@@ -20,6 +20,8 @@ class ArraySide:
 
     Attributes
     ----------
+    array_type
+        The class of its arrays.
     error_state
         How to keep its floating-point warnings back; None if it has none.
     is_mutable
@@ -30,10 +32,11 @@ class ArraySide:
         Makes tensors of its arrays outside inference mode.
     """
 
-    __slots__ = ("backend", "error_state", "is_mutable", "mask", "plain", "wrap")
+    __slots__ = ("array_type", "backend", "error_state", "is_mutable", "mask", "plain", "wrap")
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
+        self.array_type = backend.arrays.array_types[0]
         self.error_state = backend.arrays.error_state
         self.is_mutable = backend.arrays.mutable_arrays
         self.plain = backend.bit & ~WRAPPED_BIT
