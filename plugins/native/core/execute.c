@@ -240,7 +240,7 @@ returned(const module_state *state, PyObject *const *registers, const instructio
     if (in->operand_count == 0) {
         Py_RETURN_NONE;
     }
-    if (in->operand_count == 1) {
+    if (in->operand_count == 1 && !in->flags) {
         return operand_value(state, registers, in->operands);
     }
     PyObject *results = PyTuple_New(in->operand_count);
@@ -333,6 +333,9 @@ run(const Route *route, PyObject **registers)
         case OP_UNLESS_SHARED:
             condition = may_be_shared(state, registers, in);
             break;
+        case OP_UNLESS_WRITTEN:
+            condition = is_written(state, registers, in);
+            break;
         case OP_UNLESS_NDIM:
             condition = has_dims(state, registers, in);
             break;
@@ -359,6 +362,16 @@ run(const Route *route, PyObject **registers)
             break;
         case OP_ATTACH:
             failed = do_attach(state, registers, in);
+            break;
+        case OP_LOAD:
+            failed = do_load(registers, in);
+            break;
+        case OP_LOAD_SAVED:
+            failed = do_load_saved(state, registers, in);
+            break;
+        case OP_SET:
+            value = operand_value(state, registers, in->operands);
+            failed = value == NULL ? -1 : (set_register(registers, in->a, value), 0);
             break;
         case OP_NOTE_VERSION:
             failed = note_version(state, registers, in);

@@ -47,8 +47,9 @@ make_constants(module_state *state)
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         made = (*names[i].kept = PyUnicode_InternFromString(names[i].text)) != NULL && made;
     }
+    state->bodies = PyDict_New();
     state->names_of_out = Py_BuildValue("(s)", "out");
-    made = made && state->names_of_out != NULL;
+    made = made && state->bodies != NULL && state->names_of_out != NULL;
     return made ? 0 : -1;
 }
 

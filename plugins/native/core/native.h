@@ -69,6 +69,8 @@
     X(PyObject, copy_for_leaf) \
     X(PyObject, fit_gradient) \
     X(PyObject, kernel_namespace) \
+    X(PyObject, lower_body) \
+    X(PyObject, bodies) \
     X(PyObject, leave_arrays) \
     X(PyObject, no_array_kernel) \
     X(PyObject, run_on_tensors)
@@ -89,6 +91,7 @@ typedef struct {
     /* The same: set_engine. */
     Py_ssize_t node_next_edges, node_sequence_nr, node_input_metadata, node_array_backend;
     Py_ssize_t leaf_array_type, leaf_lock, leaf_meta, leaf_signature, leaf_strides;
+    long runs_in_python; /* of a class of nodes, before its formula becomes a program */
     /* Bits of signatures, and the only dispatch state but 0 without modes: set_attributes. */
     long long dtype_mask, grad_bit, view_bit, quiet_state;
 } module_state;

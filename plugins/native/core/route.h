@@ -5,7 +5,7 @@
 #include "native.h"
 
 /* The format of programs; lowering.py has the same number. */
-#define PLAN_FORMAT 2
+#define PLAN_FORMAT 3
 
 #define MAX_REGISTERS 64
 #define MAX_OPERANDS 24 /* of one instruction */
@@ -43,6 +43,8 @@
     X(UNLESS_SAME_STORAGE, 0, 0) \
     /* to target if a is a new tensor: it has no storage object, and is none of the operands */ \
     X(UNLESS_SHARED, 0, 0) \
+    /* to target if the version of counter a is b */ \
+    X(UNLESS_WRITTEN, 0, 0) \
     /* to target unless the array of tensor a has `bits` dimensions */ \
     X(UNLESS_NDIM, 0, 0) \
     /* a: tensor around array b, which shares the memory of c; see WRAP_* */ \
@@ -62,13 +64,20 @@
     X(SAVE_RESULT, 0, 0) \
     /* a is the maker of b if its signature has one of bits: objects: output number or None, GRAD */ \
     X(ATTACH, 2, 0) \
+    /* a: what slot of b holds, a node of class objects[0] */ \
+    X(LOAD, 1, 0) \
+    /* a: the array of the tensor in slot of node b, if it has the version in slot2; else \
+     * objects[1](b) */ \
+    X(LOAD_SAVED, 2, 0) \
+    /* a: the operand */ \
+    X(SET, 0, 1) \
     /* a: version of b */ \
     X(NOTE_VERSION, 0, 0) \
     X(COUNT_WRITE, 0, 0) \
     /* what follows runs in the dispatch state objects[0](the present one), until LEAVE_STATE */ \
     X(ENTER_STATE, 1, 0) \
     X(LEAVE_STATE, 0, 0) \
-    /* the operand, or a tuple of several */ \
+    /* the operand, or a tuple of several; of one too if flags */ \
     X(RETURN, 0, 0)
 
 typedef enum {
@@ -177,6 +186,9 @@ int do_describe(const module_state *state, PyObject **registers, const instructi
 int do_save_tensor(const module_state *state, PyObject **registers, const instruction *in);
 int do_save_result(const module_state *state, PyObject **registers, const instruction *in);
 int do_attach(const module_state *state, PyObject **registers, const instruction *in);
+int do_load(PyObject **registers, const instruction *in);
+int do_load_saved(const module_state *state, PyObject **registers, const instruction *in);
+int is_written(const module_state *state, PyObject *const *registers, const instruction *in);
 int has_edge(PyObject *const *registers, const instruction *in); /* 1, 0 or -1 */
 
 /* Store a value, whose reference is stolen, in a register. */

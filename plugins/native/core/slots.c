@@ -34,7 +34,7 @@ has_bits(PyObject *number, long long bits)
     return found;
 }
 
-static PyObject *
+PyObject *
 value_of_counter(const module_state *state, PyObject *counter)
 {
     if (LIKELY(Py_TYPE(counter) == state->counter_type)) {

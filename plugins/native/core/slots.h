@@ -36,6 +36,9 @@ held_slot(const module_state *state, PyObject *object, Py_ssize_t offset)
 /* Whether an int, such as a signature, has one of `bits`. Return -1 with an exception. */
 int has_bits(PyObject *number, long long bits);
 
+/* The number that a version counter holds, a new reference. */
+PyObject *value_of_counter(const module_state *state, PyObject *counter);
+
 /* The version of a tensor, a new reference. */
 PyObject *version_of(const module_state *state, PyObject *tensor);
 

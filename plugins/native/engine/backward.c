@@ -2,7 +2,7 @@
  * comments explain it. What may lead to code of the user is called there. */
 #include "backward.h"
 
-#define FEW_OUTPUTS 8
+#define NODES_A_TURN 1024 /* after which other threads get theirs */
 
 /* Take what arrived at a node out of the buffers. */
 static int
@@ -111,35 +111,6 @@ run_on_tensors(array_loop *loop)
     return failed;
 }
 
-/* The gradients that a node gives for what arrived at it. */
-static PyObject *
-gradients_of_node(array_loop *loop)
-{
-    PyObject *fixed[3 + FEW_OUTPUTS], **args = fixed;
-    PyObject *const *given = &loop->arrived;
-    Py_ssize_t count = 1;
-    if (PyList_CheckExact(loop->arrived)) {
-        count = PyList_GET_SIZE(loop->arrived);
-        given = &PyList_GET_ITEM(loop->arrived, 0);
-        if (count > FEW_OUTPUTS) {
-            args = PyMem_Malloc((3 + count) * sizeof(PyObject *));
-            if (args == NULL) {
-                return PyErr_NoMemory();
-            }
-        }
-    }
-    args[0] = loop->node;
-    args[1] = loop->kernels;
-    args[2] = loop->edges;
-    memcpy(args + 3, given, count * sizeof(PyObject *));
-    PyObject *grads = PyObject_VectorcallMethod(
-        loop->state->str_apply_arrays, args, (size_t)(3 + count), NULL);
-    if (args != fixed) {
-        PyMem_Free(args);
-    }
-    return grads;
-}
-
 /* Run the node that was chosen: as run_on_tensors. */
 static int
 run_node(array_loop *loop)
@@ -157,8 +128,13 @@ run_node(array_loop *loop)
     if (!runs) {
         return run_on_tensors(loop);
     }
-    loop->grads = gradients_of_node(loop);
+    PyObject *body = body_of(loop);
+    if (body == NULL && PyErr_Occurred()) {
+        return -1;
+    }
+    loop->grads = gradients_of_node(loop, body);
     if (loop->grads == NULL) {
+        Py_XDECREF(body);
         if (!PyErr_ExceptionMatches(state->no_array_kernel)) {
             return -1;
         }
@@ -166,10 +142,8 @@ run_node(array_loop *loop)
         return run_on_tensors(loop);
     }
     Py_CLEAR(loop->arrived);
-    if (loop->keep_graph) {
-        return 1;
-    }
-    int failed = drop_result(PyObject_CallMethodNoArgs(loop->node, state->str_release_saved));
+    int failed = loop->keep_graph ? 0 : release_saved(loop, body);
+    Py_XDECREF(body);
     return failed ? -1 : 1;
 }
 
@@ -211,6 +185,7 @@ static int
 run_loop(array_loop *loop)
 {
     PyObject *first = loop->grads; /* held by the caller */
+    unsigned long count = 0;
     for (;;) {
         swap(&loop->following, &loop->second);
         swap(&loop->arrived, &loop->waiting);
@@ -227,6 +202,10 @@ run_loop(array_loop *loop)
         }
         if (PyErr_CheckSignals() < 0) {
             return -1;
+        }
+        if (++count % NODES_A_TURN == 0) {
+            Py_BEGIN_ALLOW_THREADS;
+            Py_END_ALLOW_THREADS;
         }
         int goes_on = run_node(loop);
         if (goes_on <= 0) {
@@ -300,15 +279,16 @@ run_backward(PyObject *module, PyObject *const *args, Py_ssize_t count)
     Py_RETURN_NONE;
 }
 
-/* set_engine(Node, AccumulateGrad, parts): the classes, and a dict of what the loop calls. */
+/* set_engine(Node, AccumulateGrad, parts, runs_in_python): the classes; a dict of what the loop
+ * calls; and after how many runs of a class of nodes its formula becomes a program. */
 PyObject *
 set_engine(PyObject *module, PyObject *args)
 {
     module_state *state = PyModule_GetState(module);
     PyObject *node, *leaf, *parts;
     if (!PyArg_ParseTuple(
-            args, "O!O!O!:set_engine", &PyType_Type, &node, &PyType_Type, &leaf, &PyDict_Type,
-            &parts)) {
+            args, "O!O!O!l:set_engine", &PyType_Type, &node, &PyType_Type, &leaf, &PyDict_Type,
+            &parts, &state->runs_in_python)) {
         return NULL;
     }
     const struct {
@@ -319,6 +299,7 @@ set_engine(PyObject *module, PyObject *args)
         TAKE(add_loop),           TAKE(arrays_of_task),  TAKE(bring_to_leaf),
         TAKE(call_hooks_of_leaf), TAKE(complete_leaf),   TAKE(copy_for_leaf),
         TAKE(fit_gradient),       TAKE(kernel_namespace), TAKE(leave_arrays),
+        TAKE(lower_body),
         TAKE(no_array_kernel),    TAKE(run_on_tensors),
 #undef TAKE
     };
@@ -353,6 +334,7 @@ set_engine(PyObject *module, PyObject *args)
             return NULL;
         }
     }
+    PyDict_Clear(state->bodies);
     Py_XSETREF(state->leaf_type, (PyTypeObject *)Py_NewRef(leaf));
     Py_XSETREF(state->node_type, (PyTypeObject *)Py_NewRef(node));
     Py_RETURN_NONE;

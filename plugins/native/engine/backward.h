@@ -58,6 +58,11 @@ int show_waiting(array_loop *loop, Py_ssize_t index);
 /* arrivals.c: bring every gradient of the node that ran to the node that its edge leads to. */
 int distribute(array_loop *loop);
 
+/* bodies.c: a new reference, or NULL, which is no error unless an exception is set. */
+PyObject *body_of(array_loop *loop);
+PyObject *gradients_of_node(array_loop *loop, PyObject *body);
+int release_saved(array_loop *loop, PyObject *body);
+
 /* leaves.c: `grad` is stolen. */
 int has_no_gradient(const module_state *state, PyObject *leaf);
 int has_hooks(const module_state *state, PyObject *leaf);

@@ -15,8 +15,10 @@ from .engine.node_runs.run_on_arrays import (
 )
 from .graph.accumulate import AccumulateGrad, copy_like
 from .graph.node import Node
+from .graph.saved_slots import RELEASED
 
 __all__ = [
+    "RELEASED",
     "AccumulateGrad",
     "Node",
     "arrays_of_task",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from dovetail_dispatcher.calls.plan import Expression, Operand, RoutePlan, Value, argument_value
+from dovetail_dispatcher.calls.plan import Expression, Operand, RoutePlan, Value
 from dovetail_dispatcher.calls.steps.arguments import ArrayOf, CastArray, NativeDtype
 
 from ._core import INSTRUCTIONS, MAX_OPERANDS, MAX_REGISTERS, OPERANDS, Route
@@ -28,20 +28,18 @@ class NotLoweredError(Exception):
 class Assembler:
     """A program, and the registers of the values in it."""
 
-    def __init__(self, plan: RoutePlan) -> None:
-        self._plan = plan
+    def __init__(self, arguments: Iterable[Value]) -> None:
         self._program: list[list[Any]] = []
         self._registers: dict[Value, int] = {}
         self._count = 0
-        for argument in plan.op.schema.arguments:
-            self.register(argument_value(argument))
+        for argument in arguments:
+            self.register(argument)
         self._argument_count = self._count
 
-    def route(self) -> Route:
+    def route(self, name: str, plan: RoutePlan | None = None) -> Route:
         """Return the route; the program must end by returning."""
         program = tuple([tuple(each) for each in self._program])
-        name = str(self._plan.op.qualified_name)
-        return Route(name, self._plan, self._argument_count, self._count, program)
+        return Route(name, plan, self._argument_count, self._count, program)
 
     # -- registers ---------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from dovetail_autograd.sockets import COMPILED_LOOP
 from dovetail_dispatcher import NoArrayKernelError, kernel_namespace
 
 from ._core import UfuncLoop, run_backward, set_engine
+from .formulas import lowered_body
 
 
 class _Loop:
@@ -25,8 +26,15 @@ def _copy_for_leaf(leaf: loop_parts.AccumulateGrad, grad: Any) -> Any:
     return loop_parts.copy_like(grad, leaf.variable.array)
 
 
-def install() -> None:
-    """Tell the core the parts of the engine, and put the loop into the socket of autograd."""
+def install(runs_in_python: int = 16) -> None:
+    """Tell the core the parts of the engine, and put the loop into the socket of autograd.
+
+    Parameters
+    ----------
+    runs_in_python
+        How often nodes of a class run before their formula becomes a program, which takes as long
+        as some hundred runs. Default: 16.
+    """
     set_engine(
         loop_parts.Node,
         loop_parts.AccumulateGrad,
@@ -40,8 +48,10 @@ def install() -> None:
             "fit_gradient": loop_parts.conformed,
             "kernel_namespace": kernel_namespace,
             "leave_arrays": loop_parts.leave_arrays,
+            "lower_body": lowered_body,
             "no_array_kernel": NoArrayKernelError,
             "run_on_tensors": loop_parts.run_node_on_tensors,
         },
+        runs_in_python,
     )
     COMPILED_LOOP.fill(_Loop())

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
-from dovetail_dispatcher.calls.plan import RoutePlan
+from dovetail_dispatcher.calls.plan import RoutePlan, argument_value
 
 from .assembler import Assembler, NotLoweredError
 from .classes import tell_classes
@@ -22,11 +22,11 @@ _knows_autograd = False
 def compiled_route(plan: RoutePlan) -> Callable[..., Any] | None:
     """Return the route that does what `plan` says, None if it has to be Python text."""
     _set_up()
-    to = Assembler(plan)
+    to = Assembler(map(argument_value, plan.op.schema.arguments))
     try:
         lower_all(plan.steps, to)
         to.emit("RETURN", operands=map(to.value, plan.results))
-        return to.route()
+        return to.route(str(plan.op.qualified_name), plan)
     except NotLoweredError as reason:
         refused[str(reason)] += 1
         return None

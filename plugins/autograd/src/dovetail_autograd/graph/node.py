@@ -86,6 +86,8 @@ class Node:
     complex gradient for a real input counts by its real part."""
     _is_flat: ClassVar[bool] = False
     """Whether `apply_tensors` itself checks that it returns one gradient per edge."""
+    _freed: ClassVar[tuple[str, ...] | None] = None
+    """The slots that `_release_saved` frees; None: it does something else."""
     _fusion: ClassVar[Any] = None
     """The `Fusion` of a node that stands for two until it is presented; None for any other."""
 

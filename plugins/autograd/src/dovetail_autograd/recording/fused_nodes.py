@@ -34,7 +34,7 @@ from ..graph.hooks import NodeHooks
 from ..graph.node import EdgeTuple, Node
 from ..graph.saved_slots import RELEASED
 from ..graph.views import CreationMeta, set_view
-from .node_classes import build_node_class, slots_of
+from .node_classes import build_node_class, freed_slots, slots_of
 
 _lock: Final = renewed_after_fork(Lock())
 
@@ -148,8 +148,7 @@ def fused_class(fusion: Fusion, outer: Formula, inner: Formula) -> type[Node]:
     stored = [*fusion.kept, *fused.values]
     for slot in fused.tensors:
         stored += [slot, f"{slot}_version"]
-    freed = {f"_{saved.name}" for saved in outer.saved if saved.kind != "value"}
-    freed = freed - set(fused.constants) | {*fusion.kept, *fused.tensors}
+    freed = {*freed_slots(outer)} - set(fused.constants) | {*fusion.kept, *fused.tensors}
     if fused.inner_input is not None:
         stored.append(f"{fused.inner_input}_array")
         freed.add(f"{fused.inner_input}_array")
@@ -178,6 +177,7 @@ def fused_class(fusion: Fusion, outer: Formula, inner: Formula) -> type[Node]:
         "split_body": outer_class.apply_arrays,
     }
     cls: Any = compile_source("\n".join(lines) + "\n", outer.name, bindings)
+    cls._freed = tuple(sorted(freed))
     cls._fusion = fusion
     cls._fused = fused
     cls.outer_class = outer_class

@@ -82,8 +82,13 @@ _UNPACK: dict[str, Callable[[Saved], list[str]]] = {
 
 
 def _release(formula: Formula) -> list[str]:
-    freed = [f"self._{saved.name}" for saved in formula.saved if saved.kind != "value"]
+    freed = [f"self.{slot}" for slot in freed_slots(formula)]
     return [f"        {' = '.join(freed)} = RELEASED"] if freed else ["        pass"]
+
+
+def freed_slots(formula: Formula) -> tuple[str, ...]:
+    """Return the slots of a node that hold what is freed after a backward."""
+    return tuple([f"_{saved.name}" for saved in formula.saved if saved.kind != "value"])
 
 
 @cache
@@ -113,6 +118,7 @@ def build_node_class(
     }
     cls: type[Node] = compile_source(node_class_text(formula), formula.name, bindings)
     cls._formula_record = formula
+    cls._freed = freed_slots(formula)
     if formula.tensors is not None:
         cls.apply_tensors = formula.tensors  # type: ignore[method-assign]
     arrays = (formula.real_arrays if is_real else None) or formula.arrays
