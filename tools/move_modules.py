@@ -256,8 +256,8 @@ def _rewrite_texts(moves: Moves) -> None:
     for old, new in moves.modules.items():
         replaced[old.replace(".", "/")] = new.replace(".", "/")
         (top, _, short), (_, _, short_new) = old.partition("."), new.partition(".")
-        quoted[top][short] = short_new
-        if "." in short:
+        if "." in short:  # a word alone in quotes may be anything
+            quoted[top][short] = short_new
             replaced[f"{short.replace('.', '/')}.py"] = f"{short_new.replace('.', '/')}.py"
         if top.startswith("dovetail_"):
             replaced[old.removeprefix("dovetail_")] = new.removeprefix("dovetail_")

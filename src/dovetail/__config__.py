@@ -23,7 +23,7 @@ def show() -> str:
 
 def parallel_info() -> str:
     """Return how many threads kernels run in, a line each."""
-    from .global_settings import get_num_interop_threads, get_num_threads
+    from .functions.global_settings import get_num_interop_threads, get_num_threads
 
     return (
         f"dovetail.get_num_threads() : {get_num_threads()}\n"

@@ -18,13 +18,13 @@ from dovetail_kernel import plugin_manager as _plugin_manager
 from dovetail_kernel import use_overlay as use_overlay
 from dovetail_kernel import use_requested_overlays as _use_requested_overlays
 
-from . import lower_names as _lower_names
-from . import provided_modules as _provided_modules
-from . import tensor_functions as _tensor_functions
-from .absent_modules import report_absent_modules as _report_absent_modules
-from .absent_names import names_of as _names_of
-from .lower_names import *  # noqa: F403
-from .tensor_functions import *  # noqa: F403
+from .functions import tensor_functions as _tensor_functions
+from .functions.tensor_functions import *  # noqa: F403
+from .names import lower_names as _lower_names
+from .names import provided_modules as _provided_modules
+from .names.absent_modules import report_absent_modules as _report_absent_modules
+from .names.absent_names import names_of as _names_of
+from .names.lower_names import *  # noqa: F403
 
 # Type checkers see no __all__ here, and hence every name that comes by a star or as itself.
 if _typing.TYPE_CHECKING:
@@ -67,13 +67,13 @@ if _typing.TYPE_CHECKING:
     from .amp import GradScaler as GradScaler
     from .backends import devices as devices
     from .compiler import compile as compile
+    from .functions.streams import Event as Event
+    from .functions.streams import Stream as Stream
     from .inspection.explanation import explain as explain
     from .inspection.traces import trace as trace
     from .inspection.tracing import tracing as tracing
     from .serialization.files import load as load
     from .serialization.files import save as save
-    from .streams import Event as Event
-    from .streams import Stream as Stream
     from .torch_imports import as_torch as as_torch
 
     default_generator: Generator
@@ -144,34 +144,34 @@ _OTHER_MODULES = (
 )
 _ELSEWHERE = {
     "GradScaler": "dovetail.amp",
-    "are_deterministic_algorithms_enabled": "dovetail.global_settings",
+    "are_deterministic_algorithms_enabled": "dovetail.functions.global_settings",
     "as_torch": "dovetail.torch_imports",
     "autocast": "dovetail_aten.autocast",
     "compile": "dovetail.compiler",
     "devices": "dovetail.backends",
     "explain": "dovetail.inspection.explanation",
     "get_autocast_dtype": "dovetail_aten.autocast",
-    "get_deterministic_debug_mode": "dovetail.global_settings",
-    "get_float32_matmul_precision": "dovetail.global_settings",
-    "get_num_interop_threads": "dovetail.global_settings",
-    "get_num_threads": "dovetail.global_settings",
+    "get_deterministic_debug_mode": "dovetail.functions.global_settings",
+    "get_float32_matmul_precision": "dovetail.functions.global_settings",
+    "get_num_interop_threads": "dovetail.functions.global_settings",
+    "get_num_threads": "dovetail.functions.global_settings",
     "is_autocast_enabled": "dovetail_aten.autocast",
-    "is_deterministic_algorithms_warn_only_enabled": "dovetail.global_settings",
-    "is_warn_always_enabled": "dovetail.global_settings",
+    "is_deterministic_algorithms_warn_only_enabled": "dovetail.functions.global_settings",
+    "is_warn_always_enabled": "dovetail.functions.global_settings",
     "load": "dovetail.serialization",
     "save": "dovetail.serialization",
     "set_autocast_dtype": "dovetail_aten.autocast",
     "set_autocast_enabled": "dovetail_aten.autocast",
-    "set_default_tensor_type": "dovetail.global_settings",
-    "set_deterministic_debug_mode": "dovetail.global_settings",
-    "set_float32_matmul_precision": "dovetail.global_settings",
-    "set_flush_denormal": "dovetail.global_settings",
-    "set_num_interop_threads": "dovetail.global_settings",
-    "set_num_threads": "dovetail.global_settings",
-    "set_warn_always": "dovetail.global_settings",
+    "set_default_tensor_type": "dovetail.functions.global_settings",
+    "set_deterministic_debug_mode": "dovetail.functions.global_settings",
+    "set_float32_matmul_precision": "dovetail.functions.global_settings",
+    "set_flush_denormal": "dovetail.functions.global_settings",
+    "set_num_interop_threads": "dovetail.functions.global_settings",
+    "set_num_threads": "dovetail.functions.global_settings",
+    "set_warn_always": "dovetail.functions.global_settings",
     "trace": "dovetail.inspection.traces",
     "tracing": "dovetail.inspection.tracing",
-    "use_deterministic_algorithms": "dovetail.global_settings",
+    "use_deterministic_algorithms": "dovetail.functions.global_settings",
     "vmap": "dovetail_autograd.transforms",
 }
 _ELSEWHERE |= {
@@ -191,7 +191,7 @@ _ELSEWHERE |= {
     )
 }
 _ELSEWHERE |= {
-    name: "dovetail.symbolic_numbers"
+    name: "dovetail.functions.symbolic_numbers"
     for name in (
         "SymBool",
         "SymFloat",
@@ -207,20 +207,20 @@ _ELSEWHERE |= {
     )
 }
 _ELSEWHERE |= {
-    "Event": "dovetail.streams",
+    "Event": "dovetail.functions.streams",
     "AcceleratorError": "dovetail_kernel",
     "OutOfMemoryError": "dovetail.cuda",
     "PyTorchFileReader": "dovetail.serialization.file_reader",
     "ScriptFunction": "dovetail.jit",
     "ScriptModule": "dovetail.jit",
-    "Stream": "dovetail.streams",
-    "cond": "dovetail.control_flow",
+    "Stream": "dovetail.functions.streams",
+    "cond": "dovetail.functions.control_flow",
     "fork": "dovetail.jit",
     "wait": "dovetail.jit",
-    "while_loop": "dovetail.control_flow",
+    "while_loop": "dovetail.functions.control_flow",
 }
 _ELSEWHERE |= {
-    name: "dovetail.named_dtypes"
+    name: "dovetail.names.named_dtypes"
     for name in (
         *("chalf", "complex32", "float4_e2m1fn_x2", "float8_e4m3fn", "float8_e4m3fnuz"),
         *("float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
@@ -231,7 +231,7 @@ _ELSEWHERE |= {
     )
 }
 _ELSEWHERE |= {
-    name: "dovetail.rarer_functions"
+    name: "dovetail.functions.rarer_functions"
     for name in (
         "get_device_module",
         "is_distributed",
@@ -244,10 +244,10 @@ _ELSEWHERE |= {
 _ELSEWHERE["Future"] = "dovetail.futures"
 _ELSEWHERE["sparse_coo_tensor"] = "dovetail.sparse.constructors"
 _ELSEWHERE |= {name: "dovetail.sparse.matrix_products" for name in ("dsmm", "hspmm", "smm", "spmm")}
-_ELSEWHERE["lobpcg"] = "dovetail._lobpcg"
-_CHECKS = dict.fromkeys(("_assert", "_assert_async"), "dovetail.condition_checks")
+_ELSEWHERE["lobpcg"] = "dovetail.functions.lobpcg"
+_CHECKS = dict.fromkeys(("_assert", "_assert_async"), "dovetail.functions.condition_checks")
 _CHECKS |= {
-    f"_check{kind}": "dovetail.condition_checks"
+    f"_check{kind}": "dovetail.functions.condition_checks"
     for kind in (
         "",
         "_index",
@@ -279,7 +279,7 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of t
         if name == "torch":  # `torch.torch` is what it is in PyTorch: the package itself
             return _sys.modules[__name__]
         if name.startswith("_foreach_"):
-            foreach = _import_module("dovetail.foreach")
+            foreach = _import_module("dovetail.functions.foreach")
             if name in foreach.FOREACH:
                 return globals().setdefault(name, foreach.foreach_function(name))
         if name[0] == "_" and name[1:2] != "_":  # `torch._standard_gamma`: an operator's

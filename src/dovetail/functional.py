@@ -25,7 +25,7 @@ from dovetail_aten import (
     unravel_index,
 )
 
-from .tensor_functions import broadcast_shapes
+from .functions.tensor_functions import broadcast_shapes
 
 __all__ = [
     "Tensor",

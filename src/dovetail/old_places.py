@@ -8,6 +8,13 @@ MOVED: Final[dict[str, str]] = {}
 """Modules that plugins were told to import, by their old names."""
 
 FORWARDED: Final[dict[str, str]] = {
+    "_lobpcg": "functions.lobpcg",
+    "control_flow": "functions.control_flow",
+    "global_settings": "functions.global_settings",
+    "rarer_functions": "functions.rarer_functions",
+    "streams": "functions.streams",
+    "symbolic_numbers": "functions.symbolic_numbers",
+    "tensor_functions": "functions.tensor_functions",
     "nn.hooks": "nn.modules.module.hooks",
     "nn.module": "nn.modules.module.module_class",
     "nn.activation": "nn.modules.activation.common_activations",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dovetail
-from dovetail.foreach import FOREACH, ONE, PRODUCTS, TWO
+from dovetail.functions.foreach import FOREACH, ONE, PRODUCTS, TWO
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 import pytest
 
 import dovetail
-from dovetail.module_remedies import REMEDIES
+from dovetail.names.module_remedies import REMEDIES
 
 
 @pytest.mark.parametrize(

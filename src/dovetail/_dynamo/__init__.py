@@ -6,8 +6,8 @@ import typing as _typing
 from types import SimpleNamespace
 from typing import Any, Final
 
-from ..absent_names import names_of as _names_of
 from ..compiler import allow_in_graph, disable, is_compiling, reset, uncompiled
+from ..names.absent_names import names_of as _names_of
 
 __all__ = [
     "allow_in_graph",

@@ -2,7 +2,7 @@
 stand.
 """
 
-from ..control_flow import cond, while_loop
+from ..functions.control_flow import cond, while_loop
 from .associative_scan import associative_scan
 from .scan import scan
 

@@ -2,8 +2,8 @@
 
 import typing as _typing
 
-from ..absent_names import names_of as _names_of
-from ..sharded_tensors import DTensor
+from ..names.absent_names import names_of as _names_of
+from ..names.sharded_tensors import DTensor
 
 __all__ = ["DTensor"]
 

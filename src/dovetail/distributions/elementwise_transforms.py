@@ -10,8 +10,8 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_kernel import finfo
 
+from ..functions.tensor_functions import broadcast_shapes
 from ..nn.functional import softplus
-from ..tensor_functions import broadcast_shapes
 from . import constraints
 from .base_transforms import Transform
 from .utils import _sum_rightmost, broadcast_all, holds_everywhere, lazy_property

@@ -10,8 +10,8 @@ from dovetail_aten import Tensor
 from dovetail_autograd import grad
 
 from .. import linalg
+from ..functions.tensor_functions import broadcast_shapes
 from ..nn.functional import softplus
-from ..tensor_functions import broadcast_shapes
 from . import kl_scores  # noqa: F401 - it registers the divergences of other pairs
 from .bernoulli import Bernoulli
 from .beta import Beta

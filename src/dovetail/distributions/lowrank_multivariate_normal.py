@@ -8,7 +8,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 
 from .. import linalg
-from ..tensor_functions import broadcast_shapes
+from ..functions.tensor_functions import broadcast_shapes
 from . import constraints
 from .distribution import Distribution
 from .multivariate_normal import _batch_mahalanobis, _batch_mv, diagonal_log

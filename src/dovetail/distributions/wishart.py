@@ -10,7 +10,7 @@ from dovetail_aten import Tensor
 from dovetail_kernel import Size, finfo, is_grad_enabled, warn_user
 
 from .. import linalg
-from ..tensor_functions import broadcast_shapes
+from ..functions.tensor_functions import broadcast_shapes
 from . import constraints
 from .chi2 import Chi2
 from .exp_family import ExponentialFamily

@@ -15,7 +15,7 @@ from dovetail_aten.autocast import is_autocast_enabled
 from dovetail_autograd import is_grad_enabled, is_inference_mode_enabled
 from dovetail_kernel import warn_user
 
-from ..condition_checks import _assert
+from ..functions.condition_checks import _assert
 from ..nn import Module, Parameter, Sequential
 from ..utils import _pytree as pytree
 from .graph import Graph

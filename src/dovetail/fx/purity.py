@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from dovetail_dispatcher import OpOverload, OpOverloadPacket
 
-from ..condition_checks import _assert, _assert_async
+from ..functions.condition_checks import _assert, _assert_async
 
 __all__ = ["changes_its_tensor", "has_side_effect", "is_impure_function"]
 

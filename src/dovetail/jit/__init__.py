@@ -8,9 +8,9 @@ import typing as _typing
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
-from ..absent_names import names_of as _names_of
 from ..compiler import uncompiled
 from ..futures import Future
+from ..names.absent_names import names_of as _names_of
 from .recording import TracerWarning, is_tracing
 from .refusals import no_graph
 

@@ -1,7 +1,7 @@
 """The path of `DeviceMesh`, which annotations name."""
 
-from dovetail.absent_names import names_of as _names_of
-from dovetail.sharded_tensors import DeviceMesh
+from dovetail.names.absent_names import names_of as _names_of
+from dovetail.names.sharded_tensors import DeviceMesh
 
 __all__ = ["DeviceMesh"]
 

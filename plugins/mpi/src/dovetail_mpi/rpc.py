@@ -1,6 +1,6 @@
 """``torch.distributed.rpc`` of a build without it: processes do not call each other's functions."""
 
-from dovetail.absent_names import names_of as _names_of
+from dovetail.names.absent_names import names_of as _names_of
 
 __all__ = ["is_available"]
 

@@ -1,7 +1,7 @@
 """The path of `DTensor`, which programs ask whether their tensors are."""
 
-from dovetail.absent_names import names_of as _names_of
-from dovetail.sharded_tensors import DTensor
+from dovetail.names.absent_names import names_of as _names_of
+from dovetail.names.sharded_tensors import DTensor
 
 __all__ = ["DTensor"]
 

@@ -11,7 +11,7 @@ from dovetail_dispatcher import overridable
 from dovetail_kernel import warn_user
 
 from ... import _nn
-from ...tensor_functions import broadcast_shapes
+from ...functions.tensor_functions import broadcast_shapes
 from ..functional_arguments import REDUCTIONS, reduction_code
 
 __all__ = [

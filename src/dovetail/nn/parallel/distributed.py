@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...provided_modules import provided
+from ...names.provided_modules import provided
 from ..modules.module import Module
 
 __all__ = ["DistributedDataParallel"]

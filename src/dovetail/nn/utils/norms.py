@@ -8,9 +8,8 @@ from typing import Any
 
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
-from dovetail_dispatcher import ops
 
-from ...rarer_functions import slice_norms
+from ...functions.rarer_functions import slice_norms
 from ..functional import normalize
 from ..modules.module import Module
 

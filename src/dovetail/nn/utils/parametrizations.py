@@ -11,9 +11,9 @@ from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
 from dovetail_kernel import restoring
 
+from ...functions.rarer_functions import slice_norms
 from ..functional import normalize
 from ..modules.module import Module
-from ...rarer_functions import slice_norms
 from .norms import matrix_of, output_dimension, power_method, weight_of_norm
 from .orthogonal_maps import _OrthMaps, _Orthogonal
 from .parametrize import register_parametrization

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 from dovetail_aten import Tensor
 from dovetail_kernel import warn_user
 
+from ...functions.rarer_functions import slice_norms
 from ..modules.module import Module
 from ..parameter import Parameter, is_lazy
-from ...rarer_functions import slice_norms
 from .norms import forget_forward_pre_hook, weight_of_norm
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]

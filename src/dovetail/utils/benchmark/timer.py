@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import Any, NoReturn
 
 from ...cuda import is_available, synchronize
-from ...global_settings import get_num_threads, set_num_threads
+from ...functions.global_settings import get_num_threads, set_num_threads
 from .measurement import Measurement, TaskSpec
 
 __all__ = ["Timer", "timer"]

@@ -1,19 +1,19 @@
-"""MTIA, as ``torch.mtia``: there is no backend for it; programs that ask do without."""
+"""Apple's Metal, as ``torch.mps``: there is no backend for it; programs that ask do without."""
 
 import typing as _typing
 
-from .absent_names import names_of as _names_of
+from ..names.absent_names import names_of as _names_of
 
 __all__ = ["device_count", "is_available"]
 
 
 def is_available() -> bool:
-    """Return False: there is no backend for MTIA."""
+    """Return False: there is no backend for Apple's Metal."""
     return False
 
 
 def device_count() -> int:
-    """Return 0: there is no backend for MTIA."""
+    """Return 0: there is no backend for Apple's Metal."""
     return 0
 
 

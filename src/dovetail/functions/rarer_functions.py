@@ -138,7 +138,7 @@ def get_device_module(device: Any = None) -> ModuleType:
     RuntimeError
         If the device type has no module.
     """
-    here = import_module(__package__)
+    here = import_module(__name__.partition(".")[0])
     place = (
         (here.accelerator.current_accelerator() or get_default_device())
         if device is None

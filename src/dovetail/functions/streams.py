@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail_kernel import Device
 
-from . import cuda
+from .. import cuda
 
 __all__ = ["Event", "Stream"]
 

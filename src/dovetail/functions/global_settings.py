@@ -10,7 +10,7 @@ import dovetail_cpu
 from dovetail_aten import matmul_precision
 from dovetail_kernel import dtype, set_default_dtype, warn_user
 
-from . import cuda
+from .. import cuda
 
 __all__ = [
     "are_deterministic_algorithms_enabled",
