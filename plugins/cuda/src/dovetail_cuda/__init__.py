@@ -17,10 +17,10 @@ def _load() -> None:
     from dovetail_aten.backends import register_backend
 
     from .arrays import CudaArrays
-    from .fused_arithmetic import define_logical
-    from .fused_kernels import FUSED_FAMILIES
-    from .kernel_namespace import kernel_namespace
+    from .families.pointwise import define_logical
+    from .families.table import FUSED_FAMILIES
     from .matmul_precision import set_tf32
+    from .namespace.kernel_namespace import kernel_namespace
 
     namespace = kernel_namespace()
     register_backend(

@@ -16,20 +16,20 @@ import numpy as np
 from dovetail_aten.backend.wrapped_numbers import number_as
 from dovetail_kernel import bfloat16
 
-from .along_a_dimension import ADDED, put_along_axis
 from .availability import device_count
-from .bessel_functions import bessel
-from .combined_places import combined
 from .device_guard import (
     check_single_places,
     into_single_places,
     on_device_of_arrays,
     single_places,
 )
-from .kernel_namespace import like_operands
-from .linear_functions import LIBRARIES
+from .namespace.along_a_dimension import ADDED, put_along_axis
+from .namespace.bessel_functions import bessel
+from .namespace.combined_indices import combined
+from .namespace.kernel_namespace import like_operands
+from .namespace.linear_functions import LIBRARIES
+from .namespace.polynomial_kernels import polynomial
 from .pinned_copies import copied_soon, is_pinned
-from .polynomial_kernels import polynomial
 from .random_arrays import CudaRandom
 from .waiting import waiting
 

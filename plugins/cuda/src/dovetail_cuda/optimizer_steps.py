@@ -9,7 +9,7 @@ from typing import Any, Final
 import cupy
 import numpy as np
 
-from .device_code import by_rows
+from .kernel_support.device_code import by_rows
 
 _MOST: Final = 32
 """Parameters in a launch: arguments have at most 4 KiB."""

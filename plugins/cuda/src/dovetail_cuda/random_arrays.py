@@ -11,8 +11,8 @@ import numpy as np
 from dovetail_aten.backend.generator import default_generator
 from dovetail_kernel import backend
 
+from .kernel_support.philox import Philox
 from .memory import CudaMemory
-from .philox import Philox
 
 
 class CudaRandom(CudaMemory):

@@ -14,12 +14,12 @@ from dovetail_aten.backend.wrapped_numbers import number_as
 from dovetail_aten.backends import NamespaceArrays
 from dovetail_aten.kernel_support.geometry.memory_layout import contiguous_strides
 
-from . import writes
 from .blockwise import Checked, elementwise
 from .chunks import automatic, check_known, one_empty_chunk, reshape
-from .indexing import read
+from .families import writes
+from .families.indexing import read
+from .families.random_numbers import ChunkedGenerator
 from .quiet import on_host
-from .random_numbers import ChunkedGenerator
 from .shapes import native_dtype
 
 __all__ = ["DaskArrays"]
@@ -257,7 +257,7 @@ class DaskArrays(NamespaceArrays):
         return self._of_cpu("erfc", array)
 
     def _of_cpu(self, name: str, array: Any) -> Any:
-        from .pointwise import Pointwise
+        from .families.pointwise import Pointwise
 
         return Pointwise(name)(array)
 

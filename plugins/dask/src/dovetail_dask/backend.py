@@ -7,9 +7,10 @@ from typing import Any, Final
 from dovetail_aten._generated.array_kernels import OPERATORS
 from dovetail_aten.backends import KernelTable, register_backend
 
-from . import chunked, convolution, ordering, pointwise
+from . import chunked
 from .arrays import DaskArrays
 from .chunked import OneTask
+from .families import convolution, ordering, pointwise
 from .namespace import Namespace
 
 __all__ = ["register"]
@@ -52,7 +53,7 @@ def register() -> None:
             ordering.define,
         ],
         families={
-            family: f"dovetail_dask.families.{name}"
+            family: f"dovetail_dask.families.array_kernels.{name}"
             for family, name in (
                 ("indexing.Indexing", "ChunkedIndexing"),
                 ("shapes.Shapes", "ChunkedShapes"),

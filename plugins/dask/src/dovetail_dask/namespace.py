@@ -11,8 +11,8 @@ import numpy as np
 from dask.array.core import elemwise
 
 from .chunks import automatic, reshape
-from .indexing import take, take_along_axis
-from .products import matmul
+from .families.indexing import take, take_along_axis
+from .families.products import matmul
 
 __all__ = ["Namespace"]
 

@@ -15,13 +15,29 @@ error that names that process, after the timeout of the group at the latest.
 from dovetail.names.absent_names import names_of as _names_of
 
 from . import algorithms, nn, optim
-from .barriers import barrier, monitored_barrier
 from .checkpoints import load_checkpoint, save_checkpoint
-from .copies import all_gather, all_gather_into_tensor, broadcast, gather, scatter
+from .collectives.barriers import barrier, monitored_barrier
+from .collectives.copies import all_gather, all_gather_into_tensor, broadcast, gather, scatter
+from .collectives.exchanges import all_to_all, all_to_all_single
+from .collectives.messages import P2POp, batch_isend_irecv, irecv, isend, recv, send
+from .collectives.objects import (
+    all_gather_object,
+    broadcast_object_list,
+    gather_object,
+    recv_object_list,
+    scatter_object_list,
+    send_object_list,
+)
+from .collectives.reductions import (
+    all_reduce,
+    all_reduce_coalesced,
+    reduce,
+    reduce_scatter,
+    reduce_scatter_tensor,
+)
 from .data_parallel import DistributedDataParallel, GradBucket
 from .debug_level import DebugLevel, get_debug_level, set_debug_level, set_debug_level_from_env
 from .errors import DistBackendError, DistError
-from .exchanges import all_to_all, all_to_all_single
 from .groups import (
     GroupMember,
     default_pg_timeout,
@@ -42,24 +58,8 @@ from .groups import (
     new_subgroups,
     new_subgroups_by_enumeration,
 )
-from .messages import P2POp, batch_isend_irecv, irecv, isend, recv, send
-from .objects import (
-    all_gather_object,
-    broadcast_object_list,
-    gather_object,
-    recv_object_list,
-    scatter_object_list,
-    send_object_list,
-)
 from .process_group import ProcessGroup
 from .reduce_op import ReduceOp
-from .reductions import (
-    all_reduce,
-    all_reduce_coalesced,
-    reduce,
-    reduce_scatter,
-    reduce_scatter_tensor,
-)
 from .work import Future, Work
 
 __all__ = [

@@ -7,8 +7,8 @@ from typing import Any
 
 import dovetail
 
+from .collectives.objects import broadcast_object_list
 from .groups import member
-from .objects import broadcast_object_list
 from .process_group import ProcessGroup
 
 __all__ = ["load_checkpoint", "save_checkpoint"]

@@ -9,8 +9,8 @@ from typing import Any
 
 import dovetail
 
+from .collectives.reductions import all_reduce
 from .process_group import ProcessGroup
-from .reductions import all_reduce
 
 __all__ = ["Join", "JoinHook", "Joinable"]
 

@@ -9,10 +9,10 @@ from typing import Any
 import dovetail
 from dovetail.nn import Module
 
-from ..copies import broadcast
+from ..collectives.copies import broadcast
+from ..collectives.objects import gathered
 from ..groups import member
 from ..joining import Join, Joinable
-from ..objects import gathered
 from ..process_group import ProcessGroup
 from .buckets import GradBucket
 from .reducer import Reducer

@@ -10,9 +10,9 @@ import dovetail
 from dovetail.autograd import Variable
 from dovetail.nn import Parameter
 
+from ..collectives.reductions import all_reduce
 from ..process_group import ProcessGroup
 from ..reduce_op import ReduceOp
-from ..reductions import all_reduce
 from .buckets import Bucket, GradBucket, make_buckets
 
 __all__ = ["Reducer"]

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import dovetail
 
+from ..collectives.reductions import all_reduce
 from ..joining import JoinHook
 from ..reduce_op import ReduceOp
-from ..reductions import all_reduce
 
 if TYPE_CHECKING:
     from .module import DistributedDataParallel

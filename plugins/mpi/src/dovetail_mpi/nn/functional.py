@@ -10,8 +10,8 @@ from typing import Any
 import dovetail
 from dovetail.autograd import Function
 
-from .. import copies, exchanges, reductions
-from ..arguments import whole_rank
+from ..collectives import copies, exchanges, reductions
+from ..collectives.arguments import whole_rank
 from ..groups import member
 from ..process_group import ProcessGroup
 from ..reduce_op import ReduceOp

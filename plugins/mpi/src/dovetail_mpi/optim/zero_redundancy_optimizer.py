@@ -11,10 +11,10 @@ from dovetail import Tensor
 from dovetail.optim import Optimizer
 from dovetail.optim.optimizer import Params
 
-from ..copies import broadcast
+from ..collectives.copies import broadcast
+from ..collectives.objects import gather_object
 from ..groups import get_global_rank, resolved
 from ..joining import Join, Joinable, JoinHook
-from ..objects import gather_object
 from ..process_group import ProcessGroup
 
 __all__ = ["ZeroRedundancyOptimizer"]

@@ -7,10 +7,10 @@ from typing import Any
 
 import dovetail
 
+from ...collectives.reductions import all_reduce
 from ...data_parallel import GradBucket
 from ...groups import member
 from ...process_group import ProcessGroup
-from ...reductions import all_reduce
 from ...work import Future
 
 __all__ = [

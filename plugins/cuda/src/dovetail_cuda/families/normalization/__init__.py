@@ -1,0 +1,1 @@
+"""Normalization over channels, groups of channels and the last dimensions."""

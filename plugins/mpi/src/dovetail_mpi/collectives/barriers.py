@@ -1,0 +1,48 @@
+"""Processes that wait for each other: `barrier`, `monitored_barrier`."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from ..process_group import ProcessGroup
+from ..work import Work
+from .arguments import for_members
+
+__all__ = ["barrier", "monitored_barrier"]
+
+Group = ProcessGroup | None
+
+
+@for_members
+def barrier(
+    group: Group = None,
+    async_op: bool = False,
+    device_ids: Any = None,
+    timeout: timedelta | None = None,
+) -> Work | None:
+    """Return when all ranks have called this, at most after `timeout` (default: the group's).
+
+    `device_ids` is accepted for compatibility.
+    """
+    assert group is not None
+    work = Work(group.begin("barrier()", 0, group.communicators.meeting.Ibarrier), lambda: None)
+    if async_op:
+        return work
+    work.wait(timeout)
+    return None
+
+
+@for_members
+def monitored_barrier(
+    group: Group = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
+) -> None:
+    """Return when all ranks have called this; else the error names those that have not.
+
+    Every barrier here does: `wait_all_ranks` is accepted for compatibility.
+    """
+    assert group is not None
+    work = Work(
+        group.begin("monitored_barrier()", 0, group.communicators.meeting.Ibarrier), lambda: None
+    )
+    work.wait(timeout)
