@@ -68,6 +68,7 @@ if _typing.TYPE_CHECKING:
     from .backends import devices as devices
     from .compiler import compile as compile
     from .inspection.explanation import explain as explain
+    from .inspection.runs.comparison import compare_runs as compare_runs
     from .inspection.traces import trace as trace
     from .inspection.tracing import tracing as tracing
     from .serialization.files import load as load
@@ -147,6 +148,7 @@ _ELSEWHERE = {
     "are_deterministic_algorithms_enabled": "dovetail.global_settings",
     "as_torch": "dovetail.torch_imports",
     "autocast": "dovetail_aten.autocast",
+    "compare_runs": "dovetail.inspection.runs.comparison",
     "compile": "dovetail.compiler",
     "devices": "dovetail.backends",
     "explain": "dovetail.inspection.explanation",
