@@ -47,7 +47,8 @@ broadcast_tensors broadcast_to bucketize can_cast cartesian_prod cat cdist cdoub
 celu_ cfloat chain_matmul channel_shuffle channels_last channels_last_3d cholesky cholesky_inverse
 cholesky_solve chunk clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clear_autocast_cache
 clip clip_ clone
-column_stack combinations compile compiler complex complex128 complex64 concat concatenate cond conj
+column_stack combinations
+compare_runs compile compiler complex complex128 complex64 concat concatenate cond conj
 conj_physical conj_physical_ constant_pad_nd contiguous_format conv1d conv2d conv3d conv_tbc
 conv_transpose1d conv_transpose2d conv_transpose3d convolution copysign corrcoef cos cos_ cosh cosh_
 cosine_embedding_loss cosine_similarity count_nonzero cov cross ctc_loss cuda cummax cummin cumprod
@@ -477,7 +478,7 @@ has_torch_function_variadic impl impl_abstract infer_schema interceptable is_ove
 kernel_namespace opcheck open_span operator_modules ops overridable overridden_name parse_schema
 plain_signature redispatch_function register_autocast register_autograd register_fake
 register_kernel
-register_torch_dispatch register_vmap short_place transaction wrap_torch_function
+register_torch_dispatch register_vmap short_place transaction without_conditions wrap_torch_function
 """.split(),
     "dovetail_kernel": """
 ALIASES AcceleratorError Allocator ArrayBackend AutoDispatchBelowADInplaceOrView

@@ -10,6 +10,7 @@ PAGES = [
     "docs/autograd.md",
     "docs/backends.md",
     "docs/beyond_one_machine.md",
+    "docs/comparing_runs.md",
     "docs/conditions.md",
     "docs/cuda.md",
     "docs/dispatch.md",

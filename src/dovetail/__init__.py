@@ -70,6 +70,7 @@ if _typing.TYPE_CHECKING:
     from .functions.streams import Event as Event
     from .functions.streams import Stream as Stream
     from .inspection.explanation import explain as explain
+    from .inspection.runs.comparison import compare_runs as compare_runs
     from .inspection.traces import trace as trace
     from .inspection.tracing import tracing as tracing
     from .serialization.files import load as load
@@ -147,6 +148,7 @@ _ELSEWHERE = {
     "are_deterministic_algorithms_enabled": "dovetail.functions.global_settings",
     "as_torch": "dovetail.torch_imports",
     "autocast": "dovetail_aten.autocast",
+    "compare_runs": "dovetail.inspection.runs.comparison",
     "compile": "dovetail.compiler",
     "devices": "dovetail.backends",
     "explain": "dovetail.inspection.explanation",

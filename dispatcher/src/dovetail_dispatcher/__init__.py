@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         register_vmap,
     )
     from .table.source_locations import short_place
+    from .table.updates.condition_switch import without_conditions
     from .table.updates.pending import PendingKernel, check_pending
 
 _fallback_kernels.install()
@@ -120,6 +121,7 @@ _ON_DEMAND = {
     "wrap_torch_function": "interception.overrides",
     "register_torch_dispatch": "registration.register",
     "register_vmap": "registration.register",
+    "without_conditions": "table.updates.condition_switch",
     # Parts of traces, which pickles name.
     "ArgumentKeys": "inspection.argument_keys",
     "Decision": "inspection.decisions",
@@ -208,6 +210,7 @@ __all__ = [
     "register_vmap",
     "short_place",
     "transaction",
+    "without_conditions",
     "wrap_torch_function",
 ]
 forward_old_places(__name__, f"{__name__}.old_places")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from . import authors, check, conformance, doctor, explain, graph, listings, run
+from . import authors, check, compare, conformance, doctor, explain, graph, listings, run
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -47,6 +47,7 @@ for function, example in (
     (listings.coverage, "dovetail coverage 'aten::conv*'"),
     (explain.table, "dovetail table aten::add.Tensor"),
     (explain.explain, "dovetail explain aten::sum --args 'dovetail.ones(2, 3), [0]'"),
+    (compare.compare, "dovetail compare before.json after.json"),
     (check.check, "dovetail check dovetail-activations"),
     (conformance.conformance, "dovetail conformance --backend cuda"),
     (authors.new, "dovetail new dovetail-signal && pip install -e dovetail-signal"),

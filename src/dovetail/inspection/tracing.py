@@ -7,7 +7,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dovetail_dispatcher import Span, Trace
+from dovetail_dispatcher import Observer, Span, Trace
+
+from .runs.recording import HashObserver
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -16,6 +18,19 @@ if TYPE_CHECKING:
 class tracing(Trace):
     """Context manager that records every operator call of this thread and task, and which kernels
     it ran.
+
+    Parameters
+    ----------
+    observer
+        Looks at the values of every span. Default: nothing does.
+    hashes
+        Whether the trace notes a fingerprint of every tensor: a hash, and a few sums that show how
+        far two tensors are apart. ``dovetail compare`` needs them in saved traces. Default: False.
+
+    Raises
+    ------
+    TypeError
+        If both are given.
 
     It sees all that goes through the dispatcher: calls inside composite operators, views and
     in-place writes, custom operators, and in backward the nodes of the graph with the calls of
@@ -41,6 +56,25 @@ class tracing(Trace):
     each other rather than with an untraced run. On a device that works by itself, such as CUDA, it
     is the time of the launch.
     """
+
+    def __init__(self, observer: Observer | None = None, *, hashes: bool = False) -> None:
+        if hashes and observer is not None:
+            raise TypeError("tracing(): pass an observer or hashes=True, not both.")
+        self._hashes = HashObserver() if hashes else None
+        super().__init__(observer if self._hashes is None else self._hashes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the whole trace as plain dicts, lists and strings; with fingerprints, if it has
+        hashes.
+        """
+        data = super().as_dict()
+        if self._hashes is not None:
+            pending = list(zip(self.spans, data["spans"], strict=True))
+            while pending:
+                span, entry = pending.pop()
+                entry["fingerprints"] = self._hashes.fingerprints[span]
+                pending += zip(span.children, entry["children"], strict=True)
+        return data
 
     def print(self, *, keys: bool = False) -> None:
         """Print the tree in colours, if the terminal has them.

@@ -25,6 +25,10 @@ CompositeImplicitNested = DispatchKey.CompositeImplicitAutogradNestedTensor
 BatchedDecomposition = DispatchKey.FuncTorchBatchedDecomposition
 
 
+conditions_are_off = 0
+"""In how many blocks of `without_conditions` the process is."""
+
+
 class Entry(NamedTuple):
     """A cell of the computed table: the kernel in force, and the rule that chose it.
 
@@ -107,6 +111,8 @@ def conditioned(op: Operator, key: DispatchKey) -> tuple[Kernel, ...]:
     """Return the kernels of `op` at exactly `key` that are asked, in order, before that in force; a
     variant has the array kernels of its functional operator.
     """
+    if conditions_are_off:
+        return ()
     stack = op.kernels.get(key, [])
     if op.variant_of is not None:
         beneath = op.variant_of.kernels.get(key, ())
@@ -115,6 +121,11 @@ def conditioned(op: Operator, key: DispatchKey) -> tuple[Kernel, ...]:
 
 
 def may_ask(op: Operator) -> bool:
+    """Return whether a condition may be asked in a call of `op`."""
+    return not conditions_are_off and has_conditions(op)
+
+
+def has_conditions(op: Operator) -> bool:
     """Return whether some kernel of `op` has a condition."""
     of_functional = () if op.variant_of is None else op.variant_of.kernels.values()
     for stack in (*op.kernels.values(), *of_functional):

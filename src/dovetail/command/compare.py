@@ -1,0 +1,30 @@
+"""``dovetail compare``: the first call at which two saved traces part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..inspection.runs.comparison import compare_runs
+from .common import failures
+
+Trace = Annotated[Path, typer.Argument(help="A trace that tracing(hashes=True).export_json wrote.")]
+
+
+def compare(
+    first: Trace,
+    second: Trace,
+    rtol: Annotated[float | None, typer.Option(help="Greatest relative difference.")] = None,
+    atol: Annotated[float | None, typer.Option(help="Greatest absolute difference.")] = None,
+) -> None:
+    """Name the first call whose results differ between two saved traces though its arguments agree.
+
+    Ends with status 1 if the traces differ.
+    """
+    with failures():
+        comparison = compare_runs(first=first, second=second, rtol=rtol, atol=atol)
+    typer.echo(str(comparison))
+    if not comparison:
+        raise typer.Exit(1)

@@ -1,0 +1,233 @@
+"""``dovetail.compare_runs``: the first call at which two runs of a program part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from dovetail_dispatcher import short_place
+
+from .parting import Parting, Search
+from .program_text import program_of
+from .recording import RecordedSpan, load_recording
+from .runners import Outcome, runner_of
+from .settings import Settings, settings_of
+from .values import Tolerance, difference, scale_of
+
+__all__ = ["RunComparison", "compare_runs"]
+
+_SHOWN: Final = 3
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """What two runs of a program have in common.
+
+    Attributes
+    ----------
+    parting
+        The first call whose results differ though its arguments agree; None if there is none.
+    compared
+        How many calls were compared.
+    notes
+        Sentences about differences that no call explains alone.
+    program
+        A program that makes the call under both configurations, if it alone gives the difference;
+        else None.
+    """
+
+    parting: Parting | None
+    compared: int
+    notes: tuple[str, ...] = ()
+    program: str | None = None
+
+    @property
+    def agree(self) -> bool:
+        """Whether no difference was found."""
+        return self.parting is None and not self.notes
+
+    def __bool__(self) -> bool:
+        return self.agree
+
+    def __str__(self) -> str:
+        lines = [f"{self.compared} calls compared."]
+        if self.parting is not None:
+            lines += _text_of(self.parting)
+        elif not self.notes:
+            lines = [f"The runs agree: {lines[0]}"]
+        lines += self.notes
+        if self.program is not None:
+            lines += ["", "The call alone:", "", self.program]
+        return "\n".join(lines)
+
+
+def compare_runs(
+    f: Callable[..., Any] | None = None,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    first: Any = None,
+    second: Any = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    backward: bool = True,
+) -> RunComparison:
+    """Run a program under two configurations, and find the first call whose results differ.
+
+    Both runs begin with the same seed and with copies of the arguments, so `f` should be a function
+    of its arguments: pass it the model. A call whose results differ is made again under both
+    configurations with the same arguments. So rounding errors that add up over many calls are no
+    difference of the call that shows them.
+
+    Parameters
+    ----------
+    f
+        The program: a function, a module or an operator. May be left out for two saved traces.
+    args, kwargs
+        Its arguments.
+    first, second
+        The configurations. None: as it is. A device, or its name, that tensors and modules among
+        the arguments are copied to. A dtype that their floating point elements are cast to. A dict
+        with ``device``, ``dtype``, ``conditions`` (False: kernels with conditions take no calls),
+        ``native`` (whether compiled code is in force, in a process of its own) and ``within`` (a
+        function that returns a context manager). Or the `pathlib.Path` of a trace that was recorded
+        with ``tracing(hashes=True)`` and saved with ``export_json``.
+    rtol
+        Greatest difference, relative to the element and to the greatest element. Default: by dtype,
+        1.3e-6 for float32.
+    atol
+        Greatest absolute difference. Default: one unit in the last place of the greatest argument.
+    backward
+        Whether results that require grad are differentiated, unless `f` runs backward itself.
+        Default: True.
+
+    Returns
+    -------
+    RunComparison
+        True if the runs agree; its text names the call, its kernels, and a program that makes it
+        alone.
+
+    Raises
+    ------
+    TypeError
+        If a configuration is none of these, or the program cannot be sent to another process.
+    ValueError
+        If a file holds no trace with hashes.
+
+    Notes
+    -----
+    While calls are recorded, backward runs formulas that are written with operators, never those
+    over arrays. So the results of two runs without a trace are compared, too. Values of all calls
+    are kept in memory until the comparison ends.
+    """
+    sides = _side(first, "first"), _side(second, "second")
+    if f is None and any([isinstance(side, Settings) for side in sides]):
+        raise TypeError(
+            "compare_runs(): the program is missing. Pass a function, or the paths of two saved "
+            "traces as first and second."
+        )
+    program = (f, tuple(args), dict(kwargs or {}))
+    with ExitStack() as stack:
+        runners = [stack.enter_context(runner_of(side)) for side in sides]
+        outcomes = [each.run(program, traced=True, backward=backward) for each in runners]
+        search = Search((runners[0], runners[1]), Tolerance(rtol, atol))
+        parting = search.first_parting(outcomes[0].spans, outcomes[1].spans)
+        live = all([each.can_repeat for each in runners])
+        notes = () if parting is not None else _notes(search, outcomes, live=live)
+        if parting is None and not notes and live:
+            plain = [each.run(program, traced=False, backward=backward) for each in runners]
+            notes = _notes_on_plain(search, plain)
+    text = None
+    if parting is not None and isinstance(sides[0], Settings) and isinstance(sides[1], Settings):
+        text = program_of(parting, sides[0], sides[1])
+    return RunComparison(parting, search.compared, notes, text)
+
+
+def _side(value: Any, parameter: str) -> Settings | list[RecordedSpan]:
+    return load_recording(value) if isinstance(value, Path) else settings_of(value, parameter)
+
+
+def _notes(search: Search, outcomes: Sequence[Outcome], *, live: bool) -> tuple[str, ...]:
+    """Return sentences about what no single call explains.
+
+    Parameters
+    ----------
+    live
+        Whether both runs were made now, so that their results are known.
+    """
+    notes = []
+    if live and outcomes[0].error != outcomes[1].error:
+        notes.append(
+            f"One run raises: {outcomes[0].error or 'no error'}; {outcomes[1].error or 'no error'}."
+        )
+    apart = _apart(outcomes, search.tolerance) if live else None
+    if search.lone and (apart is not None or not live):
+        x, y = search.lone[0]
+        lone = x or y
+        assert lone is not None
+        where = "first" if y is None else "second"
+        at = f", called at {short_place(lone.called_at)}" if lone.called_at else ""
+        notes.append(
+            f"Only the {where} run calls {lone.name}{at}, or has these values for its arguments."
+        )
+    if apart is not None:
+        notes.append(f"The results of the runs differ: {apart}.")
+    if search.explained and (notes or not live):
+        shown = "; ".join(search.explained[:_SHOWN])
+        notes.append(
+            "No call differs for the same arguments. Differences grow in these, in this order: "
+            f"{shown}."
+        )
+    return tuple(notes)
+
+
+def _notes_on_plain(search: Search, plain: Sequence[Outcome]) -> tuple[str, ...]:
+    if plain[0].error != plain[1].error:
+        text = f"{plain[0].error or 'no error'}; {plain[1].error or 'no error'}"
+    else:
+        text = _apart(plain, search.tolerance) or ""
+    if not text:
+        return ()
+    return (
+        "The runs agree while their calls are recorded, and differ without a trace, where backward "
+        f"runs formulas over arrays: {text}.",
+    )
+
+
+def _apart(outcomes: Sequence[Outcome], tolerance: Tolerance) -> str | None:
+    """Return how the results of two runs differ, by more than rounding in each call explains."""
+    first, second = (each.results for each in outcomes)
+    if len(first) != len(second):
+        return f"{len(first)} and {len(second)} tensors"
+    for a, b in zip(first, second, strict=True):
+        found = difference(a, b, tolerance, scale_of([*first, *second]))
+        if found is not None:
+            return found.text
+    return None
+
+
+def _text_of(parting: Parting) -> list[str]:
+    where = f" in {parting.node}" if parting.node and parting.node != parting.name else ""
+    phase = "backward" if parting.node else "forward"
+    lines = [f"The runs part in {phase}, at {parting.name}{where}: {parting.text}."]
+    if parting.called_at:
+        lines.append(f"  called at {short_place(parting.called_at)}")
+    given = ", ".join([f"{each.dtype}{list(each.shape)}" for each in parting.first.given])
+    options = ", ".join([f"{name}={text}" for name, text in parting.first.options.items()])
+    lines.append(f"  arguments: {', '.join([each for each in (given, options) if each])}")
+    first, second = parting.kernels
+    for kernel in dict.fromkeys([*first, *second]):
+        both = kernel in first and kernel in second
+        run = "both runs" if both else "first run" if kernel in first else "second run"
+        lines.append(f"  {run}: {_short(kernel)}")
+    return lines
+
+
+def _short(kernel: str) -> str:
+    """Return the text of a kernel with the end of the path of its file."""
+    name, at, place = kernel.partition(" at ")
+    file, space, rest = place.partition(" (")
+    return f"{name}{at}{short_place(file) if file else ''}{space}{rest}"

@@ -1,0 +1,235 @@
+"""Recordings of runs: every call and node with the values that it got and returned."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from dovetail_dispatcher import CallSpan, Observer, Span, Trace
+from dovetail_kernel import TensorBase
+
+from .values import Fingerprint, Value, recorded_value
+
+__all__ = ["HashObserver", "RecordedSpan", "ValueObserver", "load_recording", "recorded_spans"]
+
+REQUIRED: Final = "The trace has no values: record it with dovetail.tracing(hashes=True)."
+
+
+@dataclass(slots=True, eq=False)
+class RecordedSpan:
+    """One call, or one node of backward, with the tensors that it got and returned.
+
+    Attributes
+    ----------
+    name, kind, called_at, error, children
+        As for `Span`.
+    given, results
+        The tensors, those of lists one by one; of a call that writes also the arguments after it.
+    options
+        The other arguments that differ from their defaults, as text.
+    kernels
+        ``key: kernel at file:line``, those that the call went through.
+    records
+        Whether the call recorded a graph.
+    arguments
+        All arguments in the order of the schema, with a `Value` for each tensor; None where they
+        are not known.
+    """
+
+    name: str
+    kind: str
+    called_at: str | None
+    error: str | None
+    given: list[Value | Fingerprint]
+    results: list[Value | Fingerprint]
+    options: dict[str, str]
+    kernels: tuple[str, ...]
+    records: bool = False
+    arguments: tuple[Any, ...] | None = None
+    children: list[RecordedSpan] = field(default_factory=list)
+
+    def walk(self) -> Iterator[RecordedSpan]:
+        """Yield the span and those inside."""
+        pending = [self]
+        while pending:
+            span = pending.pop()
+            yield span
+            pending += reversed(span.children)
+
+
+class ValueObserver(Observer):
+    """Copies the values of every span of a trace."""
+
+    def __init__(self) -> None:
+        self.given: dict[Span, Any] = {}
+        self.results: dict[Span, list[Value]] = {}
+        self._written: dict[Span, Sequence[Any]] = {}
+
+    def opened(self, span: Span, given: Sequence[Any]) -> None:
+        """Copy the arguments."""
+        self.given[span] = copied(tuple(given))
+        if isinstance(span, CallSpan) and "!" in span.decision.schema:
+            self._written[span] = given
+
+    def closed(self, span: Span, result: Any) -> None:
+        """Copy the results, and the arguments of an operator that writes to some."""
+        self.results[span] = list(values_in(copied((result, self._written.pop(span, ())))))
+
+
+def copied(value: Any) -> Any:
+    """Return `value` with a `Value` in the place of every tensor."""
+    if isinstance(value, TensorBase):
+        return recorded_value(value)
+    if isinstance(value, list | tuple):
+        items = [copied(each) for each in value]
+        return items if isinstance(value, list) else tuple(items)
+    return value
+
+
+def values_in(value: Any) -> Iterator[Value]:
+    """Yield every `Value` in lists and tuples."""
+    if isinstance(value, Value):
+        yield value
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from values_in(each)
+
+
+def recorded_spans(trace: Trace, observer: ValueObserver) -> list[RecordedSpan]:
+    """Return the spans of a trace with their values."""
+    return [_recorded(span, observer) for span in trace.spans]
+
+
+def _recorded(span: Span, observer: ValueObserver) -> RecordedSpan:
+    given = observer.given.get(span)
+    made = RecordedSpan(
+        span.name,
+        span.kind,
+        span.called_at,
+        span.error,
+        list(values_in(given)),
+        list(observer.results.get(span, ())),
+        _options_of(span),
+        _kernels_of(span),
+        isinstance(span, CallSpan) and span.decision.records_graph,
+        given if isinstance(span, CallSpan) else None,
+    )
+    made.children = [_recorded(child, observer) for child in span.children]
+    return made
+
+
+_SETTINGS: Final = ("dtype", "device", "layout", "pin_memory")
+
+
+def _options_of(span: Span) -> dict[str, str]:
+    """Return the arguments of a call that are no tensors, without those that a configuration
+    changes.
+    """
+    if not isinstance(span, CallSpan):
+        return {}
+    return _options([(each.name, each.value) for each in span.arguments], span.options)
+
+
+def _options(arguments: Iterable[tuple[str, str]], others: Mapping[str, str]) -> dict[str, str]:
+    """Return the options of a call.
+
+    Parameters
+    ----------
+    arguments
+        Names and texts of the arguments that take tensors, of which numbers are options.
+    others
+        The other arguments.
+    """
+    texts = {name: text.rpartition(" (")[0] for name, text in arguments}  # "2.0 (float)"
+    numbers = {name: text for name, text in texts.items() if _is_number(text)}
+    named = {name: text for name, text in others.items() if name not in _SETTINGS}
+    return numbers | {n: _as_list(t) for n, t in named.items()}
+
+
+def _as_list(text: str) -> str:
+    """Return the text of a value in which tuples look like lists."""
+    return text.replace(",)", "]").replace("(", "[").replace(")", "]")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        complex(text)
+    except ValueError:
+        return text in ("True", "False")
+    return True
+
+
+def _kernels_of(span: Span) -> tuple[str, ...]:
+    if not isinstance(span, CallSpan):
+        return ()
+    return tuple([f"{each.key}: {each.kernel} at {each.source}" for each in span.decision.chain])
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+class HashObserver(ValueObserver):
+    """Notes fingerprints of the values of every span of a trace."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fingerprints: dict[Span, dict[str, list[dict[str, Any]]]] = {}
+
+    def opened(self, span: Span, given: Sequence[Any]) -> None:
+        """Note the arguments."""
+        super().opened(span, given)
+        self.fingerprints[span] = {"given": _as_dicts(values_in(self.given.pop(span)))}
+
+    def closed(self, span: Span, result: Any) -> None:
+        """Note the results, and the arguments of an operator that writes to some."""
+        super().closed(span, result)
+        self.fingerprints[span]["results"] = _as_dicts(self.results.pop(span))
+
+
+def _as_dicts(values: Iterable[Value]) -> list[dict[str, Any]]:
+    found = [each.fingerprint for each in values]
+    return [each.as_dict() for each in found if each is not None]
+
+
+def load_recording(path: str | Path) -> list[RecordedSpan]:
+    """Return the spans of a file that ``tracing(hashes=True).export_json`` wrote.
+
+    Raises
+    ------
+    ValueError
+        If it is no such file, or the trace was recorded without hashes.
+    """
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        return [_loaded(span, str(path)) for span in data["spans"]]
+    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        raise ValueError(
+            f"{path} is no trace that `export_json` wrote ({type(error).__name__}: {error}). "
+            "Record one with dovetail.tracing(hashes=True)."
+        ) from None
+
+
+def _loaded(data: Mapping[str, Any], path: str) -> RecordedSpan:
+    if "fingerprints" not in data:
+        raise ValueError(f"{path}: {REQUIRED}")
+
+    def values(name: str) -> list[Value | Fingerprint]:
+        return [Fingerprint.from_dict(each) for each in data["fingerprints"][name]]
+
+    decision = data.get("decision") or {}
+    chain = decision.get("chain", ())
+    arguments = [(each["name"], each["value"]) for each in data.get("arguments", ())]
+    return RecordedSpan(
+        data["name"],
+        data["kind"],
+        data.get("called_at"),
+        data.get("error"),
+        values("given"),
+        values("results"),
+        _options(arguments, data.get("options") or {}),
+        tuple([f"{each['key']}: {each['kernel']} at {each['source']}" for each in chain]),
+        children=[_loaded(child, path) for child in data.get("children", ())],
+    )
