@@ -74,7 +74,7 @@ from .tensor.new_tensors import (
 )
 from .tensor.resized_storage import resize_storage
 from .tensor.size import Size
-from .tensor.storage import Storage, new_storage, share_storage
+from .tensor.storage import Storage, new_storage, share_storage, without_wrappers
 from .tensor.tensor_base import TensorBase
 from .tensor.version import VersionCounter, bump_version, share_version
 from .types.dtype import (
@@ -257,6 +257,7 @@ __all__ = [
     "uint32",
     "uint64",
     "warn_user",
+    "without_wrappers",
     "wrap",
     "wrapped_backend",
 ]
