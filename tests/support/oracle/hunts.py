@@ -15,6 +15,7 @@ TRANSFORMS = Plan(Transforms(dovetail), Transforms(dovetail))
 LOOP = Plan(Looped(dovetail), Looped(dovetail))
 DIFFERENCES = Plan(Differences(dovetail), Transforms(dovetail))
 """Differences replace the outermost level. A trial of one level less is the proof of the others."""
+TWO_POINTS = Plan(Differences(dovetail, points=1), Transforms(dovetail))
 
 HUNTS = {
     hunt.name: hunt
@@ -23,7 +24,7 @@ HUNTS = {
             "batched",
             op_info_trials.names,
             op_info_trials.batched_trial,
-            reference=LOOP,
+            references=(LOOP,),
             plan=TRANSFORMS,
             share=300,
         ),
@@ -31,7 +32,7 @@ HUNTS = {
             "nested",
             op_info_trials.names,
             op_info_trials.nested_trial,
-            reference=DIFFERENCES,
+            references=(TWO_POINTS, DIFFERENCES),
             plan=TRANSFORMS,
             share=60,
         ),
@@ -39,7 +40,7 @@ HUNTS = {
             "programs",
             program_trials.subjects,
             program_trials.program_trial,
-            reference=DIFFERENCES,
+            references=(TWO_POINTS, DIFFERENCES),
             plan=TRANSFORMS,
             share=60,
         ),
@@ -47,7 +48,7 @@ HUNTS = {
             "writes",
             write_trials.names,
             write_trials.writing_trial,
-            reference=LOOP,
+            references=(LOOP,),
             plan=TRANSFORMS,
             share=300,
         ),
