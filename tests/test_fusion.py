@@ -376,7 +376,6 @@ def library() -> Iterator[Library]:
     made._destroy()
 
 
-@pytest.mark.filterwarnings("ignore:Overriding a previously registered kernel")
 def test_a_kernel_put_over_a_part_is_called_until_it_is_taken_away(library: Library):
     x, weight, bias = layer()
     assert is_fused(F.linear(x, weight, bias))
@@ -387,7 +386,6 @@ def test_a_kernel_put_over_a_part_is_called_until_it_is_taken_away(library: Libr
     assert is_fused(F.linear(x, weight, bias))
 
 
-@pytest.mark.filterwarnings("ignore:Overriding a previously registered kernel")
 def test_a_kernel_put_over_the_composite_is_called(library: Library):
     x, weight, bias = layer()
     library.impl(

@@ -121,7 +121,6 @@ def test_a_kernel_returns_the_very_argument_that_its_schema_says(library: Librar
         )
 
 
-@pytest.mark.filterwarnings("ignore:Overriding a previously registered kernel")
 def test_a_kernel_of_a_base_operator_computes_in_the_dtype_of_its_rule() -> None:
     library = Library("aten", "IMPL")
     try:

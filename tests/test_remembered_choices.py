@@ -108,7 +108,6 @@ def test_an_overload_found_by_keywords_is_the_one_that_positions_find_each_time(
             assert found[1] is expected[1] is TypeError
 
 
-@pytest.mark.filterwarnings("ignore:Overriding")  # reported once in a process
 def test_a_factory_takes_a_kernel_that_is_registered_after_its_first_call() -> None:
     assert dovetail.ones(2).tolist() == [1.0, 1.0]
     library = Library("aten", "IMPL")
@@ -120,7 +119,6 @@ def test_a_factory_takes_a_kernel_that_is_registered_after_its_first_call() -> N
     assert dovetail.ones(2).tolist() == [1.0, 1.0]
 
 
-@pytest.mark.filterwarnings("ignore:Overriding")  # reported once in a process
 @pytest.mark.parametrize("key", [own_key(), "BackendSelect"])
 def test_a_factory_like_a_tensor_takes_a_kernel_that_is_registered_after_its_first_call(
     key: str,

@@ -14,7 +14,6 @@ import pytest
 from dovetail_dispatcher import CustomOpDef, Library, custom_op
 from dovetail_dispatcher._C import _dispatch_dump
 from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.updates import kernel_registration
 from dovetail_kernel import (
     DTYPES,
     ArrayBackend,
@@ -71,11 +70,6 @@ def attach_backends() -> None:
 
 
 attach_backends()
-
-
-@pytest.fixture(autouse=True)
-def _no_warning_of_overrides(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_registration, "_warned_of_override", True)
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from dovetail_dispatcher import Library, Tag, custom_op, fallthrough_kernel, ops, parse_schema
-from dovetail_dispatcher.table.updates import kernel_registration
 from dovetail_kernel import TensorBase
 
 Libraries = Callable[..., Library]
@@ -304,10 +303,8 @@ def test_removing_the_older_kernel_leaves_the_newer_in_force(
     assert ops.ll.f(tensor()) == 2
 
 
-def test_an_override_is_reported_once_in_a_process(
-    library: Libraries, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(kernel_registration, "_warned_of_override", False)
+@pytest.mark.usefixtures("once_warnings")
+def test_an_override_is_reported_once_in_a_process(library: Libraries) -> None:
     lib = library("ll", "DEF")
     lib.define("f(Tensor x) -> Tensor")
     lib.impl("f", same, "CPU")
@@ -320,10 +317,8 @@ def test_an_override_is_reported_once_in_a_process(
         lib.impl("f", same, "CPU")
 
 
-def test_overriding_a_meta_kernel_is_not_reported(
-    library: Libraries, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(kernel_registration, "_warned_of_override", False)
+@pytest.mark.usefixtures("once_warnings")
+def test_overriding_a_meta_kernel_is_not_reported(library: Libraries) -> None:
     lib = library("ll", "DEF")
     lib.define("f(Tensor x) -> Tensor")
     with warnings.catch_warnings():

@@ -12,7 +12,6 @@ import pytest
 
 from dovetail_dispatcher import Library, _scoped_library, ops
 from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.updates import kernel_registration
 from dovetail_dispatcher.table.updates.changes import take_back
 from dovetail_kernel import TensorBase
 
@@ -146,10 +145,10 @@ def test_an_interrupted_registration_can_be_taken_back(
     assert snapshot() == before
 
 
+@pytest.mark.usefixtures("once_warnings")
 def test_an_override_refused_by_a_warning_filter_leaves_no_trace(
-    library: Libraries, snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch
+    library: Libraries, snapshot: Snapshot
 ) -> None:
-    monkeypatch.setattr(kernel_registration, "_warned_of_override", False)
     lib = library("ll", "DEF")
     lib.define("f(Tensor x) -> Tensor")
     lib.impl("f", same, "CPU")

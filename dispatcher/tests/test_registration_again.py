@@ -25,7 +25,6 @@ from dovetail_dispatcher import (
 )
 from dovetail_dispatcher._C import _dispatch_check_all_invariants, _dispatch_get_all_op_names
 from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.updates import kernel_registration
 from dovetail_dispatcher.table.updates.changes import open_transaction, take_back
 from dovetail_kernel import TensorBase, backend
 
@@ -43,8 +42,7 @@ lib.impl("f", kernel, "CPU")
 
 
 @pytest.fixture(autouse=True)
-def _as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(kernel_registration, "_warned_of_override", False)
+def _as_before(once_warnings: None) -> Iterator[None]:
     names = _dispatch_get_all_op_names()
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -15,7 +15,6 @@ import torch
 
 import dovetail_dispatcher
 from dovetail_dispatcher import _C as dovetail_C
-from dovetail_dispatcher.table.updates import kernel_registration
 from dovetail_kernel import (
     PluginError,
     TensorBase,
@@ -79,8 +78,7 @@ def _backend() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _no_warning_of_overrides(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(kernel_registration, "_warned_of_override", True)
+def _no_warning_of_overrides() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

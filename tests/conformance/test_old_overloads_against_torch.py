@@ -10,7 +10,6 @@ import pytest
 import torch
 
 import dovetail
-from dovetail_aten.calling import old_overloads
 
 SHAPES = {
     "add": ("beforehand", (2, 3), (2, 3)),
@@ -31,9 +30,9 @@ NAMES = [name for name in SHAPES if hasattr(dovetail, name)]
 
 
 @pytest.fixture(autouse=True)
-def every_warning(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(old_overloads, "_warned", set())
+def every_warning(once_warnings: None) -> Iterator[None]:
     before = torch.is_warn_always_enabled()
+    dovetail.set_warn_always(True)
     torch.set_warn_always(True)
     yield
     torch.set_warn_always(before)
@@ -74,28 +73,24 @@ def outcome(call: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_overload_of_old_gives_what_it_gives_in_pytorch(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ours = {}
-    for way, result in calls(dovetail, name):
-        ours[way] = result
-        old_overloads._warned.clear()
+def test_an_overload_of_old_gives_what_it_gives_in_pytorch(name: str) -> None:
+    ours = dict(calls(dovetail, name))
     assert ours == dict(calls(torch, name))
     assert any(isinstance(result, list) for result, _ in ours.values())
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_overload_of_old_warns_in_the_words_of_pytorch(name: str) -> None:
+@pytest.mark.parametrize("in_place", [False, True])
+def test_an_overload_of_old_warns_in_the_words_of_pytorch(name: str, in_place: bool) -> None:
     texts = []
     for lib in (dovetail, torch):
         first, *rest = arguments(lib, name)
         numbers = [2, 3] if SHAPES[name][0] == "around" else [2]
         args = [first, *numbers, *rest]
-        if len(numbers) == 2:
+        if len(numbers) == 2 and not in_place:
             args = [2, first, 3, *rest]
         with pytest.warns(UserWarning) as caught:
-            getattr(lib, name)(*args)
+            getattr(first, f"{name}_")(*args[1:]) if in_place else getattr(lib, name)(*args)
         (each,) = caught
         text = str(each.message).partition(" (Triggered")[0]
         texts.append([line for line in text.splitlines() if "out_dtype" not in line])
@@ -103,12 +98,13 @@ def test_an_overload_of_old_warns_in_the_words_of_pytorch(name: str) -> None:
     assert texts[0] == texts[1]
 
 
-def test_an_overload_of_old_warns_once() -> None:
+def test_one_overload_of_old_warns_in_a_process() -> None:
     x = dovetail.ones(2)
+    dovetail.set_warn_always(False)
     with pytest.warns(UserWarning, match="This overload of add is deprecated") as caught:
         for _ in range(3):
             dovetail.add(x, 2, x)
-            x.add(2, x)
+            x.add_(2, x)
     assert len(caught) == 1
 
 

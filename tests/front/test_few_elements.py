@@ -50,7 +50,6 @@ def test_other_dtypes_are_computed_by_the_kernel(name, dtype):
     np.testing.assert_allclose(found.to(dovetail.float64), expected, 1e-3)
 
 
-@pytest.mark.filterwarnings("ignore:Overriding")  # reported once in a process
 def test_a_kernel_of_the_user_is_called_for_few_elements_too():
     library = Library("aten", "IMPL")
     library.array_impl("erf", lambda x: x * 0 + 7, "CPU")

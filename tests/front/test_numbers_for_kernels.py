@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 import dovetail as dt
 import dovetail.library
 
 
-@pytest.mark.filterwarnings("ignore:Overriding a previously registered kernel")
 def test_a_call_with_a_number_is_recorded_over_a_tensor_kernel() -> None:
     x = dt.tensor([1.0, 2.0], requires_grad=True)
     with dovetail.library._scoped_library("aten", "IMPL") as library:

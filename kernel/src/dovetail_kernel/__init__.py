@@ -128,7 +128,13 @@ from .types.promotion import (
     scalar_dtype,
     set_default_dtype,
 )
-from .user_warning import warn_user
+from .user_warning import (
+    is_warn_always_enabled,
+    reset_once_warnings,
+    set_warn_always,
+    warn_user,
+    warn_user_once,
+)
 
 __all__ = [
     "ALIASES",
@@ -216,6 +222,7 @@ __all__ = [
     "int64",
     "is_grad_enabled",
     "is_included_in_alias",
+    "is_warn_always_enabled",
     "jagged",
     "name_of_distribution",
     "named_dtype",
@@ -230,6 +237,7 @@ __all__ = [
     "publish_name",
     "renewed_after_fork",
     "replace_array",
+    "reset_once_warnings",
     "resize_storage",
     "restoring",
     "result_dtype",
@@ -241,6 +249,7 @@ __all__ = [
     "set_grad_enabled",
     "set_state",
     "set_tensor_class",
+    "set_warn_always",
     "share_storage",
     "share_version",
     "show_view",
@@ -260,6 +269,7 @@ __all__ = [
     "use_overlay",
     "use_requested_overlays",
     "warn_user",
+    "warn_user_once",
     "without_wrappers",
     "wrap",
     "wrapped_backend",

@@ -5,11 +5,64 @@ from __future__ import annotations
 import sys
 import warnings
 from types import FrameType
+from typing import Final, Literal
 
 _BETWEEN = ("contextlib", "functools", "importlib")
 """Modules whose frames lie between a function of the library, or a module that is imported, and its
 caller.
 """
+
+_given: Final[set[str]] = set()
+"""Sites of the warnings that this process has had from `warn_user_once`."""
+
+_policy: Literal["once", "always", "never"] = "once"
+
+
+def warn_user_once(
+    message: str, category: type[Warning] = UserWarning, *, site: str | None = None
+) -> None:
+    """Issue a warning the first time in a process, or each time under ``set_warn_always(True)``.
+
+    Parameters
+    ----------
+    site
+        Name of the warning, where messages differ between calls. Default: the message.
+    """
+    if _policy == "once":
+        site = message if site is None else site
+        if site in _given:
+            return
+        _given.add(site)
+    if _policy != "never":
+        warn_user(message, category)
+
+
+def set_warn_always(b: bool) -> None:
+    """Issue warnings that come once per process each time. Python's `warnings` filter them then.
+
+    Raises
+    ------
+    RuntimeError
+        If `b` is no bool.
+    """
+    global _policy
+    if not isinstance(b, bool):
+        raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
+    _policy = "always" if b else "once"
+
+
+def is_warn_always_enabled() -> bool:
+    """Return the argument of the last `set_warn_always`; False at first."""
+    return _policy == "always"
+
+
+def reset_once_warnings(policy: Literal["once", "never"] = "once") -> None:
+    """Forget which warnings `warn_user_once` has issued, as if the process had just begun; with
+    "never" it issues none: a test that meets one passes, whichever tests ran before it.
+    """
+    global _policy
+    _given.clear()
+    _policy = policy
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:

@@ -8,7 +8,13 @@ from typing import Any
 import dovetail_aten as aten
 import dovetail_cpu
 from dovetail_aten import matmul_precision
-from dovetail_kernel import dtype, set_default_dtype, warn_user
+from dovetail_kernel import (
+    dtype,
+    is_warn_always_enabled,
+    set_default_dtype,
+    set_warn_always,
+    warn_user,
+)
 
 from .. import cuda
 
@@ -34,7 +40,6 @@ _MODES = ("default", "warn", "error")
 _PRECISIONS = ("highest", "high", "medium")
 
 _debug_mode = 0
-_warns_always = False
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
@@ -105,26 +110,6 @@ def _set_debug_mode(value: int) -> None:
             "operators that add where several elements meet are not deterministic on CUDA, and "
             "are not checked. Run on the cpu where all bits must be the same."
         )
-
-
-def set_warn_always(b: bool) -> None:
-    """Say whether a warning is to be issued each time. It always is here; the filters of Python's
-    `warnings` decide which are shown.
-
-    Raises
-    ------
-    RuntimeError
-        For what is no bool.
-    """
-    global _warns_always
-    if not isinstance(b, bool):
-        raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
-    _warns_always = b
-
-
-def is_warn_always_enabled() -> bool:
-    """Return what `set_warn_always` was last given; False at first."""
-    return _warns_always
 
 
 def set_float32_matmul_precision(precision: str) -> None:

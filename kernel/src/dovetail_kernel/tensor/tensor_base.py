@@ -184,11 +184,11 @@ class TensorBase(OtherKinds):
         ) // self.dtype.itemsize
 
     def data_ptr(self) -> int:
-        """Return the address of the first element; 0 for a wrapper subclass, which has no data of
-        its own.
+        """Return the address of the first element; 0 without elements, and for a wrapper subclass,
+        which has no data of its own.
         """
         array = self.array
-        if array.__class__ is DatalessArray:
+        if array.__class__ is DatalessArray or 0 in array.shape:
             return 0
         return backend_of_signature(self._signature).arrays.data_ptr(array)
 

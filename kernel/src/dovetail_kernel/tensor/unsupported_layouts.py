@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
-from ..errors import calling_frame
 from ..types.layout import Layout, strided
+from ..user_warning import warn_user
 
 
 class OtherKinds:
@@ -84,18 +82,11 @@ class OtherKinds:
 
         Both reading and assigning it warn, and have no effect.
         """
-        _warn("volatile was removed (Variable.volatile is always False)")
+        warn_user("volatile was removed (Variable.volatile is always False)")
         return False
 
     @volatile.setter
     def volatile(self, value: bool) -> None:
-        _warn("volatile was removed and now has no effect. Use `with dovetail.no_grad():` instead.")
-
-
-def _warn(message: str) -> None:
-    """Issue a warning for the user's line."""
-    frame = calling_frame()
-    registry = frame.f_globals.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(
-        message, UserWarning, frame.f_code.co_filename, frame.f_lineno, registry=registry
-    )
+        warn_user(
+            "volatile was removed and now has no effect. Use `with dovetail.no_grad():` instead."
+        )

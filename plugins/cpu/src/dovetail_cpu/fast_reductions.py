@@ -317,13 +317,22 @@ class FastReductions(Reductions):
         self, x: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
     ) -> Any:
         """Return the variance over `dim`, with the squares written over the differences."""
-        if x.dtype not in _BLAS or not x.size:
+        result = self._plain_variance(x, dim, correction, keepdim)
+        if result is None:
             return Reductions.var(self, x, dim, correction=correction, keepdim=keepdim)
+        return result
+
+    def _plain_variance(self, x: Any, dim: Dims, correction: Any, keepdim: bool) -> Any:
+        """Return the variance in the dtype of `x`; None of no elements, where it has no degree of
+        freedom, and in other dtypes than those of BLAS.
+        """
+        if x.dtype not in _BLAS or not x.size:
+            return None
         shape, dims = x.shape, wrap_dims(dim, x.ndim)
         size = shape[dims[0]] if len(dims) == 1 else prod([shape[d] for d in dims])
         freedom = size - (1 if correction is None else correction)
         if freedom <= 0:
-            return Reductions.var(self, x, dim, correction=correction, keepdim=keepdim)
+            return None
         if len(dims) == len(shape) and size <= _LONGEST:
             away = x.ravel()
             away = numpy.subtract(away, away.dot(ones_of(size, x.dtype)) / size)
@@ -342,8 +351,9 @@ class FastReductions(Reductions):
         self, x: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
     ) -> Any:
         """Return the standard deviation over `dim`, the root of `var`."""
-        if x.dtype in _BLAS:
-            result = numpy.sqrt(self.var(x, dim, correction=correction, keepdim=keepdim))
+        result = self._plain_variance(x, dim, correction, keepdim)
+        if result is not None:
+            result = numpy.sqrt(result)
             if _greatest(result, None, None, None, False, 0) < inf:
                 return result
         # Squares that are infinite, of numbers that may not be.

@@ -21,7 +21,8 @@ from .op_info_checks import op_check, pytest_generate_tests
 from .scoped_library import scoped_library
 
 pytest_plugins = [
-    f"dovetail_pytest.{name}_option" for name in ("exceptions", "operators", "samples", "tests")
+    *[f"dovetail_pytest.{name}_option" for name in ("exceptions", "operators", "samples", "tests")],
+    "dovetail_pytest.once_warnings",
 ]
 
 __all__ = [

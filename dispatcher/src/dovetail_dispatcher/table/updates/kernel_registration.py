@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dovetail_kernel import DispatchKey, warn_user
+from dovetail_kernel import DispatchKey, warn_user_once
 
 from .. import registry
 from ..kernels import Kernel
 from ..operator import Operator
 from .changes import Change, make
 from .redefinition import take_out
-
-_warned_of_override = False
 
 
 def add_kernel(name: str, overload: str, kernel: Kernel, owner: list[Change]) -> KernelChange:
@@ -159,13 +157,10 @@ def _take_out_kernel(op: Operator, kernel: Kernel) -> None:
 
 
 def _warn_of_override(op: Operator, old: Kernel, new: Kernel) -> None:
-    global _warned_of_override
-    if _warned_of_override:
-        return
-    _warned_of_override = True
-    warn_user(
+    warn_user_once(
         "Overriding a previously registered kernel for the same operator and the same dispatch "
         f"key: {op.qualified_name}, {new.key.name}; previous kernel registered at {old.origin}, "
         f"new kernel registered at {new.origin}. Further overrides in this process are not "
-        "reported."
+        "reported.",
+        site="overridden kernel",
     )

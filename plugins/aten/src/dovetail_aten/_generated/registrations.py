@@ -2284,7 +2284,7 @@ COMPOSITES: tuple[tuple[str, str, str, str], ...] = (
     ('aten::row_stack', 'CompositeImplicitAutograd', 'dovetail_aten.families.shapes.composites', 'vstack'),
     ('aten::_chunk_cat', 'CompositeImplicitAutograd', 'dovetail_aten.families.stack_and_tile.composites', 'chunk_cat'),
     ('aten::block_diag', 'CompositeExplicitAutograd', 'dovetail_aten.families.stack_and_tile.composites', 'block_diag'),
-    ('aten::meshgrid', 'CompositeImplicitAutograd', 'dovetail_aten.families.stack_and_tile.composites', 'meshgrid'),
+    ('aten::meshgrid', 'CompositeImplicitAutograd', 'dovetail_aten.families.stack_and_tile.composites', 'meshgrid_by_rows'),
     ('aten::meshgrid.indexing', 'CompositeImplicitAutograd', 'dovetail_aten.families.stack_and_tile.composites', 'meshgrid'),
     ('aten::broadcast_tensors', 'CompositeImplicitAutograd', 'dovetail_aten.families.stack_and_tile.composites', 'broadcast_tensors'),
     ('aten::fliplr', 'CompositeImplicitAutograd', 'dovetail_aten.families.stack_and_tile.composites', 'fliplr'),

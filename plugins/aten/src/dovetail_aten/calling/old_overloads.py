@@ -13,7 +13,7 @@ from dovetail_dispatcher.calls.numpy_calls import defaults_of
 from dovetail_dispatcher.interception.overrides import call_overrides, overriding
 from dovetail_dispatcher.missing import MISSING
 from dovetail_dispatcher.schema.numbers import is_number
-from dovetail_kernel import TensorBase, warn_user
+from dovetail_kernel import TensorBase, warn_user_once
 
 from .refused_calls import refuse
 
@@ -38,9 +38,6 @@ class OldOverloads(NamedTuple):
 
 OLD_OVERLOADS: Final[dict[str, OldOverloads]] = {}
 """Those of every function that has some, by its name."""
-
-_warned: Final[set[str]] = set()
-"""The warnings that this process has had."""
 
 
 def old_overload(
@@ -122,12 +119,12 @@ def _is_number(value: Any) -> bool:
 
 
 def _warn(name: str, signature: str, current: Sequence[str]) -> None:
-    """Issue PyTorch's warning, once for every text."""
+    """Issue PyTorch's warning, for the first such call of a process."""
+    if name.endswith("_"):  # these are methods alone
+        signature, *current = [each.replace("Tensor input, ", "") for each in (signature, *current)]
     instead = "".join([f"\n\t{name}{each}" for each in current])
-    message = (
+    warn_user_once(
         f"This overload of {name} is deprecated:\n\t{name}{signature}\n"
-        f"Consider using one of the following signatures instead:{instead}"
+        f"Consider using one of the following signatures instead:{instead}",
+        site="overload of old",
     )
-    if message not in _warned:
-        _warned.add(message)
-        warn_user(message)

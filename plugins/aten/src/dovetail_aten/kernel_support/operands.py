@@ -5,7 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dovetail_kernel import bfloat16, float16, float32, get_default_dtype, int64, result_dtype
+from dovetail_kernel import (
+    bfloat16,
+    float16,
+    float32,
+    get_default_dtype,
+    int64,
+    result_dtype,
+    warn_user_once,
+)
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.types.dtype import COMPLEX, DTYPES, FLOAT, dtype
 from dovetail_kernel.types.dtype_info import finfo
@@ -15,6 +23,17 @@ from .capabilities import Capabilities
 _CACHED_NUMBERS = 1024
 _GREATEST = {each: finfo(each).max for each in DTYPES if each.category == FLOAT}
 _CATEGORIES: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
+
+
+def discard_imaginary(array: Any) -> Any:
+    """Return the real parts of a complex array that becomes real, with a warning once per
+    process.
+    """
+    if array.size:
+        warn_user_once(
+            "Casting complex values to real discards the imaginary part. Cast x.real instead."
+        )
+    return array.real
 
 
 def check_representable(value: Any, kind: dtype) -> None:
@@ -183,7 +202,7 @@ class Precision:
     def converted(self, array: Any, native_dtype: Any) -> Any:
         """Return an array in another dtype; of complex numbers the real part, unless as bools."""
         if array.dtype in self.complex and native_dtype in self._real:
-            array = array.real
+            array = discard_imaginary(array)
         return array.astype(native_dtype, copy=False)
 
     def wide(self, value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from dovetail_kernel import (
@@ -23,14 +24,17 @@ from dovetail_kernel import (
     int64,
     preserve_format,
     uint8,
+    warn_user_once,
 )
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.types.dtype import DTYPES
+from dovetail_kernel.types.signature import GRAD, ZERO_DIM
 
 from .._generated import functions as aten
 from ..backend.devices import as_device, is_on
 from ..kernel_support.geometry.memory_layout import is_contiguous
 from .array_namespace import TensorNamespace
+from .batch_errors import ItemOfBatchError
 from .conversion import conversion_of
 from .legacy_constructors import TensorMeta, TypedTensor
 
@@ -75,6 +79,49 @@ class TensorConversions(TensorNamespace):
             memory_format=memory_format,
         )
 
+    def __bool__(self) -> bool:
+        size = 1 if self._signature & ZERO_DIM else prod(self.array.shape)
+        if size != 1:
+            raise RuntimeError(
+                "Boolean value of Tensor with no values is ambiguous. Ask x.numel()."
+                if not size
+                else "Boolean value of Tensor with more than one value is "
+                "ambiguous. Use any(), all() or numel()."
+            )
+        try:
+            return bool(aten._local_scalar_dense(self))
+        except ItemOfBatchError as error:
+            raise error.of_control_flow() from None
+
+    def __int__(self) -> int:
+        return int(_real(self._single(), "int64_t"))
+
+    __long__ = __int__
+    __nonzero__ = __bool__
+
+    def __float__(self) -> float:
+        if self._signature & GRAD:
+            _warn_of_lost_gradient()
+        number = self._single()
+        return number if number.__class__ is float else float(_real(number, "double"))
+
+    def __complex__(self) -> complex:
+        if self._signature & GRAD:
+            _warn_of_lost_gradient()
+        return complex(self._single())
+
+    def __index__(self) -> int:
+        if self.dtype.category > 1 or prod(self.array.shape) != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(aten._local_scalar_dense(self))
+
+    def _single(self) -> Any:
+        if not self._signature & ZERO_DIM and prod(self.array.shape) != 1:
+            raise ValueError(
+                "only one element tensors can be converted to Python scalars. Use tolist()."
+            )
+        return aten._local_scalar_dense(self)
+
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         """Return the name of the tensor's type, ``'dovetail.FloatTensor'``; with `dtype`, the
         converted tensor.
@@ -89,6 +136,8 @@ class TensorConversions(TensorNamespace):
             return self.to(dtype.where, dtype.dtype, non_blocking=non_blocking)
         if isinstance(dtype, TensorMeta):  # `x.type(Tensor)`: as the constructor makes them
             return self.to("cpu", get_default_dtype(), non_blocking=non_blocking)
+        if dtype in (bool, int, float):
+            raise ValueError(f"invalid type: {dtype.__name__!r}. Use to() for a Python type.")
         return self.to(dtype=dtype, non_blocking=non_blocking)
 
     def type_as(self, other: TensorBase) -> Any:
@@ -197,3 +246,20 @@ def _dtype_of_type(name: str) -> dtype:
     if found is None:
         raise ValueError(f"invalid type: '{name}'. Give a dtype such as dovetail.float32.")
     return found
+
+
+def _warn_of_lost_gradient() -> None:
+    warn_user_once(
+        "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior: "
+        "the number has no gradient. Use tensor.item(), or tensor.detach() first."
+    )
+
+
+def _real(number: Any, name: str) -> Any:
+    if number.__class__ is complex:
+        if number.imag:
+            raise RuntimeError(
+                f"value cannot be converted to type {name} without overflow: {number}. Take .real."
+            )
+        return number.real
+    return number

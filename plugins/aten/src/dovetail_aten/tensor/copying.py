@@ -159,8 +159,8 @@ def _place(tensor: TensorBase) -> Place:
     """
     tensor = storable(tensor)
     storage = share_storage(tensor)
-    start = (tensor.data_ptr() - storage.data_ptr()) // tensor.dtype.itemsize
-    return storage, tensor.dtype, tuple(tensor.array.shape), tensor.stride(), start
+    shape = tuple(tensor.array.shape)
+    return storage, tensor.dtype, shape, tensor.stride(), tensor.storage_offset()
 
 
 @restoring(STATE)

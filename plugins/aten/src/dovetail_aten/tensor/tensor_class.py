@@ -31,7 +31,6 @@ from .._generated import functions as aten
 from ..backend.pinned_memory import is_pinned, pin_memory
 from ..kernel_support.geometry.memory_layout import is_contiguous
 from . import indexing, printing
-from .batch_errors import ItemOfBatchError
 from .copying import deepcopy_tensor, reduce_tensor
 from .creation.sizes import shape_of
 from .data.from_data import tensor
@@ -198,42 +197,6 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         host = backend_of_signature(signature).arrays.to_host(self.array)
         return (host.astype("float32") if signature & bfloat16.bit else host).tolist()
 
-    def __bool__(self) -> bool:
-        size = 1 if self._signature & ZERO_DIM else prod(self.array.shape)
-        if size != 1:
-            raise RuntimeError(
-                "Boolean value of Tensor with no values is ambiguous. Ask x.numel()."
-                if not size
-                else "Boolean value of Tensor with more than one value is "
-                "ambiguous. Use any(), all() or numel()."
-            )
-        try:
-            return bool(aten._local_scalar_dense(self))
-        except ItemOfBatchError as error:
-            raise error.of_control_flow() from None
-
-    def __int__(self) -> int:
-        return int(_real(self._single(), "int64_t"))
-
-    def __float__(self) -> float:
-        number = self._single()
-        return number if number.__class__ is float else float(_real(number, "double"))
-
-    def __complex__(self) -> complex:
-        return complex(self._single())
-
-    def __index__(self) -> int:
-        if self.dtype.category > 1 or prod(self.array.shape) != 1:
-            raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(aten._local_scalar_dense(self))
-
-    def _single(self) -> Any:
-        if not self._signature & ZERO_DIM and prod(self.array.shape) != 1:
-            raise ValueError(
-                "only one element tensors can be converted to Python scalars. Use tolist()."
-            )
-        return aten._local_scalar_dense(self)
-
     def __format__(self, spec: str) -> str:
         if self._signature & ZERO_DIM and type(self) is tensor_class() and not self.is_meta:
             return format(self.item(), spec)
@@ -388,13 +351,3 @@ def _new(
     if requires_grad:
         made.requires_grad = requires_grad
     return made
-
-
-def _real(number: Any, name: str) -> Any:
-    if number.__class__ is complex:
-        if number.imag:
-            raise RuntimeError(
-                f"value cannot be converted to type {name} without overflow: {number}. Take .real."
-            )
-        return number.real
-    return number

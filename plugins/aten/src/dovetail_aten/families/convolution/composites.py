@@ -7,6 +7,7 @@ from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.geometry.window_geometry import per_dimension
+from dovetail_kernel import warn_user_once
 
 
 def _unbatched(name: str, ndim: int, input: Any, convolve: Callable[[Any], Any]) -> Any:
@@ -80,6 +81,10 @@ def _padded_by_name(name: str, ndim: int) -> Callable[..., Any]:
         def keep_size(images: Any) -> Any:
             before, more = _same_padding(images, weight, dilation)
             if any(more):
+                warn_user_once(
+                    "Using padding='same' with even kernel lengths and odd dilation may require a "
+                    "zero-padded copy of the input be created: give padding as numbers."
+                )
                 pads = [amount for each in reversed(more) for amount in (0, each)]
                 images = F.constant_pad_nd(images, pads)
             return F.convolution(

@@ -12,6 +12,7 @@ from dovetail_kernel import contiguous_format, preserve_format, result_dtype
 from ...kernel_support.dims import check_size, clamp_diagonal, wrap_dim, wrap_dims
 from ...kernel_support.family import Family, never_warns, operator
 from ...kernel_support.geometry.memory_layout import inverse, required_order
+from ...kernel_support.operands import discard_imaginary
 from ...kernel_support.table import Function
 
 _ALL = slice(None)
@@ -49,7 +50,9 @@ class Shapes(Family):
         """
         wanted = self.dtypes[dtype]
         is_narrower = not wanted.is_complex and wanted is not bool_
-        return array.real if is_narrower and self.dtypes[array.dtype].is_complex else array
+        if is_narrower and self.dtypes[array.dtype].is_complex:
+            return discard_imaginary(array)
+        return array
 
     def _converted(self, x: Any, dtype: Any) -> Any:
         """Return a copy in another dtype."""
@@ -103,7 +106,7 @@ class Shapes(Family):
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} "
                 "dimensions. Use copy_."
             )
-        return value
+        return self._readable_as(x.dtype, value)
 
     @operator("zero_")
     @never_warns

@@ -10,6 +10,7 @@ from ...kernel_support.dims import wrap_dim
 from ...kernel_support.family import Family, operator
 from ...kernel_support.geometry.memory_layout import inverse
 from ...kernel_support.geometry.view_bounds import check_view_bounds, extent, shares_places
+from ...kernel_support.operands import discard_imaginary
 
 _ALL = slice(None)
 
@@ -100,7 +101,7 @@ class Windows(Family):
         """Return a copy of `x` with `src` at ``[key]``."""
         if src.dtype != x.dtype:
             is_narrower = self.dtypes[src.dtype].is_complex and not self.dtypes[x.dtype].is_complex
-            src = (src.real if is_narrower else src).astype(x.dtype)
+            src = (discard_imaginary(src) if is_narrower else src).astype(x.dtype)
         return self.capabilities.index_put(x, key, src, False)
 
     @operator("select_scatter")

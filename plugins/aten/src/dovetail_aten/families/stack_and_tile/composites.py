@@ -9,7 +9,7 @@ from typing import Any
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.dims import wrap_dim
 from dovetail_aten.kernel_support.geometry.broadcasting import broadcast_shapes
-from dovetail_kernel import contiguous_format, result_dtype
+from dovetail_kernel import contiguous_format, result_dtype, warn_user_once
 
 
 def atleast_1d(self: Any) -> Any:
@@ -128,7 +128,16 @@ def block_diag(tensors: Sequence[Any]) -> Any:
     return F.cat(rows, 0)
 
 
-def meshgrid(tensors: Sequence[Any], *, indexing: str = "ij") -> list[Any]:
+def meshgrid_by_rows(tensors: Sequence[Any]) -> list[Any]:
+    """Return `meshgrid` with ``indexing="ij"``."""
+    warn_user_once(
+        "dovetail.meshgrid: in an upcoming release, it will be required to pass the indexing "
+        'argument. Pass indexing="ij" for this order, indexing="xy" for NumPy\'s.'
+    )
+    return meshgrid(tensors, indexing="ij")
+
+
+def meshgrid(tensors: Sequence[Any], *, indexing: str) -> list[Any]:
     """Return each of `tensors`, vectors, repeated over the grid of all of them.
 
     Parameters

@@ -19,6 +19,7 @@ from dovetail_kernel import (
     scalar_dtype,
     state,
     warn_user,
+    warn_user_once,
     wrap,
 )
 from dovetail_kernel import bool as bool_
@@ -237,7 +238,7 @@ def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
         return _from_anything(data.__array__(), wanted, device)  # a table's column, or the table
     shape = shape_of_data(data)
     if shape and shape[0] and (is_host_array(data[0]) or is_host_array(data[-1])):
-        warn_user(
+        warn_user_once(
             "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider "
             "converting the list "
             "to a single numpy.ndarray with numpy.array() before converting to a tensor."

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_dispatcher import overridable
-from dovetail_kernel import warn_user
+from dovetail_kernel import warn_user, warn_user_once
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD
 
@@ -16,8 +16,6 @@ from ..active_levels import active_levels, is_in_transform
 from ..engine import execute_plainly
 from ..imperative_engine import check_used, default_engine, wanted_edge
 from ..tasks.roots import Output, as_tuple, make_grads, plain_root
-
-_warned_of_cycle: list[bool] = []
 
 
 def backward(
@@ -68,9 +66,8 @@ def backward(
         )
     outputs = as_tuple(tensors)
     grads = make_grads(outputs, grad_tensors)
-    if create_graph and not _warned_of_cycle:
-        _warned_of_cycle.append(True)
-        warn_user(
+    if create_graph:
+        warn_user_once(
             "Using backward() with create_graph=True will create a reference cycle between the "
             "parameter and its "
             "gradient which can cause a memory leak. We recommend using autograd.grad when "

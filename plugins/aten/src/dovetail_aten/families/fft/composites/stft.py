@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_kernel import int64, warn_user
+from dovetail_kernel import int64, warn_user, warn_user_once
 
 from .fft import BY_ROOT, BY_SIZE, UNSCALED
 
@@ -29,6 +29,8 @@ def stft(
     """Return the transforms of pieces of `n_fft` values that begin `hop_length` apart, each times
     `window`: a matrix of frequencies and pieces.
     """
+    if window is None:
+        _warn_of_window("It is known to cause spectral leakage: give hann_window(n_fft) instead")
     hop = n_fft // 4 if hop_length is None else hop_length
     length = n_fft if win_length is None else win_length
     is_complex = self.dtype.is_complex or (window is not None and window.dtype.is_complex)
@@ -74,6 +76,14 @@ def stft(
     )
 
 
+def _warn_of_window(remedy: str) -> None:
+    """Issue the warning of a transform without a window, once per process."""
+    warn_user_once(
+        f"A window was not provided. A rectangular window will be applied. {remedy}, or "
+        "ones(n_fft) for the rectangular one."
+    )
+
+
 def stft_uncentered(
     self: Any,
     n_fft: int,
@@ -116,6 +126,8 @@ def istft(
     """Return the signal whose `stft` is nearest to `self`: the pieces times `window` put together,
     divided by the sum of the squares of the windows.
     """
+    if window is None:
+        _warn_of_window("Give the window that stft had, which makes the inversion lossless")
     hop = n_fft // 4 if hop_length is None else hop_length
     own_length = n_fft if win_length is None else win_length
     onesided = _check_spectrum(self, n_fft, onesided)
@@ -218,6 +230,10 @@ def _check_return_complex(is_complex: bool, return_complex: bool | None) -> None
         raise RuntimeError(
             "stft requires the return_complex parameter be given for real inputs, and will "
             "further require that return_complex=True in a future PyTorch release."
+        )
+    if return_complex is False:
+        warn_user_once(
+            "stft with return_complex=False is deprecated. Use view_as_real on the complex result."
         )
 
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from dovetail_aten._generated import functions as F
+from dovetail_kernel import warn_user_once
 
 from ..kernels.factor_checks import check_lu_solve, check_ormqr, check_reflections
 from ..kernels.matrix_checks import check_old_system, check_square, refuse_dtypes
@@ -24,6 +25,11 @@ def linalg_cholesky(self: Any, *, upper: bool = False) -> Any:
 
 def cholesky(self: Any, upper: bool = False) -> Any:
     """Return the triangular factor of positive-definite matrices."""
+    _warn_of_old(
+        "cholesky",
+        "linalg.cholesky",
+        "cholesky(A, upper=True) is linalg.cholesky(A).mH.",
+    )
     check_square("cholesky", self.shape)
     refuse_dtypes("cholesky_cpu", self.dtype)
     factor, info = F.linalg_cholesky_ex(self, upper=upper)
@@ -52,6 +58,11 @@ def linalg_lu_factor(A: Any, *, pivot: bool = True) -> Any:
 
 def _lu_with_info(self: Any, pivot: bool = True, check_errors: bool = True) -> Any:
     """Return both triangular factors in one matrix, the pivots and LAPACK's info."""
+    _warn_of_old(
+        "lu",
+        "linalg.lu_factor",
+        "lu(A, get_infos=True) is linalg.lu_factor_ex(A).",
+    )
     return tuple(F.linalg_lu_factor_ex(self, pivot=pivot, check_errors=check_errors))
 
 
@@ -97,6 +108,11 @@ def _turned(x: Any) -> Any:
 
 def lu_solve(self: Any, LU_data: Any, LU_pivots: Any) -> Any:
     """Return the solutions of ``A X = self`` for the matrices whose LU factors are given."""
+    _warn_of_old(
+        "lu_solve",
+        "linalg.lu_solve",
+        "lu_solve(B, LU, pivots) is linalg.lu_solve(LU, pivots, B).",
+    )
     return F.linalg_lu_solve(LU_data, LU_pivots, self)
 
 
@@ -111,6 +127,11 @@ def triangular_solve(
     self: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
     """Return the solutions of ``A X = self`` for triangular matrices, and a copy of these."""
+    _warn_of_old(
+        "triangular_solve",
+        "linalg.solve_triangular",
+        "triangular_solve(B, A, upper).solution is linalg.solve_triangular(A, B, upper=upper).",
+    )
     if self.ndim < 2 or A.ndim < 2:
         name, ndim = ("b", self.ndim) if self.ndim < 2 else ("A", A.ndim)
         raise RuntimeError(
@@ -130,6 +151,9 @@ def triangular_solve(
 
 def qr(self: Any, some: bool = True) -> Any:
     """Return an orthonormal and an upper triangular factor, the smallest ones or complete."""
+    _warn_of_old(
+        "qr", "linalg.qr", "qr(A, some) is linalg.qr(A, 'reduced' if some else 'complete')."
+    )
     return tuple(F.linalg_qr(self, "reduced" if some else "complete"))
 
 
@@ -189,3 +213,11 @@ def ormqr(self: Any, input2: Any, input3: Any, left: bool = True, transpose: boo
     if left:
         return F.sub(input3, F.matmul(first, F.matmul(second, input3)))
     return F.sub(input3, F.matmul(F.matmul(input3, first), second))
+
+
+def _warn_of_old(name: str, instead: str, translation: str) -> None:
+    """Issue the warning of a deprecated function, once per process."""
+    warn_user_once(
+        f"dovetail.{name} is deprecated in favor of dovetail.{instead}. {translation}",
+        site=name,
+    )

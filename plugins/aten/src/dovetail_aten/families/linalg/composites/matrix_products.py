@@ -10,6 +10,7 @@ from typing import Any
 from dovetail_aten._generated import functions as F
 from dovetail_dispatcher.calls.promotion.promotion_rules import check_writable_as
 from dovetail_kernel import bool as bool_
+from dovetail_kernel import warn_user_once
 
 from ....kernel_support.checks.product_checks import check_expandable
 from ....kernel_support.dims import wrap_dim
@@ -49,6 +50,10 @@ def linalg_vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
 def cross(self: Any, other: Any, dim: int | None = None) -> Any:
     """Return the cross products along `dim`, by default the first dimension of size 3."""
     if dim is None:
+        warn_user_once(
+            "Using dovetail.cross without specifying the dim arg is deprecated. Give the dim, or "
+            "use dovetail.linalg.cross, whose default is the last one."
+        )
         dim = next(iter([at for at, size in enumerate(self.shape) if size == 3]), None)
         if dim is None:
             raise RuntimeError(
@@ -183,6 +188,10 @@ def _product(chain: Sequence[Any], split: dict[tuple[int, int], int]) -> Any:
 
 def chain_matmul(matrices: Sequence[Any]) -> Any:
     """Return the product of several matrices in the order that takes the fewest multiplications."""
+    warn_user_once(
+        "dovetail.chain_matmul is deprecated. Use dovetail.linalg.multi_dot, which takes a list of "
+        "two or more tensors."
+    )
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices. Give at least one.")
     for each in matrices:

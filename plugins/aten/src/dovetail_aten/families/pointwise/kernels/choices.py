@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_kernel import bool as bool_
-from dovetail_kernel import result_dtype, uint8
+from dovetail_kernel import result_dtype, uint8, warn_user_once
 from dovetail_kernel.types.dtype import COMPLEX
 
 from ....kernel_support.capabilities import Capabilities
@@ -91,6 +91,10 @@ class Choices(Family):
         """Return `x` where `condition` is true, else `other`."""
         kind = self.dtypes[condition.dtype]
         if kind is uint8:
+            warn_user_once(
+                "where received a uint8 condition tensor. This behavior is deprecated. Use a "
+                "boolean condition: condition != 0."
+            )
             condition = condition != 0
         elif kind is not bool_:
             raise RuntimeError(
@@ -128,9 +132,11 @@ class Choices(Family):
                 f"{value.ndim} dimension(s). Use where(mask, value, self)."
             )
         own, given = self.dtypes[x.dtype], self.dtypes[value.dtype]
-        if given.is_complex and not own.is_complex and not self.lazy and bool(value.imag != 0):
-            raise RuntimeError(
-                f"value cannot be converted to type {own.name} without overflow: it has an "
-                "imaginary part. Take the real part, or convert the tensor first."
-            )
+        if given.is_complex and not own.is_complex:
+            if not self.lazy and bool(value.imag != 0):
+                raise RuntimeError(
+                    f"value cannot be converted to type {own.name} without overflow: it has an "
+                    "imaginary part. Take the real part, or convert the tensor first."
+                )
+            value = value.real
         return self._filled(x, mask, self.precision.converted(value, x.dtype))

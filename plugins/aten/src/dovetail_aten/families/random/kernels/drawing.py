@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype as DType
-from dovetail_kernel import float32, float64, iinfo
+from dovetail_kernel import finfo, float32, float64, iinfo, warn_user
 from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
 from ....kernel_support.dims import check_size
@@ -93,6 +93,14 @@ class Drawing(Family):
                 "for a real dtype."
             )
         if wanted.category >= FLOAT:
+            exact = 2 ** round(1 - math.log2(finfo(wanted).eps))
+            for name, number in (("from", low), ("to - 1", high - 1)):
+                if not -exact <= number <= exact:
+                    warn_user(
+                        f"{name} is out of bounds [-{exact}, {exact}]: beyond them "
+                        f"{wanted.name} cannot represent every integer, so not all are drawn. "
+                        "Draw in another dtype."
+                    )
             return
         limits = _limits(wanted)
         for name, number in (("from", low), ("to - 1", high - 1)):

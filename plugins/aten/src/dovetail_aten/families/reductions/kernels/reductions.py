@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from dovetail_kernel import warn_user
 from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
 from ....kernel_support.dims import wrap_dim, wrap_dims
@@ -275,9 +276,10 @@ class Reductions(Family):
         dims = None if dim is None else wrap_dims(dim, x.ndim)
         return self.ordered(xp.sum(x != 0, axis=dims, dtype=xp.int64))
 
-    def _variance(self, x: Any, dim: Dims, correction: Any, keepdim: bool) -> Any:
+    def _variance(self, name: str, x: Any, dim: Dims, correction: Any, keepdim: bool) -> Any:
         """Return the mean square distance from the mean, over ``n - correction`` elements, in
-        double precision: the square of a float32 may be infinite where its root is not.
+        double precision: the square of a float32 may be infinite where its root is not. The
+        operator `name` warns where that number is not positive.
         """
         xp = self.xp
         if self.dtypes[x.dtype].category < FLOAT:
@@ -287,13 +289,20 @@ class Reductions(Family):
             )
         if x.dtype in self.precision.complex:  # infinite and NaN where one of the parts is
             real, imag = [
-                self._variance(part, dim, correction, keepdim) for part in (x.real, x.imag)
+                self._variance(name, part, dim, correction, keepdim) for part in (x.real, x.imag)
             ]
             return real + imag
         x = x.astype(xp.float64, copy=False)
         dims = wrap_dims(dim, x.ndim)
         size = count(x.shape, dims)
-        freedom = max(0, size - (1 if correction is None else correction)) if size else 0
+        correction = 1 if correction is None else correction
+        if correction >= (size if x.size else 0):
+            warn_user(
+                f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than "
+                f"the reduction factor, but {correction} >= {size if x.size else 0}. Reduce over "
+                "more elements, or give correction=0."
+            )
+        freedom = max(0, size - correction) if size else 0
         mean = xp.sum(x, axis=dims, keepdims=True) / (size or math.nan)
         away = x - mean
         total = self.ordered(xp.sum(away * away, axis=dims, keepdims=keepdim))
@@ -304,14 +313,16 @@ class Reductions(Family):
         self, x: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
     ) -> Any:
         """Return the variance over `dim`: ``sum(abs(x - mean) ** 2) / (n - correction)``."""
-        return self._variance(x, dim, correction, keepdim).astype(self._real_of(x), copy=False)
+        return self._variance("var", x, dim, correction, keepdim).astype(
+            self._real_of(x), copy=False
+        )
 
     @operator("std.correction")
     def std(
         self, x: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
     ) -> Any:
         """Return the standard deviation over `dim`, the root of `var`."""
-        result = self.xp.sqrt(self._variance(x, dim, correction, keepdim))
+        result = self.xp.sqrt(self._variance("std", x, dim, correction, keepdim))
         return result.astype(self._real_of(x), copy=False)
 
     def _with_mean(
@@ -322,7 +333,7 @@ class Reductions(Family):
             raise RuntimeError(
                 f"{name} only support floating point and complex dtypes. Convert the tensor first."
             )
-        return self._variance(x, dim, correction, keepdim), self.mean(x, dim, keepdim)
+        return self._variance(name, x, dim, correction, keepdim), self.mean(x, dim, keepdim)
 
     @operator("var_mean.correction")
     def var_mean(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel import iinfo
+from dovetail_kernel import iinfo, warn_user_once
 from dovetail_kernel.types.dtype import FLOAT
 
 from ....kernel_support.checks.index_checks import PlacesAlong
@@ -55,6 +55,11 @@ class ScatterReductions(PlacesAlong):
         at `index` along `dim`.
         """
         check_reduction("scatter", reduce)
+        if hasattr(src, "dtype"):
+            warn_user_once(
+                "The reduce argument of dovetail.scatter with Tensor src is deprecated. Use "
+                "dovetail.scatter_reduce, which has more reductions."
+            )
         return self._reduced_at("scatter", x, dim, index, src, _AS_REDUCTIONS[reduce], True)
 
     @operator("scatter_reduce.two")
@@ -93,6 +98,7 @@ class ScatterReductions(PlacesAlong):
         with the slice that is there if `include_self`.
         """
         check_reduction("index_reduce", reduce)
+        warn_user_once("index_reduce() is in beta and the API may change at any time.")
         axis, index = self._check_slices("index_reduce", x, dim, index, source)
         self._check_kind("index_reduce_func", x, reduce)
         if not index.size:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel import int32, int64, promote_types
+from dovetail_kernel import int32, int64, promote_types, warn_user_once
 
 from ....kernel_support.argsort import Sorted
 from ....kernel_support.dims import check_size
@@ -65,6 +65,14 @@ class Searching(Sorted):
         if not self.capabilities.are_below(sorter, sorter.shape[-1]):
             raise RuntimeError("torch.searchsorted(): sorter index out of range")
 
+    def _warn_of_copy(self, name: str, array: Any) -> None:
+        """Warn of an array that is copied to be searched, once per process and `name`."""
+        if not self.capabilities.is_contiguous(array):
+            warn_user_once(
+                f"dovetail.searchsorted(): {name} tensor is non-contiguous, which costs a copy. "
+                "Call contiguous() once, where it is made."
+            )
+
     @operator("searchsorted.Tensor")
     def searchsorted(
         self,
@@ -82,8 +90,11 @@ class Searching(Sorted):
         xp = self.xp
         behind = is_right(right, side)
         check_values(sorted_sequence, values)
+        self._warn_of_copy("input value", values)
+        self._warn_of_copy("boundary", sorted_sequence)
         if sorter is not None:
             self._check_sorter(sorted_sequence, sorter)
+            self._warn_of_copy("sorter", sorter)
             sorted_sequence = xp.take_along_axis(sorted_sequence, sorter, axis=-1)
         common = promote_types(self.dtypes[sorted_sequence.dtype], self.dtypes[values.dtype])
         if common.is_complex:

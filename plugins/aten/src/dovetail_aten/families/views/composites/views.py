@@ -9,7 +9,12 @@ from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.dims import infer_size, wrap_dim
-from dovetail_kernel import backend_of_signature, contiguous_format, preserve_format
+from dovetail_kernel import (
+    backend_of_signature,
+    contiguous_format,
+    preserve_format,
+    warn_user_once,
+)
 
 from ....composites.reshaping import reshape
 
@@ -194,12 +199,18 @@ def sum_to_size(self: Any, size: Sequence[int]) -> Any:
 
 def numpy_T(self: Any) -> Any:
     """Return `self` with its dimensions in the opposite order."""
-    return F.permute(self, list(range(self.ndim - 1, -1, -1)))
+    ndim = self.ndim
+    if ndim != 2:
+        _warn_of_transpose(ndim)
+    return F.permute(self, list(range(ndim - 1, -1, -1)))
 
 
 def mT(self: Any) -> Any:
     """Return the transposes of the matrices in the last two dimensions."""
-    return F.transpose(_matrices(self, "tensor.mT"), -2, -1) if self.ndim else self
+    if not self.ndim:
+        warn_user_once("tensor.mT is deprecated on 0-D tensors, where it does nothing.")
+        return self
+    return F.transpose(_matrices(self, "tensor.mT"), -2, -1)
 
 
 def mH(self: Any) -> Any:
@@ -211,7 +222,10 @@ def adjoint(self: Any, called: str = "tensor.adjoint()") -> Any:
     """Return the adjoints of the matrices in the last two dimensions; a tensor without dimensions
     is its own.
     """
-    return F.conj(F.transpose(_matrices(self, called), -2, -1) if self.ndim else self)
+    if not self.ndim:
+        warn_user_once(f"{called} is deprecated on 0-D tensors. Consider using x.conj().")
+        return F.conj(self)
+    return F.conj(F.transpose(_matrices(self, called), -2, -1))
 
 
 def matrix_H(self: Any) -> Any:
@@ -221,7 +235,21 @@ def matrix_H(self: Any) -> Any:
             f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor. "
             "Consider using mH."
         )
+    if not self.ndim:
+        warn_user_once("tensor.H is deprecated on 0-D tensors. Consider using x.conj().")
     return F.conj(F.transpose(self, 0, 1) if self.ndim else self)
+
+
+def _warn_of_transpose(ndim: int) -> None:
+    """Issue the warning of ``x.T`` of other than two dimensions, once per process."""
+    if not ndim:
+        warn_user_once("tensor.T is deprecated on 0-D tensors, where it does nothing.")
+        return
+    warn_user_once(
+        "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
+        "deprecated. Use `x.mT` to transpose batches of matrices, or "
+        "`x.permute(*range(x.ndim - 1, -1, -1))` to reverse the dimensions."
+    )
 
 
 def _matrices(tensor: Any, what: str) -> Any:
