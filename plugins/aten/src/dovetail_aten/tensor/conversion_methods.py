@@ -89,7 +89,7 @@ class TensorConversions(TensorNamespace):
                 "ambiguous. Use any(), all() or numel()."
             )
         try:
-            return bool(aten._local_scalar_dense(self))
+            return bool(aten._local_scalar_dense(self))  # type: ignore[arg-type]
         except ItemOfBatchError as error:
             raise error.of_control_flow() from None
 
@@ -113,14 +113,14 @@ class TensorConversions(TensorNamespace):
     def __index__(self) -> int:
         if self.dtype.category > 1 or prod(self.array.shape) != 1:
             raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(aten._local_scalar_dense(self))
+        return int(aten._local_scalar_dense(self))  # type: ignore[arg-type]
 
     def _single(self) -> Any:
         if not self._signature & ZERO_DIM and prod(self.array.shape) != 1:
             raise ValueError(
                 "only one element tensors can be converted to Python scalars. Use tolist()."
             )
-        return aten._local_scalar_dense(self)
+        return aten._local_scalar_dense(self)  # type: ignore[arg-type]
 
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         """Return the name of the tensor's type, ``'dovetail.FloatTensor'``; with `dtype`, the
