@@ -15,6 +15,7 @@ TRANSFORMS = Plan(Transforms(dovetail), Transforms(dovetail))
 LOOP = Plan(Looped(dovetail), Looped(dovetail))
 DIFFERENCES = Plan(Differences(dovetail), Transforms(dovetail))
 """Differences replace the outermost level. A trial of one level less is the proof of the others."""
+TWO_POINTS = Plan(Differences(dovetail, points=1), Transforms(dovetail))
 
 HUNTS = {
     hunt.name: hunt
@@ -33,6 +34,7 @@ HUNTS = {
             op_info_trials.nested_trial,
             reference=DIFFERENCES,
             plan=TRANSFORMS,
+            quick=TWO_POINTS,
             share=60,
         ),
         Hunt(
@@ -41,6 +43,7 @@ HUNTS = {
             program_trials.program_trial,
             reference=DIFFERENCES,
             plan=TRANSFORMS,
+            quick=TWO_POINTS,
             share=60,
         ),
         Hunt(

@@ -179,4 +179,4 @@ def direction(lib: Any, like: Any, seed: str) -> Any:
         values = values + 1j * _NUMBERS[(start + 11 + 5 * np.arange(count)) % 997].reshape(
             tuple(like.shape)
         )
-    return lib.tensor(values, dtype=like.dtype)
+    return lib.from_numpy(values).to(like.dtype)

@@ -153,9 +153,21 @@ SMOOTH = 2e-5
 
 
 class Differences(Looped):
-    """Differences in the place of derivatives. Elements that are not smooth become NaN."""
+    """Differences in the place of derivatives.
+
+    Parameters
+    ----------
+    lib
+        The library.
+    points
+        Number of points on each side: 3, where elements that are not smooth become NaN, or 1.
+    """
 
     name = "differences"
+
+    def __init__(self, lib: Any, points: int = 3) -> None:
+        super().__init__(lib)
+        self._steps = [k for k in range(-points, points + 1) if k or points > 1]
 
     def pushed(self, function: Function, leaves: Sequence[Any], along: Sequence[Any]) -> Any:
         def at(step: float) -> list[Any]:
@@ -186,9 +198,9 @@ class Differences(Looped):
         return [self.lib.stack(list(column), -1) for column in zip(*columns, strict=True)]
 
     def _slopes(self, at: Callable[[float], list[Any]]) -> list[Any]:
-        values = {k: [_array(each) for each in at(k * STEP)] for k in range(-3, 4)}
+        values = {k: [_array(each) for each in at(k * STEP)] for k in self._steps}
         slopes = []
-        for place in range(len(values[0])):
+        for place in range(len(values[1])):
             points = {k: each[place] for k, each in values.items()}
             slopes.append(self.lib.tensor(_slope(points)))
         return slopes
@@ -199,10 +211,12 @@ def _array(tensor: Any) -> Any:
 
 
 def _slope(points: dict[int, Any]) -> Any:
-    """Return the derivative at 0 of values at seven points; NaN where it is not smooth."""
-    if points[0].dtype.kind not in "fc" or len({each.shape for each in points.values()}) > 1:
+    """Return the derivative at 0 of values at two points or seven; NaN where these show a kink."""
+    if points[1].dtype.kind not in "fc" or len({each.shape for each in points.values()}) > 1:
         raise NotSmooth("shapes or dtypes change along the direction")
     with np.errstate(all="ignore"):
+        if len(points) == 2:
+            return np.asarray((points[1] - points[-1]) / (2 * STEP))
         central = sum([weight * (points[k] - points[-k]) for k, weight in CENTRAL.items()]) / STEP
         right = sum([weight * points[k] for k, weight in enumerate(SIDED)]) / STEP
         left = -sum([weight * points[-k] for k, weight in enumerate(SIDED)]) / STEP
