@@ -8,6 +8,7 @@ import asyncio
 from typing import Any
 
 import pytest
+import torch
 from same_programs import Programs, assert_same
 
 import dovetail
@@ -45,9 +46,42 @@ def printed_without_graph(lib: Any) -> Any:
     return repr(v)
 
 
+def unrecorded_view(lib: Any, mode: str, is_leaf: bool) -> Any:
+    x = lib.ones(2, requires_grad=True)
+    with getattr(lib, mode)():
+        return (x if is_leaf else x * 1).view(-1)
+
+
+def facts_of_unrecorded_views(lib: Any) -> Any:
+    views = [
+        unrecorded_view(lib, mode, is_leaf)
+        for mode in ("no_grad", "inference_mode")
+        for is_leaf in (False, True)
+    ]
+    return [
+        (v.requires_grad, v.is_leaf, v.grad_fn, (v * 2).requires_grad, v[:1].requires_grad)
+        for v in views
+        if not v.is_inference()
+    ]
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+def test_an_unrecorded_view_accumulates_a_gradient(mode: str) -> None:
+    def gradient(lib: Any) -> Any:
+        view = unrecorded_view(lib, mode, is_leaf=True)
+        (view * 3).sum().backward()
+        return view.grad
+
+    found = gradient(dovetail)
+    assert found is not None
+    assert found.tolist() == [3.0, 3.0]
+    assert gradient(torch) is None
+
+
 PROGRAMS = Programs(
     {
         "a class decorated": class_decorated,
+        "views made without a graph": facts_of_unrecorded_views,
         "a generator decorated": generator_decorated,
         "a view whose graph was lost is printed": printed_without_graph,
     }

@@ -244,11 +244,12 @@ def differentiate(lib: Any, total: Any, leaves: list[Any], mode: str, seen: list
 
 
 def is_deliberate(draft: Draft) -> bool:
-    """Return whether a result is a view that records nothing, to which PyTorch gives a graph later,
-    or a view is written and its gradient None, with which PyTorch loses the gradient of the base.
+    """Return whether a result is a view that is not differentiable, to which PyTorch gives a graph
+    later, or a view is written and its gradient None, with which PyTorch loses the gradient of the
+    base.
     """
     return any(
-        kind == "view" and (draft.no_grad or number in draft.not_differentiable)
+        kind == "view" and number in draft.not_differentiable
         for number, (kind, _, _) in enumerate(draft.results)
     ) or any((draft.inputs[i], draft.gradients[i]) == ("view", "None") for i in draft.dirty)
 

@@ -285,7 +285,7 @@ def run_step(lib: Any, step: Step, pool: list[Any]) -> list[Any]:
     # After it, PyTorch makes the node of a view anew, without a way to the leaf.
     if not recorded and step.name.endswith(IN_PLACE) and (a.requires_grad or c.requires_grad):
         return []
-    # What is made of its views from then on PyTorch records, but without a way to it.
+    # Its views are leaves from then on, whose gradients PyTorch drops.
     if step.name == "requires_grad_" and any([each._base is a for each in pool]):
         return []
     result, error = attempt(call)
@@ -296,8 +296,8 @@ def run_step(lib: Any, step: Step, pool: list[Any]) -> list[Any]:
         return [error, SPOILT]
     if error in REFUSED and step.of_any_dtype:
         return [REFUSED[0]]
-    # A view made in no_grad mode of what requires grad has no node: PyTorch records what is made of
-    # it, in vain.
+    # A view made in no_grad mode of what requires grad has no node: here it is a leaf, whose
+    # gradient PyTorch drops.
     pool.extend([tensor for tensor in found if recorded or not tensor._is_view()])
     return [error, *(state(tensor) for tensor in found)]
 
