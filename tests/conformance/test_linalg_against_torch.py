@@ -4,6 +4,7 @@ of vectors, matrices of which one triangle is read, and matrices that fail.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import torch
 
 import dovetail
+import dovetail.testing
 
 BOTH = (dovetail, torch)
 RANDOM = np.random.default_rng(7)
@@ -116,6 +118,70 @@ def test_the_gradient_of_a_determinant_of_0_is_that_of_cofactors(n: int) -> None
     ):
         np.testing.assert_allclose(found[0].tolist(), expected, atol=1e-7)
         np.testing.assert_allclose(found[1].tolist(), np.eye(n) * 2 ** (n - 1), atol=1e-7)
+
+
+def by_permutations(x: Any) -> Any:
+    """Return the determinant of a matrix of three rows as the polynomial that it is."""
+    even = x[0, 0] * x[1, 1] * x[2, 2] + x[0, 1] * x[1, 2] * x[2, 0] + x[0, 2] * x[1, 0] * x[2, 1]
+    odd = x[0, 2] * x[1, 1] * x[2, 0] + x[0, 0] * x[1, 2] * x[2, 1] + x[0, 1] * x[1, 0] * x[2, 2]
+    return even - odd
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2, 3])
+def test_all_derivatives_of_a_determinant_exist(rank: int) -> None:
+    """PyTorch's second derivative is NaN where two singular values are zero."""
+    func = dovetail.func
+    columns = dovetail.tensor([[1.0, 2.0, -1.0], [0.5, 0.0, 3.0], [2.0, 1.0, 1.0]])[:, :rank]
+    x = (columns @ columns.mT).double()
+    both = dovetail.stack([x, 2 * dovetail.eye(3, dtype=x.dtype)])
+    for order in (1, 2, 3):
+        for ways in itertools.product((func.jacfwd, func.jacrev), repeat=order):
+            found, expected = dovetail.linalg.det, by_permutations
+            for way in ways:
+                found, expected = way(found), way(expected)
+            dovetail.testing.assert_close(found(x), expected(x), atol=1e-8, rtol=1e-8)
+            dovetail.testing.assert_close(
+                func.vmap(found)(both), func.vmap(expected)(both), atol=1e-8, rtol=1e-8
+            )
+
+
+def test_a_determinant_of_many_rows_has_a_gradient_where_it_is_0() -> None:
+    x = dovetail.eye(40, dtype=dovetail.float64)
+    x[0, 0] = 0.0
+    expected = dovetail.zeros_like(x)
+    expected[0, 0] = 1.0
+    dovetail.testing.assert_close(dovetail.func.grad(dovetail.linalg.det)(x), expected)
+
+
+@pytest.mark.parametrize("transform", ["vmap of grad", "grad of vmap", "jacrev of vmap"])
+def test_a_loss_that_depends_on_phases_is_refused_inside_of_transforms(transform: str) -> None:
+    func = dovetail.func
+    weights = dovetail.arange(16, dtype=dovetail.float64).reshape(4, 4)
+    x = dovetail.tensor(COMPLEX[0].tolist(), dtype=dovetail.complex128)
+
+    def loss(parts: Any) -> Any:
+        vectors = dovetail.linalg.svd(dovetail.view_as_complex(parts))[0]
+        return (vectors * weights).real.sum()
+
+    def invariant(parts: Any) -> Any:
+        vectors = dovetail.linalg.svd(dovetail.view_as_complex(parts))[0]
+        return ((vectors * vectors.conj()).real * weights).sum()
+
+    def derivative(of: Any) -> Any:
+        if transform == "vmap of grad":
+            return func.vmap(func.grad(of))
+        if transform == "grad of vmap":
+            return func.grad(lambda each: func.vmap(of)(each).sum())
+        return func.jacrev(func.vmap(of))
+
+    both = dovetail.view_as_real(dovetail.stack([x, 2 * x]))
+    with pytest.raises(RuntimeError, match="specified up to multiplication by"):
+        derivative(loss)(both)
+    found = derivative(invariant)(both)
+    looped = dovetail.stack([func.grad(invariant)(each) for each in both])
+    if transform == "jacrev of vmap":
+        found = found.diagonal(dim1=0, dim2=1).movedim(-1, 0)
+    dovetail.testing.assert_close(found, looped)
 
 
 def test_the_gradient_of_equal_singular_values_exists_and_that_of_their_vectors_does_not() -> None:

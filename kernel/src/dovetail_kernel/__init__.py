@@ -75,7 +75,7 @@ from .tensor.new_tensors import (
 )
 from .tensor.resized_storage import resize_storage
 from .tensor.size import Size
-from .tensor.storage import Storage, new_storage, share_storage
+from .tensor.storage import Storage, new_storage, share_storage, without_wrappers
 from .tensor.tensor_base import TensorBase
 from .tensor.version import VersionCounter, bump_version, share_version
 from .types.dtype import (
@@ -260,6 +260,7 @@ __all__ = [
     "use_overlay",
     "use_requested_overlays",
     "warn_user",
+    "without_wrappers",
     "wrap",
     "wrapped_backend",
 ]

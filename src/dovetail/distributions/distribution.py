@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
-from dovetail_autograd.transforms import without_wrappers
-from dovetail_kernel import Size, warn_user
+from dovetail_kernel import Size, warn_user, without_wrappers
 
 from . import constraints
 from .utils import broadcast_all, holds_everywhere, lazy_property

@@ -10,10 +10,9 @@ from typing import Any
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import enable_grad
-from dovetail_autograd.transforms import without_wrappers
 from dovetail_dispatcher import ops
 from dovetail_kernel import bool as bool_
-from dovetail_kernel import finfo, get_default_dtype, restoring
+from dovetail_kernel import finfo, get_default_dtype, restoring, without_wrappers
 
 __all__ = [
     "broadcast_all",

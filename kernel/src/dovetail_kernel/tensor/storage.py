@@ -8,6 +8,7 @@ from ..devices.backends import Backend
 from ..devices.device import Device
 from ..devices.memory import new_memory
 from ..sockets import STORAGE_CLASS
+from ..types.signature import WRAPPED_BIT
 from .dataless import DatalessArray
 
 if TYPE_CHECKING:
@@ -103,3 +104,12 @@ def new_storage(backend: Backend, nbytes: int, device_index: int | None = None) 
     """Return a storage of new memory; what it holds is not set. Raises as `Allocator.allocate`."""
     cls = STORAGE_CLASS.plug or Storage
     return cls.of(new_memory(backend.arrays, nbytes, device_index), backend)
+
+
+def without_wrappers(tensor: TensorBase) -> TensorBase:
+    """Return the tensor inside of all wrappers: the samples of a `vmap` together, the primal of a
+    dual.
+    """
+    while tensor._signature & WRAPPED_BIT:
+        tensor = tensor.array.physical
+    return tensor

@@ -13,7 +13,6 @@ from .batching.mapping import vmap
 from .gradients import grad, grad_and_value, vjp
 from .jacobians import hessian, jacfwd, jacrev
 from .pushforward import jvp, linearize
-from .wrapped.arrays import without_wrappers
 from .wrapped.levels import active_levels
 
 __all__ = [
@@ -28,5 +27,4 @@ __all__ = [
     "pytree",
     "vjp",
     "vmap",
-    "without_wrappers",
 ]

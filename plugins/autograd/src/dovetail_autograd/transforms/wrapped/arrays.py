@@ -114,15 +114,6 @@ class WrappedArray:
         return repr(self.physical)
 
 
-def without_wrappers(tensor: TensorBase) -> TensorBase:
-    """Return the tensor inside of all wrappers: the samples of a `vmap` together, the primal of a
-    dual.
-    """
-    while tensor._signature & WRAPPED_BIT:
-        tensor = tensor.array.physical
-    return tensor
-
-
 class BatchedArray(WrappedArray):
     """A batch of tensors that are to be seen one at a time: the physical tensor has the batch in
     dimension 0.
@@ -290,6 +281,5 @@ __all__ = [
     "WrappedArray",
     "WrappedArrays",
     "is_wrapped",
-    "without_wrappers",
     "wrapped",
 ]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail_kernel import finfo
+from dovetail_kernel import TensorBase, finfo, without_wrappers
 
 from ....derivative_helpers.reductions import product_of_others
 from ....meta.meta_array import MetaArray
 from ..kernels.matrix_checks import is_vector_case
 
+_MOST_MINORS = 32
+"""Rows of a singular matrix up to which minors are computed: 1,024 determinants."""
 TENSORS_ONLY = frozenset({"det_backward", "lstsq_backward"})
 """Functions that work on tensors only: formulas that call them get no body over arrays."""
 
@@ -29,12 +31,14 @@ def _of_matrices(k: Any, x: Any) -> Any:
     return k.unsqueeze(k.unsqueeze(x, -1), -1)
 
 
-def is_readable(x: Any) -> bool:
-    """Return whether the values of a tensor can be looked at: not inside of a transform, and not on
-    the meta device. Those of an array can.
+def readable(x: Any) -> Any:
+    """Return what values can be looked at: an array, or the tensor inside of all transforms, which
+    has those of all samples. None on the meta device.
     """
-    backend = getattr(x, "_backend", None)
-    return backend is None or (bool(backend.is_device) and not isinstance(x.array, MetaArray))
+    if not isinstance(x, TensorBase):
+        return x
+    inside = without_wrappers(x)
+    return None if isinstance(inside.array, MetaArray) else inside
 
 
 def inv_ex_backward(k: Any, grad: Any, inverse: Any) -> Any:
@@ -94,23 +98,22 @@ def _is_singular(k: Any, A: Any) -> Any:
 
 def det_backward(k: Any, grad: Any, A: Any, det: Any) -> Any:
     """Return the gradient of the determinant: the conjugate of the matrix of cofactors, which is
-    det(A) A^-1 transposed where there is an inverse. Where there is none, with A = U S V^H, it is
-    det(U) det(V^H) U P V^H, P having the products of the other singular values.
+    det(A) A^-1 transposed where there is an inverse. Where there is none, each cofactor is computed
+    as the determinant of a minor, which is a polynomial: so every derivative of it is right.
     """
     if not A.shape[-1]:
         return k.zeros_like(A)
-    singular = _is_singular(k, A)
-    if is_readable(singular):
-        if not bool(k.any(singular)):
-            return _cofactors_by_inverse(k, grad, A, det)
-        return _cofactors_by_svd(k, grad, A)
-    regular = k.where(
-        _of_matrices(k, singular), k.eye(A.shape[-1], dtype=A.dtype, device=A.device), A
-    )
+    is_singular = _is_singular(k, A)
+    known = readable(is_singular)
+    if known is not None and not bool(k.any(known)):
+        return _cofactors_by_inverse(k, grad, A, det)
+    by_others = _cofactors_by_minors if A.shape[-1] <= _MOST_MINORS else _cofactors_by_svd
+    ones = k.eye(A.shape[-1], dtype=A.dtype, device=A.device)
+    chosen = _of_matrices(k, is_singular)
     return k.where(
-        _of_matrices(k, singular),
-        _cofactors_by_svd(k, grad, A),
-        _cofactors_by_inverse(k, grad, regular, det),
+        chosen,
+        by_others(k, grad, A),
+        _cofactors_by_inverse(k, grad, k.where(chosen, ones, A), det),
     )
 
 
@@ -119,7 +122,24 @@ def _cofactors_by_inverse(k: Any, grad: Any, A: Any, det: Any) -> Any:
     return k.mul(scale, _adjoint(k, k.linalg_inv_ex(A)[0]))
 
 
+def _cofactors_by_minors(k: Any, grad: Any, A: Any) -> Any:
+    """Return the gradient by the determinants of all minors: n^5 steps for n rows."""
+    n, lead = A.shape[-1], tuple(A.shape[:-2])
+    places = k.arange(n, device=A.device)
+    kept = k.slice(places, 0, 0, n - 1)
+    others = k.reshape(k.add(kept, k.ge(kept, k.unsqueeze(places, -1))), (n * (n - 1),))
+    rows = k.reshape(k.index_select(A, -2, others), (*lead, n * (n - 1), n))
+    blocks = k.reshape(k.index_select(rows, -1, others), (*lead, n, n - 1, n, n - 1))
+    minors = k.linalg_det(k.transpose(blocks, -3, -2))
+    is_odd = k.remainder(k.add(k.unsqueeze(places, -1), places), 2)
+    cofactors = k.mul(minors, k.sub(1, k.mul(is_odd, 2)))
+    return k.mul(_of_matrices(k, grad), k.conj(cofactors))
+
+
 def _cofactors_by_svd(k: Any, grad: Any, A: Any) -> Any:
+    """Return the gradient by the products of the other singular values, U P V^H det(U V^H): its
+    own derivative is NaN where two of these are zero.
+    """
     u, values, vh = k.linalg_svd(A, False)
     factor = k.conj(k.mul(k.linalg_det(u), k.linalg_det(vh)))
     others = k.unsqueeze(product_of_others(k, values, -1), -2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....derivative_helpers.missing_gradients import added
-from .linear_systems import is_complex, is_readable
+from .linear_systems import is_complex, readable
 
 _TOLERANCE = 1e-2
 """How far a loss may depend on the phases of vectors before its gradient is refused."""
@@ -30,8 +30,8 @@ def _check_phases(k: Any, name: str, what: str, products: Any) -> None:
     """Refuse a loss that depends on the phases of vectors, which are arbitrary."""
     if not is_complex(products):
         return
-    found = k.imag(k.diagonal(products, 0, -2, -1))
-    if is_readable(found) and bool(k.any(k.gt(k.abs(found), _TOLERANCE))):
+    found = readable(k.gt(k.abs(k.imag(k.diagonal(products, 0, -2, -1))), _TOLERANCE))
+    if found is not None and bool(k.any(found)):
         raise RuntimeError(
             f"{name}: The {what} in the complex case are specified up to multiplication by "
             f"e^{{i phi}}. The specified loss function depends on this quantity, so it is "
