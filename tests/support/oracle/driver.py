@@ -16,6 +16,10 @@ from .ways import NotSmooth
 
 __all__ = ["Find", "Hunt", "Report", "by_cause", "compare"]
 
+SINGLE = {"f": 8, "c": 16}
+"""Bytes of numbers of double precision, by kind: others are rounded more."""
+AGREE = ("same", "both raise", "not smooth")
+"""Kinds of results of a trial that are no differences."""
 LOOSE = {"loop": (1e-8, 1e-10), "differences": (1e-5, 1e-7)}
 """Relative and absolute tolerance by the name of the way that is the reference."""
 
@@ -32,10 +36,8 @@ class Hunt:
         Returns what trials are about: names of operators.
     trial
         ``trial(subject, turn)`` returns a trial, or None where there is nothing to try.
-    reference
-        The way that is right.
-    quick
-        A reference that costs less, and that alone can say that a trial is right; None without one.
+    references
+        The ways that are right, the cheapest first: what agrees with one of them is.
     plan
         The way that is tried.
     share
@@ -45,10 +47,9 @@ class Hunt:
     name: str
     subjects: Callable[[], Sequence[str]]
     trial: Callable[[str, int], Trial | None]
-    reference: Plan
+    references: tuple[Plan, ...]
     plan: Plan
     share: int
-    quick: Plan | None = None
 
     def of_seed(self, seed: int) -> tuple[str, int]:
         """Return subject and turn of a seed: successive seeds go through all subjects."""
@@ -76,13 +77,13 @@ class Hunt:
             return "nothing to try", None
         if nestings is not None:
             nestings[trial.nesting] += 1
-        kind, text = compare(trial, self.reference, self.plan, self.quick)
-        if kind in ("same", "both raise", "not smooth"):
+        kind, text = compare(trial, self.references, self.plan)
+        if kind in AGREE:
             return kind, None
-        if kind == "accepted" and self.reference.outer.name == "differences":
+        if kind == "accepted" and self.references[0].outer.name == "differences":
             return "not smooth", None  # a neighbour lies outside of the domain
         trial = self._smaller(trial, kind)
-        _, text = compare(trial, self.reference, self.plan)
+        _, text = compare(trial, self.references, self.plan)
         return kind, Find(self.name, subject, turn, trial, kind, text)
 
     def _smaller(self, trial: Trial, kind: str) -> Trial:
@@ -92,7 +93,7 @@ class Hunt:
             return trial
 
         def differs(parts: tuple[Any, ...]) -> bool:
-            return compare(make(parts), self.reference, self.plan, self.quick)[0] == kind
+            return compare(make(parts), self.references, self.plan)[0] == kind
 
         return make(shrinking.smaller(trial.parts, differs))
 
@@ -137,20 +138,20 @@ class Report:
         return f"nestings {len(self.nestings)}; " + "; ".join(lines)
 
 
-def compare(
-    trial: Trial, reference: Plan, plan: Plan, quick: Plan | None = None
-) -> tuple[str, str]:
-    """Return the kind of the difference between two runs of a trial, and its text.
-
-    The kind of an agreement is ``"same"``, ``"both raise"`` or ``"not smooth"``. What agrees with
-    `quick` in every element is not compared with `reference`.
+def compare(trial: Trial, references: Sequence[Plan], plan: Plan) -> tuple[str, str]:
+    """Return the kind of the difference of a trial from the last reference, and its text, or the
+    kind of the agreement with one before it.
     """
     found = outcome(trial, plan)
-    if quick is not None and found.error is None:
-        expected = outcome(trial, quick)
-        if expected.error is None and _values(expected, found, quick, with_nan=True)[0] == "same":
-            return "same", ""
-    expected = outcome(trial, reference)
+    kind, text = "", ""
+    for reference in references:
+        kind, text = _compared(outcome(trial, reference), found, reference)
+        if kind in AGREE:
+            break
+    return kind, text
+
+
+def _compared(expected: Outcome, found: Outcome, reference: Plan) -> tuple[str, str]:
     if isinstance(expected.error, NotSmooth):
         return "not smooth", ""
     if expected.error is not None:
@@ -159,8 +160,7 @@ def compare(
         return "accepted", f"the {reference.outer.name} raises {_said(expected.error)}"
     if found.error is not None:
         return "refusal", _said(found.error)
-    with_nan = reference.outer.name == "loop"
-    return _values(expected, found, reference, with_nan=with_nan)
+    return _values(expected, found, reference)
 
 
 def _said(error: Exception) -> str:
@@ -168,9 +168,7 @@ def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {text[:300]}"
 
 
-def _values(
-    expected: Outcome, found: Outcome, reference: Plan, *, with_nan: bool
-) -> tuple[str, str]:
+def _values(expected: Outcome, found: Outcome, reference: Plan) -> tuple[str, str]:
     if len(expected.values) != len(found.values):
         return "wrong", f"{len(found.values)} results, not {len(expected.values)}"
     if found.written != expected.written:
@@ -182,7 +180,7 @@ def _values(
             return "wrong", f"result {place}: shape {mine.shape}, not {other.shape}"
         if mine.dtype != other.dtype:
             return "wrong", f"result {place}: {mine.dtype}, not {other.dtype}"
-        text = _difference(mine, other, relative, absolute, with_nan)
+        text = _difference(mine, other, relative, absolute, reference.outer.compares_nan)
         if text:
             return "wrong", f"result {place}: {text}"
         compared = compared or bool(np.isfinite(other).any()) or not other.size
@@ -194,6 +192,8 @@ def _difference(mine: Any, other: Any, relative: float, absolute: float, with_na
     known = np.ones(other.shape, bool) if with_nan else np.isfinite(other)
     finite = other[np.isfinite(other)]
     scale = max([1.0, *np.abs(finite).ravel()])
+    if mine.dtype.itemsize < SINGLE.get(mine.dtype.kind, 0):
+        relative = max(relative, 1e-5)
     with np.errstate(all="ignore"):
         close = np.isclose(mine, other, relative, absolute * scale, equal_nan=with_nan)
     wrong = known & ~close

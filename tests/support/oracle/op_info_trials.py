@@ -38,8 +38,20 @@ OF_MEMORY = ("aten::as_strided", "aten::view")
 
 REAL = ("aten::cholesky_inverse",)
 """LAPACK takes the diagonal of the factor for real, so a complex direction leaves the domain."""
-OF_RANK = ("aten::linalg_lstsq", "aten::linalg_pinv", "aten::pinverse")
-"""Operators whose derivative depends on the rank: boundary values would change it."""
+INSIDE = (
+    *("aten::linalg_lstsq", "aten::linalg_pinv", "aten::pinverse"),
+    *("aten::slogdet", "aten::linalg_slogdet", "aten::logdet"),
+    *("aten::sort", "aten::msort", "aten::median", "aten::nanmedian", "aten::kthvalue"),
+    *("aten::topk", "aten::quantile", "aten::nanquantile"),
+)
+"""Operators without a derivative at boundary values, though differences may find a slope there. The
+pseudoinverse jumps with the rank, the logarithm of a determinant is infinite at 0, and its sign
+jumps; which of equal numbers comes first depends on the direction."""
+OF_PHASES = (
+    *("aten::svd", "aten::linalg_svd", "aten::_linalg_svd"),
+    *("aten::linalg_eig", "aten::_linalg_eigh"),
+)
+"""Operators with vectors whose phases or signs are arbitrary: their magnitudes are compared."""
 
 
 @functools.cache
@@ -136,13 +148,13 @@ def trial(info: OpInfo, kinds: Sequence[str], r: random.Random, *, boundary: flo
     places = differentiable_results(info, sample)
     varied = [place for place, each in enumerate(tensors) if each.requires_grad]
     values = [each.detach().resolve_conj().numpy().copy() for each in tensors]
+    symmetric = [place for place in varied if _is_symmetric(values[place])]
     note = ""
-    if r.random() < boundary and not info.name.startswith(OF_RANK):
+    if r.random() < boundary and not info.name.startswith(INSIDE):
         note = r.choice(sorted(BOUNDARIES))
         for place in varied:
             if r.random() < 0.7:
                 values[place] = BOUNDARIES[note](values[place], r)
-    symmetric = [place for place in varied if _is_symmetric(values[place])]
     levels = tuple([drawn_level(kind, varied, len(tensors), r) for kind in kinds])
     in_memory = info.name.startswith(OF_MEMORY)
     if in_memory:
@@ -158,7 +170,10 @@ def trial(info: OpInfo, kinds: Sequence[str], r: random.Random, *, boundary: flo
         remaining = iter(given)
         made = sample.transform(lambda tensor: next(remaining))
         all_results = results(info.op, made)
-        return [all_results[each] for each in places]
+        wanted = [all_results[each] for each in places]
+        if info.name.startswith(OF_PHASES):
+            return [(each * each.conj()).real if each.is_complex() else each**2 for each in wanted]
+        return wanted
 
     text = f"sample {number} {sample} {note}"
     return Trial(info.name, body, tuple(values), levels, text=text)

@@ -27,10 +27,13 @@ class Way(Protocol):
         Name for reports.
     lib
         The library whose tensors it computes with.
+    compares_nan
+        Whether NaN in its results has to be in the others too; otherwise it says nothing of them.
     """
 
     name: str
     lib: Any
+    compares_nan: bool
 
     def mapped(self, function: Function, dims: tuple[int, ...], batches: Sequence[Any]) -> Any:
         """Return the results of `function` for every entry of the batches, stacked."""
@@ -77,6 +80,7 @@ class Transforms:
     """
 
     name = "transforms"
+    compares_nan = True
 
     def __init__(self, lib: Any) -> None:
         self.lib = lib
@@ -167,6 +171,7 @@ class Differences(Looped):
 
     def __init__(self, lib: Any, points: int = 3) -> None:
         super().__init__(lib)
+        self.compares_nan = points == 1
         self._steps = [k for k in range(-points, points + 1) if k or points > 1]
 
     def pushed(self, function: Function, leaves: Sequence[Any], along: Sequence[Any]) -> Any:
@@ -223,4 +228,4 @@ def _slope(points: dict[int, Any]) -> Any:
         size = np.max([np.abs(each) for each in points.values()], axis=0)
         allowed = SMOOTH * (np.abs(central) + size + 1e-3)
         smooth = (np.abs(right - central) <= allowed) & (np.abs(left - central) <= allowed)
-        return np.where(smooth, central, np.nan)
+        return np.where(smooth & np.isfinite(size), central, np.nan)

@@ -10,7 +10,8 @@ from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
 from dovetail_aten.derivative_helpers.shapes import (zero_of)
 from dovetail_aten.families.indexing.formulas import (
-    gather_backward, index_backward, index_select_backward, masked_select_backward, take_backward,
+    gather_backward, index_backward, index_put_values_backward, index_select_backward,
+    masked_select_backward, scatter_src_backward, take_backward,
 )
 
 
@@ -64,7 +65,7 @@ def index_put_tensors(node, grad):
     self_edge, values_edge = node.next_edges
     indices = node.unpack_indices()
     grad_self = None if self_edge is None else grad if node._accumulate else k.index_put(grad, indices, zero_of(k, grad))
-    grad_values = None if values_edge is None else k.index(grad, indices)
+    grad_values = None if values_edge is None else index_put_values_backward(k, grad, indices, node._accumulate)
     return grad_self, grad_values
 
 def index_put_arrays(node, k, edges, grad):
@@ -75,7 +76,7 @@ def index_put_arrays(node, k, edges, grad):
         grad_self = grad if node._accumulate else k.index_put(grad, indices, zero_of(k, grad))
     if values_edge is not None:
         indices = [None if tensor is None else tensor.array for tensor in node.unpack_indices()]
-        grad_values = k.index(grad, indices)
+        grad_values = index_put_values_backward(k, grad, indices, node._accumulate)
     return grad_self, grad_values
 
 
@@ -101,7 +102,7 @@ def scatter_src_tensors(node, grad):
     self_edge, src_edge = node.next_edges
     index = node.unpack_index()
     grad_self = None if self_edge is None else k.scatter(grad, node._dim, index, 0)
-    grad_src = None if src_edge is None else k.gather(grad, node._dim, index)
+    grad_src = None if src_edge is None else scatter_src_backward(k, grad, node._dim, index)
     return grad_self, grad_src
 
 def scatter_src_arrays(node, k, edges, grad):
@@ -112,7 +113,7 @@ def scatter_src_arrays(node, k, edges, grad):
         grad_self = k.scatter(grad, node._dim, index, 0)
     if src_edge is not None:
         index = saved.array if (version := (saved := node._index)._counter) is None or version.value == node._index_version else node.unpack_index()
-        grad_src = k.gather(grad, node._dim, index)
+        grad_src = scatter_src_backward(k, grad, node._dim, index)
     return grad_self, grad_src
 
 
@@ -159,7 +160,7 @@ FORMULAS = (
     Formula('aten::gather', 'GatherBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('index', 'input')), tensors=gather_tensors, arrays=gather_arrays, forward=(Forward(0, 'linear'),), where='indexing/derivatives.yaml:3'),
     Formula('aten::index.Tensor', 'IndexBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('indices', 'list')), tensors=index_Tensor_tensors, arrays=index_Tensor_arrays, forward=(Forward(0, 'linear'),), where='indexing/derivatives.yaml:8'),
     Formula('aten::index_add', 'IndexAddBackward0', ('self', 'source'), saved=(Saved('dim', 'value', needed_by=('source',)), Saved('index', 'input', needed_by=('source',)), Saved('source_sym_sizes', 'value', needed_by=('source',), expression='source.array.shape'), Saved('alpha', 'value', needed_by=('source',))), tensors=index_add_tensors, arrays=index_add_arrays, forward=(Forward(0, 'expression', index_add_forward, ('dim', 'index', 'source_t', 'alpha', 'self_t')),), where='indexing/derivatives.yaml:13'),
-    Formula('aten::index_put', 'IndexPutBackward0', ('self', 'values'), saved=(Saved('indices', 'list', needed_by=('self', 'values')), Saved('accumulate', 'value', needed_by=('self',))), tensors=index_put_tensors, arrays=index_put_arrays, forward=(Forward(0, 'linear'),), where='indexing/derivatives.yaml:19'),
+    Formula('aten::index_put', 'IndexPutBackward0', ('self', 'values'), saved=(Saved('indices', 'list', needed_by=('self', 'values')), Saved('accumulate', 'value', needed_by=('self', 'values'))), tensors=index_put_tensors, arrays=index_put_arrays, forward=(Forward(0, 'linear'),), where='indexing/derivatives.yaml:19'),
     Formula('aten::index_select', 'IndexSelectBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('index', 'input')), tensors=index_select_tensors, arrays=index_select_arrays, forward=(Forward(0, 'linear'),), where='indexing/derivatives.yaml:25'),
     Formula('aten::masked_select', 'MaskedSelectBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('mask', 'input')), tensors=masked_select_tensors, arrays=masked_select_arrays, forward=(Forward(0, 'linear'),), where='indexing/derivatives.yaml:30'),
     Formula('aten::scatter.src', 'ScatterBackward0', ('self', 'src'), saved=(Saved('dim', 'value', needed_by=('self', 'src')), Saved('index', 'input', needed_by=('self', 'src'))), tensors=scatter_src_tensors, arrays=scatter_src_arrays, forward=(Forward(0, 'linear'),), where='indexing/derivatives.yaml:35'),

@@ -10,7 +10,7 @@ from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.scattering.formulas import (
     index_copy_source_backward, index_fill_value_backward, index_reduce_backward,
-    masked_scatter_backward, scatter_reduce_backward,
+    masked_scatter_backward, put_source_backward, scatter_reduce_backward,
 )
 
 
@@ -121,8 +121,11 @@ def masked_scatter_arrays(node, k, edges, grad):
 def put_tensors(node, grad):
     self_edge, source_edge = node.next_edges
     index = node.unpack_index()
+    grad_source = None
     grad_self = None if self_edge is None else grad if node._accumulate else k.put(grad, index, k.new_zeros(grad, node._source_sym_sizes))
-    grad_source = None if source_edge is None else k.reshape(k.take(grad, index), node._source_sym_sizes)
+    if source_edge is not None:
+        source = node.unpack_source()
+        grad_source = put_source_backward(k, grad, index, source, node._accumulate)
     return grad_self, grad_source
 
 def put_arrays(node, k, edges, grad):
@@ -133,7 +136,8 @@ def put_arrays(node, k, edges, grad):
         grad_self = grad if node._accumulate else k.put(grad, index, k.new_zeros(grad, node._source_sym_sizes))
     if source_edge is not None:
         index = saved.array if (version := (saved := node._index)._counter) is None or version.value == node._index_version else node.unpack_index()
-        grad_source = k.reshape(k.take(grad, index), node._source_sym_sizes)
+        source = saved.array if (version := (saved := node._source)._counter) is None or version.value == node._source_version else node.unpack_source()
+        grad_source = put_source_backward(k, grad, index, source, node._accumulate)
     return grad_self, grad_source
 
 
@@ -144,6 +148,6 @@ FORMULAS = (
     Formula('aten::index_reduce', 'IndexReduceBackward0', ('self', 'source'), saved=(Saved('self', 'input', needed_by=('self', 'source')), Saved('dim', 'value', needed_by=('self', 'source')), Saved('index', 'input', needed_by=('self', 'source')), Saved('source', 'input', needed_by=('self', 'source')), Saved('reduce', 'value', needed_by=('self', 'source')), Saved('include_self', 'value', needed_by=('self', 'source')), Saved('result', 'result', needed_by=('self', 'source'))), tensors=index_reduce_tensors, arrays=index_reduce_arrays, where='scattering/derivatives.yaml:20'),
     Formula('aten::scatter_reduce.two', 'ScatterReduceBackward0', ('self', 'src'), saved=(Saved('self', 'input', needed_by=('self', 'src')), Saved('dim', 'value', needed_by=('self', 'src')), Saved('index', 'input', needed_by=('self', 'src')), Saved('src', 'input', needed_by=('self', 'src')), Saved('reduce', 'value', needed_by=('self', 'src')), Saved('include_self', 'value', needed_by=('self', 'src')), Saved('result', 'result', needed_by=('self', 'src'))), tensors=scatter_reduce_two_tensors, arrays=scatter_reduce_two_arrays, where='scattering/derivatives.yaml:24'),
     Formula('aten::masked_scatter', 'MaskedScatterBackward0', ('self', 'source'), saved=(Saved('mask', 'input', needed_by=('self', 'source')), Saved('source_sym_sizes', 'value', needed_by=('source',), expression='source.array.shape')), tensors=masked_scatter_tensors, arrays=masked_scatter_arrays, forward=(Forward(0, 'linear'),), where='scattering/derivatives.yaml:28'),
-    Formula('aten::put', 'PutBackward0', ('self', 'source'), saved=(Saved('index', 'input', needed_by=('self', 'source')), Saved('source_sym_sizes', 'value', needed_by=('self', 'source'), expression='source.array.shape'), Saved('accumulate', 'value', needed_by=('self',))), tensors=put_tensors, arrays=put_arrays, forward=(Forward(0, 'linear'),), where='scattering/derivatives.yaml:34'),
+    Formula('aten::put', 'PutBackward0', ('self', 'source'), saved=(Saved('index', 'input', needed_by=('self', 'source')), Saved('source', 'input', needed_by=('source',)), Saved('source_sym_sizes', 'value', needed_by=('self',), expression='source.array.shape'), Saved('accumulate', 'value', needed_by=('self', 'source'))), tensors=put_tensors, arrays=put_arrays, forward=(Forward(0, 'linear'),), where='scattering/derivatives.yaml:34'),
 )
 """One record per operator; in-place variants use that of their functional operator."""

@@ -6,12 +6,48 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ...derivative_helpers.last_writes import numbered, of_last_writes
+
 
 def index_backward(k: Any, grad: Any, sizes: Sequence[int], indices: Sequence[Any]) -> Any:
     """Return the gradient of indexing with tensors, added up where an element was picked
     repeatedly.
     """
     return k.index_put(k.new_zeros(grad, sizes), indices, grad, True)
+
+
+def index_put_values_backward(k: Any, grad: Any, indices: Sequence[Any], accumulate: bool) -> Any:
+    """Return the gradient of the values of index_put: where an element is named twice, of what was
+    written last, unless all are added up.
+
+    The writes are numbered in a tensor that has one entry along dimensions that are not indexed.
+    """
+    taken = k.index(grad, indices)
+    given = [each for each in indices if each is not None]
+    if accumulate or not given or any([_is_mask(each) for each in given]):
+        return taken
+    sizes = [1 if each is None else n for n, each in zip(grad.shape, indices, strict=False)]
+    shape = sizes + [1] * (grad.ndim - len(sizes))
+    numbers = numbered(k, k.index(k.new_zeros(given[0], shape), indices))
+    zeros = k.new_zeros(numbers, shape)
+    last = k.index(k.index_put(zeros, indices, numbers), indices)
+    return of_last_writes(k, taken, last, numbers)
+
+
+def _is_mask(index: Any) -> bool:
+    return str(index.dtype).rpartition(".")[2] in ("bool", "uint8")
+
+
+def scatter_src_backward(k: Any, grad: Any, dim: int, index: Any) -> Any:
+    """Return the gradient of the source of scatter: where an index is there twice, of what was
+    written last.
+    """
+    taken = k.gather(grad, dim, index)
+    if not index.ndim or index.shape[dim] == 1:
+        return taken
+    numbers = numbered(k, index)
+    written = k.scatter(k.new_zeros(numbers, grad.shape), dim, index, numbers)
+    return of_last_writes(k, taken, k.gather(written, dim, index), numbers)
 
 
 def index_select_backward(k: Any, grad: Any, sizes: Sequence[int], dim: int, index: Any) -> Any:

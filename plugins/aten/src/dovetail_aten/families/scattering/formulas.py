@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...derivative_helpers.last_writes import numbered, of_last_writes
+
 
 def index_fill_value_backward(k: Any, grad: Any, dim: int, index: Any) -> Any:
     """Return the gradient of the number that index_fill writes: the sum where it was written."""
@@ -19,14 +21,24 @@ def index_copy_source_backward(k: Any, grad: Any, dim: int, index: Any, source: 
     taken = k.reshape(k.index_select(grad, dim, index), source.shape)
     if not source.ndim or index.shape in ((), (1,)):
         return taken
-    order = k.cumsum(k.ones_like(index), 0)
-    length = grad.shape[dim]
-    last = k.index_copy(k.new_zeros(order, (length,)), 0, index, order)
-    lost = k.ne(k.index_select(last, 0, index), order)
+    numbers = numbered(k, index)
+    written = k.index_copy(k.new_zeros(numbers, (grad.shape[dim],)), 0, index, numbers)
     place = dim % source.ndim
-    return k.masked_fill(
-        taken, k.reshape(lost, [-1 if d == place else 1 for d in range(source.ndim)]), 0
-    )
+    shape = [-1 if d == place else 1 for d in range(source.ndim)]
+    last = k.reshape(k.index_select(written, 0, index), shape)
+    return of_last_writes(k, taken, last, k.reshape(numbers, shape))
+
+
+def put_source_backward(k: Any, grad: Any, index: Any, source: Any, accumulate: bool) -> Any:
+    """Return the gradient of the source of put: where an index is there twice, of what was written
+    last, unless all are added up.
+    """
+    taken = k.take(grad, index)
+    if not accumulate:
+        numbers = numbered(k, index)
+        written = k.put(k.new_zeros(numbers, grad.shape), index, numbers)
+        taken = of_last_writes(k, taken, k.take(written, index), numbers)
+    return k.reshape(taken, source.shape)
 
 
 def masked_scatter_backward(k: Any, grad: Any, mask: Any, sizes: Sequence[int]) -> Any:
