@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import pickle
 import warnings
 from collections import OrderedDict
@@ -292,9 +291,29 @@ PATHS = [
     for each in iter_modules(torch.nn.modules.__path__)
     # Left out: functions of autograd and of a fused loss, which are PyTorch's own business.
     if each.name not in ("_functions", "linear_cross_entropy")
-    and importlib.util.find_spec(f"dovetail.nn.modules.{each.name}")
-    and each.name not in ("batchnorm", "conv", "fold", "linear", "loss", "normalization", "sparse")
 ]
+
+# Base classes by which programs ask what kind of layer one is.
+BASES = """
+batchnorm._BatchNorm batchnorm._LazyNormBase batchnorm._NormBase conv._ConvNd
+conv._ConvTransposeNd dropout._DropoutNd instancenorm._InstanceNorm lazy.LazyModuleMixin
+loss._Loss loss._WeightedLoss padding._CircularPadNd
+padding._ConstantPadNd pooling._AdaptiveAvgPoolNd pooling._AdaptiveMaxPoolNd pooling._LPPoolNd
+pooling._MaxPoolNd pooling._MaxUnpoolNd rnn.RNNBase rnn.RNNCellBase
+"""
+
+
+@pytest.mark.parametrize("base", BASES.split())
+def test_a_base_class_has_the_layers_of_pytorch(base: str) -> None:
+    path, _, name = base.partition(".")
+    kinds = []
+    for lib in LIBRARIES:
+        kind = vars(import_module(f"{lib.__name__}.nn.modules.{path}"))[name]
+        layers = [(each, getattr(lib.nn, each)) for each in torch.nn.modules.__all__]
+        kinds.append(
+            [each for each, layer in layers if isinstance(layer, type) and issubclass(layer, kind)]
+        )
+    assert kinds[0] == kinds[1] != []
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -303,7 +322,7 @@ def test_every_path_has_the_layers_of_pytorch(path: str) -> None:
     ours = import_module(f"dovetail.nn.modules.{path}")
     assert sorted(ours.__all__) == sorted(theirs.__all__)
     for name in ours.__all__:
-        assert getattr(ours, name) is getattr(dovetail.nn, name, getattr(ours, name))
+        assert vars(ours)[name] is getattr(dovetail.nn, name, getattr(ours, name))
 
 
 def test_layers_are_imported_by_the_paths_of_pytorch() -> None:
@@ -315,7 +334,7 @@ def test_layers_are_imported_by_the_paths_of_pytorch() -> None:
     assert Linear is from_all is dovetail.nn.Linear
     assert issubclass(CrossEntropyLoss, _Loss)
     assert _IncompatibleKeys([], []).missing_keys == []
-    assert set(dovetail.nn.modules.__all__) <= set(torch.nn.modules.__all__)
+    assert sorted(dovetail.nn.modules.__all__) == sorted(torch.nn.modules.__all__)
 
 
 def test_a_layer_that_there_is_not_is_an_attribute_error() -> None:
@@ -328,6 +347,26 @@ def test_a_layer_that_there_is_not_is_an_attribute_error() -> None:
 def test_modules_are_pickled_by_their_own_path() -> None:
     layer = dovetail.nn.modules.linear.Linear(2, 1)
     assert type(pickle.loads(pickle.dumps(layer))) is dovetail.nn.Linear
+
+
+FILLS: dict[str, Any] = {
+    "_no_grad_uniform_": (2.0, 3.0),
+    "_no_grad_normal_": (5.0, 0.1),
+    "_no_grad_trunc_normal_": (5.0, 0.1, 4.9, 5.1),
+    "_no_grad_fill_": (5.0,),
+    "_no_grad_zero_": (),
+}
+
+
+@pytest.mark.parametrize("name", FILLS)
+def test_a_fill_of_init_records_nothing(name: str) -> None:
+    filled = []
+    for lib in LIBRARIES:
+        leaf = lib.ones(50, requires_grad=True)
+        assert getattr(lib.nn.init, name)(leaf, *FILLS[name]) is leaf
+        assert leaf.is_leaf
+        filled.append(leaf.detach().cpu().numpy().round(0))
+    assert np.array_equal(*filled)
 
 
 UTILS: dict[str, Any] = {

@@ -16,7 +16,7 @@ from dovetail_dispatcher import ops, overridable
 from dovetail_kernel import publish, warn_user
 
 from .gains import _calculate_correct_fan, _calculate_fan_in_and_fan_out, calculate_gain
-from .truncated_normal import fill_truncated_normal
+from .truncated_normal import fill_truncated_normal as _no_grad_trunc_normal_
 
 __all__ = [
     "calculate_gain",
@@ -49,8 +49,27 @@ __all__ = [
 
 
 @no_grad()
-def _unrecorded(method: Callable[..., Tensor], *args: Any, **kwargs: Any) -> Tensor:
-    return method(*args, **kwargs)
+def _no_grad_uniform_(
+    tensor: Tensor, a: float, b: float, generator: Generator | None = None
+) -> Tensor:
+    return tensor.uniform_(a, b, generator=generator)
+
+
+@no_grad()
+def _no_grad_normal_(
+    tensor: Tensor, mean: float, std: float, generator: Generator | None = None
+) -> Tensor:
+    return tensor.normal_(mean, std, generator=generator)
+
+
+@no_grad()
+def _no_grad_fill_(tensor: Tensor, val: float) -> Tensor:
+    return tensor.fill_(val)
+
+
+@no_grad()
+def _no_grad_zero_(tensor: Tensor) -> Tensor:
+    return tensor.zero_()
 
 
 @overridable
@@ -58,7 +77,7 @@ def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
     """Fill with values drawn uniformly from [a, b)."""
-    return _unrecorded(tensor.uniform_, a, b, generator=generator)
+    return _no_grad_uniform_(tensor, a, b, generator=generator)
 
 
 @overridable
@@ -66,23 +85,23 @@ def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
     """Fill with values drawn from the normal distribution."""
-    return _unrecorded(tensor.normal_, mean, std, generator=generator)
+    return _no_grad_normal_(tensor, mean, std, generator=generator)
 
 
 @overridable
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with ``val``."""
-    return _unrecorded(tensor.fill_, val)
+    return _no_grad_fill_(tensor, val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
     """Fill with ones."""
-    return constant_(tensor, 1.0)
+    return _no_grad_fill_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill with zeros."""
-    return constant_(tensor, 0.0)
+    return _no_grad_zero_(tensor)
 
 
 def xavier_uniform_(
@@ -208,7 +227,7 @@ def trunc_normal_(
     RuntimeError
         If ``a`` is greater than ``b``.
     """
-    return fill_truncated_normal(tensor, mean, std, a, b, generator)
+    return _no_grad_trunc_normal_(tensor, mean, std, a, b, generator)
 
 
 @no_grad()

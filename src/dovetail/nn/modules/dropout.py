@@ -17,7 +17,7 @@ __all__ = [
 ]
 
 
-class _Dropout(Module):
+class _DropoutNd(Module):
     """Something done with probability ``p`` while training.
 
     Parameters
@@ -46,7 +46,7 @@ class _Dropout(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_Dropout):
+class Dropout(_DropoutNd):
     """While training, zero elements with probability ``p`` and scale the others by ``1 / (1 -
     p)``.
     """
@@ -55,35 +55,35 @@ class Dropout(_Dropout):
         return F.dropout(input, self.p, self.training, self.inplace)
 
 
-class Dropout1d(_Dropout):
+class Dropout1d(_DropoutNd):
     """While training, zero whole channels of ``(N, C, L)`` or ``(C, L)``."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
-class Dropout2d(_Dropout):
+class Dropout2d(_DropoutNd):
     """While training, zero whole channels of ``(N, C, H, W)``; see `functional.dropout2d`."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
-class Dropout3d(_Dropout):
+class Dropout3d(_DropoutNd):
     """While training, zero whole channels of ``(N, C, D, H, W)`` or ``(C, D, H, W)``."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
-class AlphaDropout(_Dropout):
+class AlphaDropout(_DropoutNd):
     """While training, set elements to the limit of SELU, and keep mean and variance."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.alpha_dropout(input, self.p, self.training, self.inplace)
 
 
-class FeatureAlphaDropout(_Dropout):
+class FeatureAlphaDropout(_DropoutNd):
     """While training, set channels to the limit of SELU, and keep mean and variance."""
 
     def forward(self, input: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Patches of images as columns and back, and channels that become places."""
+"""Patches of images as columns, and back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dovetail_aten import Tensor
 from .. import functional as F
 from .module import Module
 
-__all__ = ["ChannelShuffle", "Fold", "PixelShuffle", "PixelUnshuffle", "Unfold"]
+__all__ = ["Fold", "Unfold"]
 
 Sizes = int | Sequence[int]
 
@@ -68,63 +68,3 @@ class Fold(Module):
             f"output_size={self.output_size}, kernel_size={self.kernel_size}, "
             f"dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
         )
-
-
-class PixelShuffle(Module):
-    """Return ``(*, C * r², H, W)`` as ``(*, C, H * r, W * r)``.
-
-    Parameters
-    ----------
-    upscale_factor : int
-        r
-    """
-
-    def __init__(self, upscale_factor: int) -> None:
-        super().__init__()
-        self.upscale_factor = upscale_factor
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.pixel_shuffle(input, self.upscale_factor)
-
-    def extra_repr(self) -> str:
-        return f"upscale_factor={self.upscale_factor}"
-
-
-class PixelUnshuffle(Module):
-    """Return ``(*, C, H * r, W * r)`` as ``(*, C * r², H, W)``.
-
-    Parameters
-    ----------
-    downscale_factor : int
-        r
-    """
-
-    def __init__(self, downscale_factor: int) -> None:
-        super().__init__()
-        self.downscale_factor = downscale_factor
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.pixel_unshuffle(input, self.downscale_factor)
-
-    def extra_repr(self) -> str:
-        return f"downscale_factor={self.downscale_factor}"
-
-
-class ChannelShuffle(Module):
-    """Deal the channels ``(N, C, *)`` out to groups in turn.
-
-    Parameters
-    ----------
-    groups : int
-        Their number, which divides ``C``.
-    """
-
-    def __init__(self, groups: int) -> None:
-        super().__init__()
-        self.groups = groups
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.channel_shuffle(input, self.groups)
-
-    def extra_repr(self) -> str:
-        return f"groups={self.groups}"

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
+from dovetail_autograd import no_grad
+from dovetail_kernel import restoring
 
 from .. import functional as F
-from .. import init
-from ..parameter import Parameter
+from .. import init, parameter
+from ..parameter import Parameter, is_lazy
+from .lazy import LazyModuleMixin
 from .module import Module
 
-__all__ = ["Bilinear", "Identity", "Linear"]
+__all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
 class Identity(Module):
@@ -163,3 +166,54 @@ class Bilinear(Module):
             f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
             f"out_features={self.out_features}, bias={self.bias is not None}"
         )
+
+
+class LazyLinear(LazyModuleMixin, Linear):
+    """`Linear` whose ``in_features`` are the last dimension of the first input.
+
+    Parameters
+    ----------
+    out_features, bias, device, dtype
+        As for `Linear`.
+    """
+
+    cls_to_become: ClassVar[type[Module] | None] = Linear
+
+    def __init__(
+        self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(0, 0, False)
+        made: Any = {"device": device, "dtype": dtype}
+        self.weight = parameter.UninitializedParameter(**made)
+        self.out_features = out_features
+        self.bias = parameter.UninitializedParameter(**made) if bias else None
+
+    def reset_parameters(self) -> None:
+        """Draw new initial values, once there are parameters."""
+        if not self.has_uninitialized_params() and self.in_features != 0:
+            super().reset_parameters()
+
+    @restoring()
+    def initialize_parameters(self, input: Tensor) -> None:
+        """Give the parameters their shapes.
+
+        Raises
+        ------
+        RuntimeError
+            If a loaded weight has other features than the input.
+        """
+        features = int(input.shape[-1])
+        if is_lazy(self.weight):
+            self.in_features = features
+            with no_grad():
+                self.weight.materialize((self.out_features, features))
+                if is_lazy(self.bias):
+                    self.bias.materialize((self.out_features,))
+            self.reset_parameters()
+        elif self.in_features == 0:
+            if self.weight.shape[-1] != features:
+                raise RuntimeError(
+                    f"The in_features inferred from input: {features} is not equal to in_features "
+                    f"from self.weight: {self.weight.shape[-1]}. Load another state."
+                )
+            self.in_features = features

@@ -54,7 +54,7 @@ class _Pad(Module):
         return f"{self.padding}"
 
 
-class _ConstantPad(Module):
+class _ConstantPadNd(Module):
     _ndim: ClassVar[int]
 
     def __init__(self, padding: int | Sequence[int], value: float) -> None:
@@ -69,7 +69,7 @@ class _ConstantPad(Module):
         return f"padding={self.padding}, value={self.value}"
 
 
-class ConstantPad1d(_ConstantPad):
+class ConstantPad1d(_ConstantPadNd):
     """Pad the last dimension with a number.
 
     Parameters
@@ -84,7 +84,7 @@ class ConstantPad1d(_ConstantPad):
     _ndim = 1
 
 
-class ConstantPad2d(_ConstantPad):
+class ConstantPad2d(_ConstantPadNd):
     """Pad the last two dimensions with a number.
 
     Parameters
@@ -99,7 +99,7 @@ class ConstantPad2d(_ConstantPad):
     _ndim = 2
 
 
-class ConstantPad3d(_ConstantPad):
+class ConstantPad3d(_ConstantPadNd):
     """Pad the last three dimensions with a number.
 
     Parameters
@@ -222,7 +222,7 @@ class ReplicationPad3d(_Pad):
     _mode = "replicate"
 
 
-class _CircularPad(_Pad):
+class _CircularPadNd(_Pad):
     _mode = "circular"
 
     def forward(self, input: Tensor) -> Tensor:
@@ -237,7 +237,7 @@ class _CircularPad(_Pad):
             )
 
 
-class CircularPad1d(_CircularPad):
+class CircularPad1d(_CircularPadNd):
     """Pad the last dimension with its other end.
 
     Parameters
@@ -249,7 +249,7 @@ class CircularPad1d(_CircularPad):
     _ndim = 1
 
 
-class CircularPad2d(_CircularPad):
+class CircularPad2d(_CircularPadNd):
     """Pad the last two dimensions with their other end.
 
     Parameters
@@ -261,7 +261,7 @@ class CircularPad2d(_CircularPad):
     _ndim = 2
 
 
-class CircularPad3d(_CircularPad):
+class CircularPad3d(_CircularPadNd):
     """Pad the last three dimensions with their other end.
 
     Parameters

@@ -14,7 +14,7 @@ from .. import init
 from ..parameter import Parameter
 from .module import Module
 
-__all__ = ["Embedding"]
+__all__ = ["Embedding", "EmbeddingBag"]
 
 
 @restoring()
@@ -148,4 +148,161 @@ class Embedding(Module):
             text += ", scale_grad_by_freq=True"
         if self.sparse:
             text += ", sparse=True"
+        return text
+
+
+class EmbeddingBag(Module):
+    """A table of ``num_embeddings`` learned rows of ``embedding_dim`` values, of which each bag of
+    indices gets the sum, the mean or the maximum.
+
+    Parameters
+    ----------
+    num_embeddings, embedding_dim : int
+        The shape of ``weight``.
+    max_norm, norm_type : optional
+        Rows that are picked and longer than ``max_norm`` are scaled down to it, in the table.
+    scale_grad_by_freq, sparse : bool, default False
+        As in `functional.embedding_bag`.
+    mode : {'mean', 'sum', 'max'}
+        How the rows of a bag are combined.
+    include_last_offset : bool, default False
+        Whether offsets end with the number of indices.
+    padding_idx : int, optional
+        This row starts as zeros, counts nowhere and gets no gradient; may be negative.
+    device, dtype : optional
+        Of the parameter.
+
+    Raises
+    ------
+    AssertionError
+        If ``padding_idx`` is out of range.
+    """
+
+    weight: Parameter
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if padding_idx is not None:
+            if not -num_embeddings <= padding_idx < num_embeddings:
+                raise AssertionError(
+                    f"padding_idx must be within num_embeddings, but got {padding_idx} for "
+                    f"{num_embeddings} rows."
+                )
+            padding_idx %= num_embeddings
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.padding_idx = padding_idx
+        self.mode = mode
+        self.sparse = sparse
+        self.include_last_offset = include_last_offset
+        shape = (num_embeddings, embedding_dim)
+        if _weight is None:
+            self.weight = Parameter(aten.empty(shape, device=device, dtype=dtype))
+            self.reset_parameters()
+        else:
+            if tuple(_weight.shape) != shape:
+                raise AssertionError(
+                    "Shape of weight does not match num_embeddings and embedding_dim"
+                )
+            self.weight = Parameter(_weight)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+    ) -> Self:
+        """Make one whose table is the 2-dimensional tensor ``embeddings``; ``freeze``: it is not
+        trained.
+        """
+        if embeddings.dim() != 2:
+            raise AssertionError(
+                f"Embeddings parameter is expected to be 2-dimensional, but got {embeddings.dim()}."
+            )
+        rows, columns = embeddings.shape
+        made = cls(
+            rows,
+            columns,
+            max_norm=max_norm,
+            norm_type=norm_type,
+            scale_grad_by_freq=scale_grad_by_freq,
+            mode=mode,
+            sparse=sparse,
+            _weight=embeddings,
+            include_last_offset=include_last_offset,
+            padding_idx=padding_idx,
+        )
+        made.weight.requires_grad_(not freeze)
+        return made
+
+    def reset_parameters(self) -> None:
+        """Draw new rows from the standard normal distribution; the padding row is zero."""
+        draw_rows(self.weight, self.padding_idx)
+
+    def forward(
+        self,
+        input: Tensor,
+        offsets: Tensor | None = None,
+        per_sample_weights: Tensor | None = None,
+    ) -> Tensor:
+        """Return ``(bags, embedding_dim)``.
+
+        Parameters
+        ----------
+        input : Tensor
+            Indices ``(bags, length)``, or ``(N)`` with offsets.
+        offsets : Tensor, optional
+            Where each bag begins.
+        per_sample_weights : Tensor, optional
+            Of the shape of ``input``: multiplies each row; for sums alone.
+        """
+        return F.embedding_bag(
+            input,
+            self.weight,
+            offsets,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.mode,
+            self.sparse,
+            per_sample_weights,
+            self.include_last_offset,
+            self.padding_idx,
+        )
+
+    def extra_repr(self) -> str:
+        text = f"{self.num_embeddings}, {self.embedding_dim}"
+        if self.max_norm is not None:
+            text += f", max_norm={self.max_norm}"
+        if self.norm_type != 2:
+            text += f", norm_type={self.norm_type}"
+        if self.scale_grad_by_freq:
+            text += f", scale_grad_by_freq={self.scale_grad_by_freq}"
+        text += f", mode={self.mode!r}"
+        if self.padding_idx is not None:
+            text += f", padding_idx={self.padding_idx}"
         return text

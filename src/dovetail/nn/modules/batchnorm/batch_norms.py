@@ -1,4 +1,4 @@
-"""Batch and instance normalisation as modules, with running statistics."""
+"""Batch normalisation as modules, with running statistics."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_kernel import int64, warn_user
+from dovetail_kernel import int64
 
 from ... import functional as F
 from ... import init
@@ -17,9 +17,6 @@ __all__ = [
     "BatchNorm1d",
     "BatchNorm2d",
     "BatchNorm3d",
-    "InstanceNorm1d",
-    "InstanceNorm2d",
-    "InstanceNorm3d",
 ]
 
 
@@ -170,70 +167,3 @@ class BatchNorm3d(_BatchNorm):
     """Batch normalisation of ``(N, C, D, H, W)``; see `functional.batch_norm`."""
 
     dims = (5,)
-
-
-class _InstanceNorm(_NormBase):
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float = 0.1,
-        affine: bool = False,
-        track_running_stats: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(
-            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
-        )
-
-    def forward(self, input: Tensor) -> Tensor:
-        self._check_input_dim(input)
-        single = input.dim() == self.dims[0]
-        self._check_features(input.size(0 if single else 1), 0 if single else 1)
-        rows = input.unsqueeze(0) if single else input
-        made = F.instance_norm(
-            rows,
-            self.running_mean,
-            self.running_var,
-            self.weight,
-            self.bias,
-            self.training or not self.track_running_stats,
-            0.0 if self.momentum is None else self.momentum,
-            self.eps,
-        )
-        return made.squeeze(0) if single else made
-
-    def _check_features(self, size: int, dim: int) -> None:
-        """Refuse another number of channels, or warn where the number does not matter."""
-        if size == self.num_features:
-            return
-        if self.affine:
-            raise ValueError(
-                f"expected input's size at dim={dim} to match num_features ({self.num_features}), "
-                f"but got: {size}."
-            )
-        warn_user(
-            f"input's size at dim={dim} does not match num_features. You can silence this warning "
-            "by not passing in num_features, which is not used because affine=False"
-        )
-
-
-class InstanceNorm1d(_InstanceNorm):
-    """Normalisation of each channel of each sample of ``(N, C, L)`` or ``(C, L)``."""
-
-    dims = (2, 3)
-
-
-class InstanceNorm2d(_InstanceNorm):
-    """Normalisation of each channel of each sample of ``(N, C, H, W)`` or ``(C, H, W)``."""
-
-    dims = (3, 4)
-
-
-class InstanceNorm3d(_InstanceNorm):
-    """Normalisation of each channel of each sample of ``(N, C, D, H, W)`` or ``(C, D, H, W)``."""
-
-    dims = (4, 5)

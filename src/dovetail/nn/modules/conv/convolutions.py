@@ -22,7 +22,7 @@ Sizes = int | Sequence[int]
 _MODES: Final = ("zeros", "reflect", "replicate", "circular")
 
 
-class _Convolution(Module):
+class _ConvNd(Module):
     """What all convolutions have."""
 
     _ndim: ClassVar[int]
@@ -127,7 +127,7 @@ class _Convolution(Module):
         return ", ".join(shown)
 
 
-class _Direct(_Convolution):
+class _Direct(_ConvNd):
     """Convolutions that are not transposed."""
 
     _convolve: ClassVar[Callable[..., Tensor]]
@@ -228,7 +228,7 @@ class Conv3d(_Direct):
     _convolve = staticmethod(F.conv3d)
 
 
-class _Transposed(_Convolution):
+class _ConvTransposeNd(_ConvNd):
     """Transposed convolutions."""
 
     _transposed = True
@@ -297,7 +297,7 @@ class _Transposed(_Convolution):
         return [n - size for n, size in zip(wanted, least, strict=True)]
 
 
-class ConvTranspose1d(_Transposed):
+class ConvTranspose1d(_ConvTransposeNd):
     """The gradient of a convolution with respect to its input, as an operation of its own.
 
     Parameters
@@ -330,14 +330,14 @@ class ConvTranspose1d(_Transposed):
     _convolve = staticmethod(F.conv_transpose1d)
 
 
-class ConvTranspose2d(_Transposed):
+class ConvTranspose2d(_ConvTransposeNd):
     """The gradient of a convolution of images as an operation; see `ConvTranspose1d`."""
 
     _ndim = 2
     _convolve = staticmethod(F.conv_transpose2d)
 
 
-class ConvTranspose3d(_Transposed):
+class ConvTranspose3d(_ConvTransposeNd):
     """The gradient of a convolution of volumes as an operation; see `ConvTranspose1d`."""
 
     _ndim = 3

@@ -30,7 +30,7 @@ Sizes = int | Sequence[int]
 OpenSizes = int | None | Sequence[int | None]
 
 
-class _MaxPool(Module):
+class _MaxPoolNd(Module):
     _pool: ClassVar[Callable[..., Any]]
 
     def __init__(
@@ -68,7 +68,7 @@ class _MaxPool(Module):
         )
 
 
-class MaxPool1d(_MaxPool):
+class MaxPool1d(_MaxPoolNd):
     """Return the maximum of each window over the last dimension of ``(N, C, L)``.
 
     Parameters
@@ -80,7 +80,7 @@ class MaxPool1d(_MaxPool):
     _pool = staticmethod(F.max_pool1d)
 
 
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPoolNd):
     """Return the maximum of each window over the last two dimensions of ``(N, C, H, W)``.
 
     Parameters
@@ -92,7 +92,7 @@ class MaxPool2d(_MaxPool):
     _pool = staticmethod(F.max_pool2d)
 
 
-class MaxPool3d(_MaxPool):
+class MaxPool3d(_MaxPoolNd):
     """Return the maximum of each window over the last three dimensions of ``(N, C, D, H, W)``.
 
     Parameters
@@ -210,7 +210,7 @@ class AvgPool3d(_AvgPool):
     _pool = staticmethod(F.avg_pool3d)
 
 
-class _AdaptiveAvgPool(Module):
+class _AdaptiveAvgPoolNd(Module):
     _pool: ClassVar[Callable[..., Tensor]]
 
     def __init__(self, output_size: OpenSizes) -> None:
@@ -224,7 +224,7 @@ class _AdaptiveAvgPool(Module):
         return f"output_size={self.output_size}"
 
 
-class _AdaptiveMaxPool(Module):
+class _AdaptiveMaxPoolNd(Module):
     _pool: ClassVar[Callable[..., Any]]
 
     def __init__(self, output_size: OpenSizes, return_indices: bool = False) -> None:
@@ -239,7 +239,7 @@ class _AdaptiveMaxPool(Module):
         return f"output_size={self.output_size}"
 
 
-class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """Return the averages of nearly equal windows over the last dimension of ``(N, C, L)``.
 
     Parameters
@@ -251,7 +251,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPool):
     _pool = staticmethod(F.adaptive_avg_pool1d)
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """Return the maxima of nearly equal windows over the last dimension of ``(N, C, L)``.
 
     Parameters
@@ -265,7 +265,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     _pool = staticmethod(F.adaptive_max_pool1d)
 
 
-class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """Return the averages of nearly equal windows over the last two dimensions of ``(N, C, H, W)``.
 
     Parameters
@@ -277,7 +277,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPool):
     _pool = staticmethod(F.adaptive_avg_pool2d)
 
 
-class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """Return the maxima of nearly equal windows over the last two dimensions of ``(N, C, H, W)``.
 
     Parameters
@@ -291,7 +291,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     _pool = staticmethod(F.adaptive_max_pool2d)
 
 
-class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """Return the averages of nearly equal windows over the last three dimensions of
     ``(N, C, D, H, W)``.
 
@@ -304,7 +304,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPool):
     _pool = staticmethod(F.adaptive_avg_pool3d)
 
 
-class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """Return the maxima of nearly equal windows over the last three dimensions of
     ``(N, C, D, H, W)``.
 

@@ -25,7 +25,7 @@ __all__ = [
 Sizes = int | Sequence[int]
 
 
-class _MaxUnpool(Module):
+class _MaxUnpoolNd(Module):
     _ndim: ClassVar[int]
     _unpool: ClassVar[Callable[..., Tensor]]
 
@@ -46,7 +46,7 @@ class _MaxUnpool(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class MaxUnpool1d(_MaxUnpool):
+class MaxUnpool1d(_MaxUnpoolNd):
     """Return zeros with maxima at the places they were at.
 
     Parameters
@@ -59,7 +59,7 @@ class MaxUnpool1d(_MaxUnpool):
     _unpool = staticmethod(F.max_unpool1d)
 
 
-class MaxUnpool2d(_MaxUnpool):
+class MaxUnpool2d(_MaxUnpoolNd):
     """Return zeros with maxima at the places they were at.
 
     Parameters
@@ -72,7 +72,7 @@ class MaxUnpool2d(_MaxUnpool):
     _unpool = staticmethod(F.max_unpool2d)
 
 
-class MaxUnpool3d(_MaxUnpool):
+class MaxUnpool3d(_MaxUnpoolNd):
     """Return zeros with maxima at the places they were at.
 
     Parameters
@@ -160,7 +160,7 @@ class FractionalMaxPool3d(_FractionalMaxPool):
     _pool = staticmethod(F.fractional_max_pool3d)
 
 
-class _LPPool(Module):
+class _LPPoolNd(Module):
     _pool: ClassVar[Callable[..., Tensor]]
 
     def __init__(
@@ -188,7 +188,7 @@ class _LPPool(Module):
         )
 
 
-class LPPool1d(_LPPool):
+class LPPool1d(_LPPoolNd):
     """Return ``sum(x ** norm_type) ** (1 / norm_type)`` of each window over the last dimension.
 
     Parameters
@@ -200,7 +200,7 @@ class LPPool1d(_LPPool):
     _pool = staticmethod(F.lp_pool1d)
 
 
-class LPPool2d(_LPPool):
+class LPPool2d(_LPPoolNd):
     """Return ``sum(x ** norm_type) ** (1 / norm_type)`` of each window over the last
     two dimensions.
 
@@ -213,7 +213,7 @@ class LPPool2d(_LPPool):
     _pool = staticmethod(F.lp_pool2d)
 
 
-class LPPool3d(_LPPool):
+class LPPool3d(_LPPoolNd):
     """Return ``sum(x ** norm_type) ** (1 / norm_type)`` of each window over the last
     three dimensions.
 
