@@ -54,7 +54,7 @@ conv_transpose1d conv_transpose2d conv_transpose3d convolution copysign corrcoef
 cosine_embedding_loss cosine_similarity count_nonzero cov cross ctc_loss cuda cummax cummin cumprod
 cumsum cumulative_trapezoid default_generator deg2rad deg2rad_ det detach detach_ detach_copy device
 devices diag diag_embed diagflat diagonal diagonal_copy diagonal_scatter diff digamma dist
-distributions div divide dot double dropout dropout_ dsplit dstack dtype e einsum embedding
+distributions div divide dot double dropout dropout_ dsplit dstack dtype e eig einsum embedding
 embedding_bag
 embedding_renorm_ empty empty_like empty_permuted empty_strided enable_grad eq equal erf erf_ erfc
 erfc_ erfinv exp exp2 exp2_ exp_ expand_copy explain expm1 expm1_ eye feature_alpha_dropout
@@ -79,8 +79,10 @@ is_warn_always_enabled isclose isfinite isin isinf isnan isneginf isposinf isrea
 kaiser_window kl_div kron kthvalue layer_norm layout lcm lcm_ ldexp ldexp_ le lerp less less_equal
 lgamma library linalg linspace load log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax
 logaddexp logaddexp2 logcumsumexp logdet logical_and logical_not logical_or logical_xor logit logit_
-logspace logsumexp long lstm lstm_cell lt lu lu_solve lu_unpack manual_seed margin_ranking_loss
-masked masked_fill masked_scatter masked_select matmul matrix_exp matrix_power max max_pool1d
+logspace logsumexp long lstm lstm_cell lstsq lt lu lu_solve lu_unpack manual_seed
+margin_ranking_loss
+masked masked_fill masked_scatter masked_select matmul matrix_exp matrix_power matrix_rank max
+max_pool1d
 max_pool1d_with_indices max_pool2d max_pool3d maximum mean median memory_format meshgrid min minimum
 mm mode moveaxis movedim msort mul multinomial multiply multiprocessing mv mvlgamma nan nan_to_num
 nan_to_num_ nanmean nanmedian nanquantile nansum narrow narrow_copy native_batch_norm
@@ -100,9 +102,11 @@ set_default_tensor_type
 set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal set_grad_enabled
 set_num_interop_threads set_num_threads set_printoptions set_rng_state set_warn_always sgn short
 sigmoid sigmoid_ sign signal signbit sin sin_ sinc sinc_ sinh sinh_ slice_copy slice_scatter slogdet
-softmax sort sparse sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr special split split_copy
+softmax solve sort sparse sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr special split
+split_copy
 split_with_sizes split_with_sizes_copy sqrt sqrt_ square square_ squeeze squeeze_copy stack std
-std_mean stft strided sub subtract sum svd svd_lowrank swapaxes swapdims sym_float sym_int sym_ite
+std_mean stft strided sub subtract sum svd svd_lowrank swapaxes swapdims symeig sym_float sym_int
+sym_ite
 sym_max sym_min sym_not sym_sqrt sym_sum t t_copy take
 take_along_dim tan tan_ tanh tanh_ tensor tensor_split tensordot testing threshold threshold_ tile
 topk trace tracing transpose transpose_copy trapezoid trapz triangular_solve tril tril_indices
@@ -408,7 +412,8 @@ conj_physical_ constant_pad_nd conv1d conv2d conv3d conv_tbc conv_transpose1d co
 conv_transpose3d convolution copysign corrcoef cos cos_ cosh cosh_ cosine_embedding_loss
 cosine_similarity count_nonzero cov cross ctc_loss cummax cummin cumprod cumsum cumulative_trapezoid
 deg2rad deg2rad_ det detach detach_ detach_copy diag diag_embed diagflat diagonal diagonal_copy
-diagonal_scatter diff digamma dist div divide dot dropout dropout_ dsplit dstack einsum embedding
+diagonal_scatter diff digamma dist div divide dot dropout dropout_ dsplit dstack eig einsum
+embedding
 embedding_bag embedding_renorm_ empty empty_like empty_permuted empty_strided eq equal erf erf_ erfc
 erfc_ erfinv exp exp2 exp2_ exp_ expand_copy expm1 expm1_ eye feature_alpha_dropout
 feature_alpha_dropout_ feature_dropout feature_dropout_ fill fill_ fix fix_ flatten flip fliplr
@@ -423,8 +428,10 @@ is_same_size is_signed is_storage isclose isfinite isin isinf isnan isneginf isp
 kaiser_window kl_div kron kthvalue layer_norm lcm lcm_ ldexp ldexp_ le lerp less less_equal lgamma
 linspace log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp logaddexp2 logcumsumexp
 logdet logical_and logical_not logical_or logical_xor logit logit_ logspace logsumexp lstm lstm_cell
-lt lu lu_solve lu_unpack manual_seed margin_ranking_loss masked_fill masked_scatter masked_select
-matmul matrix_exp matrix_power max max_pool1d max_pool1d_with_indices max_pool2d max_pool3d maximum
+lstsq lt lu lu_solve lu_unpack manual_seed margin_ranking_loss masked_fill masked_scatter
+masked_select
+matmul matrix_exp matrix_power matrix_rank
+max max_pool1d max_pool1d_with_indices max_pool2d max_pool3d maximum
 mean median meshgrid min minimum mm mode moveaxis movedim msort mul multinomial multiply mv mvlgamma
 nan_to_num nan_to_num_ nanmean nanmedian nanquantile nansum narrow narrow_copy native_batch_norm
 native_channel_shuffle native_dropout native_group_norm native_layer_norm ne neg neg_ negative
@@ -437,8 +444,9 @@ resolve_neg rms_norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell roll rot90 ro
 rrelu rrelu_ rsqrt rsqrt_ rsub scalar_tensor scatter scatter_add scatter_reduce searchsorted seed
 segment_reduce select select_copy select_scatter selu selu_ set_printoptions set_rng_state sgn
 sigmoid sigmoid_ sign signbit sin sin_ sinc sinc_ sinh sinh_ slice_copy slice_scatter slogdet
-softmax sort split split_copy split_with_sizes split_with_sizes_copy sqrt sqrt_ square square_
-squeeze squeeze_copy stack std std_mean stft sub subtract sum svd svd_lowrank swapaxes swapdims t
+softmax solve sort split split_copy split_with_sizes split_with_sizes_copy sqrt sqrt_ square square_
+squeeze squeeze_copy stack std std_mean stft sub subtract sum svd svd_lowrank swapaxes swapdims
+symeig t
 t_copy take take_along_dim tan tan_ tanh tanh_ tensor tensor_split tensordot threshold threshold_
 tile topk trace transpose transpose_copy trapezoid trapz triangular_solve tril tril_indices
 triplet_margin_loss triu triu_indices true_divide trunc trunc_ unbind unbind_copy unflatten
@@ -496,14 +504,17 @@ collection_paused complex128
 complex64 contiguous_format disabled_torch_dispatch_impl disabled_torch_function_impl
 dispatch_key_for_device dispatch_state dtype dtype_of_signature finfo float16 float32 float64
 full_after full_keyset get_default_device get_default_dtype has_backend hookimpl hookspec iinfo
-int16 int32 int64 int8 is_grad_enabled is_included_in_alias jagged name_of_distribution new_storage
+int16 int32 int64 int8 is_grad_enabled is_included_in_alias is_warn_always_enabled
+is_writable jagged make_writable name_of_distribution new_storage
 on_new_backend parse_dispatch_key plugin_manager preserve_format
-promote_types renewed_after_fork replace_array resize_storage restoring result_dtype runtime_keys
+promote_types renewed_after_fork replace_array reset_once_warnings resize_storage restoring
+result_dtype runtime_keys
 PYTHON_DTYPES
 scalar_category scalar_dtype set_default_device set_default_dtype
-set_grad_enabled set_state set_tensor_class share_storage share_version show_view
+set_grad_enabled set_state set_tensor_class set_warn_always share_storage share_version show_view
 signature_of sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr state strided tensor_class
-uint16 uint32 uint64 uint8 use_overlay use_requested_overlays warn_user without_wrappers wrap
+uint16 uint32 uint64 uint8 use_overlay use_requested_overlays warn_user warn_user_once
+without_wrappers wrap
 wrapped_backend
 defining_module publish publish_loaded publish_name forward_old_places
 """.split(),

@@ -39,7 +39,7 @@ REASONS = {
         cudnn_\w+ miopen_\w+ mkldnn_\w+ batch_norm_\w+ xpu ipu mtia has_\w+ is_vulkan_available
         record_stream Event Stream""",
     "removed or deprecated there": r"""
-        eig lstsq matrix_rank solve symeig range reinforce resize resize_as native_norm
+        reinforce resize resize_as native_norm
         legacy_contiguous_format \w+_autocast_(?:ipu|xla)_\w+ Storage StorageBase to_dlpack
         storage_type """,
     "of no use without several devices or processes": r"""

@@ -181,6 +181,60 @@ def _(t: Any) -> Any:
     ]
 
 
+@PROGRAMS("split by the names of the function and of the method")
+def _(t: Any) -> Any:
+    x = t.arange(4)
+    results = [
+        t.split(x, split_size_or_sections=2),
+        t.split(tensor=x, split_size_or_sections=[1, 3], dim=0),
+        x.split(split_size=3),
+    ]
+    return plain(results)
+
+
+@PROGRAMS("segments reduced by PyTorch's names and by its names of old")
+def _(t: Any) -> Any:
+    lengths = t.tensor([2, 1, 1])
+    results = [
+        tried(lambda reduce=reduce: t.segment_reduce(t.arange(4.0), reduce, lengths=lengths))
+        for reduce in ("amax", "amin", "max", "min", "sum", "mean", "prod")
+    ]
+    return plain(results)
+
+
+@PROGRAMS("Python's types for dtypes, and numbers of tensors")
+def _(t: Any) -> Any:
+    x = t.ones(2)
+    results = [
+        *[tried(lambda kind=kind: x.type(kind), words=16) for kind in (float, int, bool)],
+        x.to(float),
+        t.empty(0).data_ptr(),
+        t.ones(3)[3:].data_ptr(),
+        x.data_ptr() == 0,
+        t.ones(1).__long__(),
+        t.zeros(1).__nonzero__(),
+        tried(x.__nonzero__),
+        tried(x.__long__),
+    ]
+    return plain(results)
+
+
+@PROGRAMS("functions that are gone")
+def _(t: Any) -> Any:
+    x = t.eye(2)
+    results = [
+        *[
+            tried(lambda name=name: getattr(t, name)(x, x))
+            for name in ("eig", "lstsq", "matrix_rank", "solve", "symeig")
+        ],
+        *[
+            tried(lambda name=name: getattr(x, name)(x))
+            for name in ("eig", "lstsq", "solve", "symeig")
+        ],
+    ]
+    return plain(results)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.filterwarnings("ignore:Creating a tensor from a list of numpy.ndarrays")
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")

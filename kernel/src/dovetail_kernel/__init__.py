@@ -18,6 +18,7 @@ from .devices.backends import (
 from .devices.backends import rebuild_backend as rebuild_backend  # for pickles
 from .devices.device import Device, get_default_device, set_default_device
 from .devices.lowering import BySize
+from .devices.memory import is_writable
 from .errors import AcceleratorError, PluginError, PluginNotFoundError, name_of_distribution
 from .fork_locks import renewed_after_fork
 from .gc_pause import collection_paused
@@ -73,7 +74,7 @@ from .tensor.new_tensors import (
     tensor_class,
     wrap,
 )
-from .tensor.resized_storage import resize_storage
+from .tensor.resized_storage import make_writable, resize_storage
 from .tensor.size import Size
 from .tensor.storage import Storage, new_storage, share_storage, without_wrappers
 from .tensor.tensor_base import TensorBase
@@ -223,7 +224,9 @@ __all__ = [
     "is_grad_enabled",
     "is_included_in_alias",
     "is_warn_always_enabled",
+    "is_writable",
     "jagged",
+    "make_writable",
     "name_of_distribution",
     "named_dtype",
     "new_storage",

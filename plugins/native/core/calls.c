@@ -53,12 +53,12 @@ call(const module_state *state, PyObject *const *objects, PyObject *function, Py
 }
 
 /* In the place of the exception that is set, a ValueError or TypeError, raise from it what the
- * function of CALL_REWORD makes of it. */
-static void
+ * function of CALL_REWORD makes of it. 1 with no exception if that is None: call again. */
+static int
 reword(PyObject *const *registers, PyObject *rewording)
 {
     if (!PyErr_ExceptionMatches(PyExc_ValueError) && !PyErr_ExceptionMatches(PyExc_TypeError)) {
-        return;
+        return 0;
     }
     PyObject *numbers = PyTuple_GET_ITEM(rewording, 1), *args[MAX_REGISTERS + 1];
     Py_ssize_t count = PyBytes_GET_SIZE(numbers);
@@ -74,22 +74,28 @@ reword(PyObject *const *registers, PyObject *rewording)
         error = take_raised();
         PyException_SetContext(error, raised);
         set_raised(error);
-        return;
+        return 0;
+    }
+    if (error == Py_None) {
+        Py_DECREF(error);
+        Py_DECREF(raised);
+        return 1;
     }
     if (error == raised) {
         Py_DECREF(error);
         set_raised(raised);
-        return;
+        return 0;
     }
     if (!PyExceptionInstance_Check(error)) {
         PyErr_Format(PyExc_TypeError, "exceptions must derive from BaseException, not %R", error);
         Py_DECREF(error);
         Py_DECREF(raised);
-        return;
+        return 0;
     }
     PyException_SetContext(error, Py_NewRef(raised));
     PyException_SetCause(error, raised);
     set_raised(error);
+    return 0;
 }
 
 /* The function for the size of an array: 1 with the one for large arrays in *function. */
@@ -186,8 +192,9 @@ do_call(const module_state *state, PyObject **registers, const instruction *in)
     while (made > 0) {
         Py_DECREF(args[--made]);
     }
-    if (UNLIKELY(failed) && objects[CALL_REWORD] != Py_None) {
-        reword(registers, objects[CALL_REWORD]);
+    if (UNLIKELY(failed) && objects[CALL_REWORD] != Py_None &&
+        reword(registers, objects[CALL_REWORD])) {
+        return do_call(state, registers, in);
     }
     return failed;
 }

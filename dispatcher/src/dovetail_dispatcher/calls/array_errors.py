@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dovetail_kernel import TensorBase
+from dovetail_kernel import TensorBase, make_writable
 
 from ..table.operator import Operator
 
@@ -26,9 +26,10 @@ mistake in a kernel, and is not to be hidden behind words about dtypes.
 """
 
 
-def call_error(op: Operator, error: Exception, *operands: TensorBase | None) -> Exception:
+def call_error(op: Operator, error: Exception, *operands: TensorBase | None) -> Exception | None:
     """Return what to raise for `error`, which came out of a pointwise array kernel: PyTorch's words
-    if it is known.
+    if it is known. None if the kernel is to be called again: its first operand, which is written,
+    lay in read-only memory, and lies in a copy now.
     """
     tensors = [t for t in operands if isinstance(t, TensorBase)]
     mismatch = broadcast_error([tuple(t.array.shape) for t in tensors])
@@ -38,6 +39,8 @@ def call_error(op: Operator, error: Exception, *operands: TensorBase | None) -> 
     if isinstance(error, TypeError) and any([words in text for words in _OF_DTYPES]):
         return unsupported_error(op.base_name.rstrip("_"), [t.dtype.scalar_name for t in tensors])
     if "read-only" in text:
+        if make_writable(tensors[0]):
+            return None
         return RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "
             "single memory location. "

@@ -1,4 +1,4 @@
-"""New memory of a backend, as an array of bytes."""
+"""Memory of a backend: whether it can be written, and new memory as an array of bytes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ from typing import Any
 from ..types.dtype import uint8
 from .allocator import check_size
 from .array_backend import ArrayBackend
+
+
+def is_writable(array: Any) -> bool:
+    """Return whether an array can be written; not all array libraries say so."""
+    return bool(getattr(getattr(array, "flags", None), "writeable", True))
 
 
 def new_memory(arrays: ArrayBackend, nbytes: int, device_index: int | None) -> Any:

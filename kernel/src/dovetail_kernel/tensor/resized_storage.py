@@ -14,11 +14,11 @@ from threading import RLock
 from typing import Any, NamedTuple
 
 from ..devices.array_backend import ArrayBackend
-from ..devices.memory import new_memory
+from ..devices.memory import is_writable, new_memory
 from ..fork_locks import held_over_fork
 from ..types.dtype import uint8
 from .dataless import DatalessArray
-from .storage import Storage
+from .storage import Storage, share_storage
 from .tensor_base import TensorBase
 
 _lock = held_over_fork(RLock())
@@ -57,21 +57,41 @@ def move_storage(
     `resize_storage`.
     """
     with _lock:
-        tensors = _tensors_on(storage, tensor)
-        arrays, old = storage._backend.arrays, storage._array
-        places = [_place(each, storage) for each in tensors]
-        memory = allocate()
-        kept = min(storage.nbytes(), memory.nbytes)
-        native = arrays.native_dtypes[uint8]
-        if kept:
-            source = arrays.shown(old, native, (kept,), (1,), 0)
-            arrays.copy_into(arrays.shown(memory, native, (kept,), (1,), 0), source)
-        shown = [_shown(storage, memory, place) for place in places]
-        storage._array = memory
-        for each, array in zip(tensors, shown, strict=True):
-            each.array = array
-            if each._meta is not None:
-                each._meta.array_replaced(array)
+        _move(storage, _tensors_on(storage, tensor), allocate)
+
+
+def _move(storage: Storage, tensors: Sequence[TensorBase], allocate: Callable[[], Any]) -> None:
+    arrays, old = storage._backend.arrays, storage._array
+    places = [_place(each, storage) for each in tensors]
+    memory = allocate()
+    kept = min(storage.nbytes(), memory.nbytes)
+    native = arrays.native_dtypes[uint8]
+    if kept:
+        source = arrays.shown(old, native, (kept,), (1,), 0)
+        arrays.copy_into(arrays.shown(memory, native, (kept,), (1,), 0), source)
+    shown = [_shown(storage, memory, place) for place in places]
+    storage._array = memory
+    for each, array in zip(tensors, shown, strict=True):
+        each.array = array
+        if each._meta is not None:
+            each._meta.array_replaced(array)
+
+
+def make_writable(tensor: TensorBase) -> bool:
+    """Move the storage of `tensor` to a copy if its memory is read-only: an array of another
+    library, which stays as it is. All tensors on the storage go along. Return whether it was moved.
+    """
+    with _lock:
+        share_storage(tensor)
+        is_alone = _has_own_storage(tensor)
+        storage = share_storage(tensor)
+        if tensor.array.__class__ is DatalessArray or is_writable(storage._array):
+            return False
+        arrays, nbytes = storage._backend.arrays, storage.nbytes()
+        device_index = arrays.device_index(storage._array)
+        tensors = [tensor] if is_alone else _found_on(storage)
+        _move(storage, tensors, lambda: new_memory(arrays, nbytes, device_index))
+        return True
 
 
 def is_resizable(storage: Storage) -> bool:
@@ -134,6 +154,12 @@ def _owner(storage: Storage) -> str:
 _sample: dict[int, Any] = {0: object()}
 _OWN_REFERENCES = getrefcount(_sample[0])
 """What asking for the count of an object in a dict adds to it."""
+
+
+def _has_own_storage(tensor: TensorBase) -> bool:
+    """Return whether nothing else holds the storage of `tensor`: no view is to be looked for."""
+    held = {0: tensor._storage}
+    return getrefcount(held[0]) == _OWN_REFERENCES + 1
 
 
 def _holds_all(storage: Storage, tensors: Sequence[TensorBase]) -> bool:

@@ -80,6 +80,7 @@ from .tensor.functions.predicates import (
     is_signed,
     numel,
 )
+from .tensor.functions.removed import eig, lstsq, matrix_rank, solve, symeig
 from .tensor.functions.several_operands import (  # type: ignore[assignment]
     cartesian_prod,
     chain_matmul,
@@ -170,6 +171,7 @@ __all__ = [
     "cdist",
     "chain_matmul",
     "detach_",
+    "eig",
     "einsum",
     "empty",
     "empty_like",
@@ -195,8 +197,10 @@ __all__ = [
     "kaiser_window",
     "linspace",
     "logspace",
+    "lstsq",
     "lu",
     "manual_seed",
+    "matrix_rank",
     "meshgrid",
     "nonzero",
     "norm",
@@ -217,7 +221,9 @@ __all__ = [
     "seed",
     "set_printoptions",
     "set_rng_state",
+    "solve",
     "svd_lowrank",
+    "symeig",
     "tensor",
     "tensordot",
     "unique",

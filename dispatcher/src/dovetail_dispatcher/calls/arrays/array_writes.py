@@ -13,6 +13,8 @@ from dovetail_kernel import (
     backend_of_signature,
     dtype,
     dtype_of_signature,
+    is_writable,
+    make_writable,
     replace_array,
     warn_user,
 )
@@ -59,13 +61,15 @@ def _write(destination: TensorBase, array: Any) -> None:
     except ValueError as error:
         if "read-only" not in str(error):
             raise
+        if make_writable(destination):
+            _write(destination, array)
+            return
         storage = destination._storage
         if storage is not None and arrays.write_once(destination.array, array, storage.array):
             return
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "
-            "single memory location, "
-            "or the memory is read-only. Please clone() the tensor before performing the operation."
+            "single memory location. Please clone() the tensor before performing the operation."
         ) from error
 
 
@@ -118,9 +122,8 @@ def write_outs(*outs_and_results: Any) -> None:
 
 def _may_refuse(out: TensorBase) -> bool:
     """Return whether a write may fail: some elements share memory, or the memory is read-only."""
-    is_writable = getattr(getattr(out.array, "flags", None), "writeable", True)
     sizes = zip(out.shape, out.stride(), strict=True)
-    return not is_writable or any([stride == 0 and size > 1 for size, stride in sizes])
+    return not is_writable(out.array) or any([stride == 0 and size > 1 for size, stride in sizes])
 
 
 def _fitted(out: TensorBase, array: Any) -> tuple[Any, _Memory | None]:

@@ -119,16 +119,32 @@ class Quiet(Record):
 
 
 class Rewording(Record):
-    """Raises what a function of `operands` raises in the words of the schema."""
+    """Raises what a function of `operands` raises in the words of the schema, or calls it again
+    where `call_error` returns None.
+    """
 
-    call_error: Callable[..., Exception]
+    call_error: Callable[..., Exception | None]
     operands: tuple[Value, ...]
 
-    def around(self, to: Printer, lines: list[str]) -> list[str]:
-        """Return lines that run `lines` so."""
+    def around(self, to: Printer, lines: list[str], *, writes: bool = False) -> list[str]:
+        """Return lines that run `lines` so; where they write an operand, twice if need be."""
         errors = f"({to.builtin('ValueError')}, {to.builtin('TypeError')})"
         error, call_error = to.scratch("error"), to.bind("call_error", self.call_error)
         operands = ", ".join([to.name(each) for each in self.operands])
+        if writes:
+            reworded = to.scratch("reworded")
+            return [
+                "try:",
+                *[f"    {line}" for line in lines],
+                f"except {errors} as {error}:",
+                f"    {reworded} = {call_error}({error}, {operands})",
+                f"    if {reworded} is not None:",
+                "        try:",
+                f"            raise {reworded} from {error}",
+                "        finally:",  # or the error would hold the frame that holds it
+                f"            del {reworded}",
+                *[f"    {line}" for line in lines],
+            ]
         return [
             "try:",
             *[f"    {line}" for line in lines],
@@ -180,7 +196,9 @@ class CallKernel(Step):
                 "else:",
                 *[f"    {line}" for line in self.general.lines(to, results)],
             ]
-        to.extend(lines if self.rewording is None else self.rewording.around(to, lines))
+        if self.rewording is not None:
+            lines = self.rewording.around(to, lines, writes=self.general.out is not None)
+        to.extend(lines)
 
 
 def _test(name: str, default: Any) -> str:

@@ -26,7 +26,12 @@ from .several_outs import several_outs, wrong_out
 
 NUMBERS = frozenset({int, float, bool, complex})
 
-_MEANING = {"self": "input", **MEANING}
+_MEANING = {
+    "self": "input",
+    **MEANING,
+    "split_size_or_sections": "split_size",  # the arguments of PyTorch's function `split`
+    "tensor": "input",
+}
 
 
 class Overload(NamedTuple):

@@ -39,6 +39,7 @@ from .element_functions import apply_elements, map2_elements, map_elements
 from .functions.low_rank import lu
 from .functions.nonzero import nonzero
 from .functions.norms import norm
+from .functions.removed import eig, lstsq, solve, symeig
 from .functions.unique import unique, unique_consecutive
 from .legacy_constructors import TensorMeta, new
 from .storage_classes.typed_storage import TypedStorage, storage_of, typed_storage_of
@@ -68,9 +69,13 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
     __array_priority__: ClassVar[int] = 1000
 
     dim_order = dim_order
+    eig = eig
+    lstsq = lstsq
     lu = lu
     norm = norm  # type: ignore[assignment]  # other defaults than the operators of the name have
     nonzero: Callable[..., Any] = nonzero  # with as_tuple
+    solve = solve
+    symeig = symeig
     unique = unique
     unique_consecutive = unique_consecutive  # with as many results as were asked for
 

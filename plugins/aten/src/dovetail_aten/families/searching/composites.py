@@ -15,6 +15,8 @@ from ...kernel_support.dims import wrap_dim
 REDUCTIONS = {
     "sum": ("sum", 0.0),
     "mean": ("sum", 0.0),
+    "amax": ("amax", -math.inf),
+    "amin": ("amin", math.inf),
     "max": ("amax", -math.inf),
     "min": ("amin", math.inf),
     "prod": ("prod", 1.0),
@@ -113,7 +115,7 @@ def segment_reduce(
     axis = wrap_dim(axis, data.ndim)
     if reduce not in REDUCTIONS:
         raise RuntimeError(
-            "reduce argument must be either sum, prod, mean, max or min, got " + repr(reduce)
+            "reduce argument must be either sum, prod, mean, amax or amin, got " + repr(reduce)
         )
     if not data.dtype.is_floating_point:
         raise NotImplementedError(

@@ -17,7 +17,7 @@ from ...backend.backend_select import check_layout
 from ...backend.devices import as_device, ready_backend
 from ...backend.pinned_memory import check_pinning
 from ..data.dtype_arguments import as_dtype
-from ..data.host_arrays import from_host
+from ..data.host_arrays import from_host, share_host
 from ..storage_classes.file_memory import bytes_of_file
 from .factory import Factory, finished, number_of
 from .sizes import shape_of, whole
@@ -125,8 +125,8 @@ def frombuffer(
     Parameters
     ----------
     buffer
-        ``bytes``, ``bytearray``, ``memoryview``, ``array.array``, … The tensor of one that cannot
-        be written refuses to be written, too.
+        ``bytes``, ``bytearray``, ``memoryview``, ``array.array``, … One that cannot be written
+        stays as it is: the first write to the tensor moves it to a copy.
     dtype
         How its bytes are read.
     count
@@ -171,7 +171,7 @@ def frombuffer(
         )
     arrays = ready_backend("cpu").arrays
     part = memory[offset : offset + count * size]
-    made: Any = from_host(arrays.asarray(part).view(arrays.native_dtypes[wanted]))
+    made: Any = share_host(arrays.asarray(part).view(arrays.native_dtypes[wanted]))
     return finished(made, requires_grad, None)
 
 

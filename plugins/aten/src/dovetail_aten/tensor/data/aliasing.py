@@ -12,7 +12,7 @@ from dovetail_kernel import dtype as DType
 from ...backend.devices import as_device, index_on, ready_backend
 from .dtype_arguments import as_dtype
 from .from_data import from_dlpack, tensor
-from .host_arrays import from_host, is_host_array
+from .host_arrays import from_host, is_host_array, share_host
 from .storage_views import vector_of_storage
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def asarray(
         raise RuntimeError(
             "can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray."
         )
-    source = _without_copy(obj, wanted)
+    source = _without_copy(obj, wanted, shares=not copy and wanted is None)
     made: Any
     if source is not None:
         made = _moved(source, wanted, device, copy)
@@ -88,14 +88,16 @@ def asarray(
     return result
 
 
-def _without_copy(obj: Any, wanted: DType | None) -> Any:
-    """Return a tensor over the memory of `obj`; None if it has none."""
+def _without_copy(obj: Any, wanted: DType | None, *, shares: bool) -> Any:
+    """Return a tensor over the memory of `obj`; None if it has none. `shares` says whether that is
+    the result.
+    """
     if isinstance(obj, TensorBase):
         return obj
     if is_numpy_scalar(obj):
         return None
     if is_host_array(obj) or backend_of_array(obj) is not None:
-        return from_host(obj)
+        return share_host(obj) if shares else from_host(obj)
     if type(obj).__name__ == "PyCapsule" or hasattr(obj, "__dlpack__"):
         return from_dlpack(obj)
     try:
@@ -112,7 +114,7 @@ def _of_buffer(buffer: memoryview, wanted: DType) -> Any:
             f"element size ({wanted.itemsize}). Give the dtype that the bytes are of."
         )
     arrays = ready_backend("cpu").arrays
-    return from_host(arrays.asarray(buffer.cast("B")).view(arrays.native_dtypes[wanted]))
+    return share_host(arrays.asarray(buffer.cast("B")).view(arrays.native_dtypes[wanted]))
 
 
 def _moved(source: Any, wanted: DType | None, device: Any, copy: bool | None) -> Any:

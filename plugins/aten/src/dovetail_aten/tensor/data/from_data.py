@@ -30,7 +30,7 @@ from dovetail_kernel.types.signature import NO_GRAD
 from ...backend.devices import as_device, backend_for, ready_backend
 from ...backend.pinned_memory import check_pinning
 from .dtype_arguments import as_dtype
-from .host_arrays import from_host, is_device_array, is_host_array
+from .host_arrays import from_host, is_device_array, is_host_array, share_host
 from .nested_sequences import check_numbers, common_dtype, flatten, shape_of_data
 from .storage_views import vector_of_storage
 
@@ -124,7 +124,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     wanted = as_dtype(dtype, "as_tensor")
     made: Any = data
     if is_host_array(data):
-        made = from_host(data)
+        made = share_host(data)
         stays = device is None and innermost() is None and made.is_cpu
         if stays and (wanted is None or wanted is made.dtype):
             return made  # type: ignore[no-any-return]
@@ -157,7 +157,7 @@ def from_numpy(ndarray: Any) -> Tensor:
         raise TypeError(
             f"expected np.ndarray (got {name}). Make a tensor of it: dovetail.tensor(...)."
         )
-    return from_host(ndarray)
+    return share_host(ndarray)
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:

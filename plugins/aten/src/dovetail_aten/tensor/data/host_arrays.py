@@ -5,7 +5,14 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
-from dovetail_kernel import TensorBase, backend_of_array, dtype_of_signature, wrap
+from dovetail_kernel import (
+    TensorBase,
+    backend_of_array,
+    dtype_of_signature,
+    is_writable,
+    warn_user_once,
+    wrap,
+)
 
 from ...backend.devices import ready_backend
 from .dtype_arguments import check_number
@@ -13,13 +20,27 @@ from .dtype_arguments import check_number
 if TYPE_CHECKING:
     from ..tensor_class import Tensor
 
-__all__ = ["from_host", "is_device_array", "is_host_array", "number_like"]
+__all__ = ["from_host", "is_device_array", "is_host_array", "number_like", "share_host"]
 
 _SUPPORTED = (
     "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, "
     "uint16, "
     "uint8, and bool"
 )
+
+
+def share_host(array: Any) -> Tensor:
+    """Return `from_host` for a program that asked for shared memory: a warning, once per process,
+    says that read-only memory is copied when the tensor is first written.
+    """
+    if not is_writable(array):
+        warn_user_once(
+            "The given NumPy array or buffer is not writable. It stays as it is: the first write "
+            "to the tensor moves it, and its views, to a copy. Copy the array to have one from "
+            "the start.",
+            site="read-only memory",
+        )
+    return from_host(array)
 
 
 def from_host(array: Any) -> Tensor:

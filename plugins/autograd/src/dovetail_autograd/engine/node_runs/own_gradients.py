@@ -9,6 +9,7 @@ from __future__ import annotations
 from sys import getrefcount
 from typing import Any, Final
 
+from dovetail_kernel.devices.memory import is_writable
 from dovetail_kernel.keys.interception import NOT_PLAIN
 from dovetail_kernel.tensor.new_tensors import wrap
 from dovetail_kernel.tensor.tensor_base import TensorBase
@@ -28,7 +29,7 @@ def own_arrays(held: list[Any], is_mutable: bool) -> None:
         return
     for index in range(len(held)):
         array = held[index]
-        if array is None or not _is_writable(array):
+        if array is None or not is_writable(array):
             continue
         of_array, of_base = _references(held, index)
         if of_array > _ALONE or of_base > _BASE_ALONE:
@@ -53,11 +54,7 @@ def own(tensor: TensorBase) -> TensorBase:
         return engine_ops.clone(tensor)
     backend = tensor._backend
     array = tensor.array
-    if (
-        tensor._signature & NOT_PLAIN
-        or not backend.arrays.mutable_arrays
-        or not _is_writable(array)
-    ):
+    if tensor._signature & NOT_PLAIN or not backend.arrays.mutable_arrays or not is_writable(array):
         return tensor
     edge = gradient_edge(tensor) if tensor._signature & GRAD else None
     if edge is not None and edge[0]._is_leaf_node:
@@ -67,11 +64,6 @@ def own(tensor: TensorBase) -> TensorBase:
         made._grad_fn, made.output_nr = edge[0], edge[1]
         made._signature |= GRAD
     return made
-
-
-def _is_writable(array: Any) -> bool:
-    """Return whether an array can be written; not all array libraries say so."""
-    return bool(getattr(getattr(array, "flags", None), "writeable", True))
 
 
 def _is_shared(tensor: TensorBase) -> bool:

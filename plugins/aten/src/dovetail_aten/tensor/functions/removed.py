@@ -1,0 +1,42 @@
+"""Functions that PyTorch has removed: programs of old call them, and learn what to use."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+__all__ = ["eig", "lstsq", "matrix_rank", "solve", "symeig"]
+
+
+def eig(input: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    """Raise: `linalg.eig` returns eigenvalues as complex numbers."""
+    _refuse("eig(A, eigenvectors=True)", "linalg.eig(A), whose results are complex")
+
+
+def lstsq(input: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    """Raise: `linalg.lstsq` has the arguments the other way round."""
+    _refuse("lstsq(B, A)", "linalg.lstsq(A, B), whose solution has no residuals behind it")
+
+
+def matrix_rank(input: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    """Raise: `linalg.matrix_rank` calls `symmetric` `hermitian`."""
+    _refuse("matrix_rank(A, symmetric=True)", "linalg.matrix_rank(A, hermitian=True)")
+
+
+def solve(input: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    """Raise: `linalg.solve` has the arguments the other way round."""
+    _refuse("solve(B, A)", "linalg.solve(A, B), and linalg.lu_factor(A) for the factors")
+
+
+def symeig(input: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    """Raise: `linalg.eigh` reads the lower triangle by default."""
+    _refuse(
+        "symeig(A, eigenvectors=True, upper=upper)",
+        "linalg.eigh(A, UPLO='U' if upper else 'L'), or linalg.eigvalsh for the values alone",
+    )
+
+
+def _refuse(call: str, instead: str) -> NoReturn:
+    raise RuntimeError(
+        f"This function was deprecated since version 1.9 and is now removed. Write {instead} "
+        f"instead of {call}."
+    )
