@@ -60,8 +60,8 @@ read_numbers(PyObject *given, int count, int precision, double *numbers)
     return 1;
 }
 
-/* Read the arrays of a parameter: `alike` of one shape and precision in C order, the last one of all
- * a number. All but the gradient, the second, can be written. Return the precision, or -1. */
+/* Read the arrays of a parameter: `alike` of one shape and precision in C order, further ones are
+ * numbers. All but the gradient, the second, can be written. Return the precision, or -1. */
 static int
 read_arrays(PyObject *given, int alike, int count, parameter_step *step)
 {
