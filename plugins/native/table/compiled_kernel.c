@@ -5,6 +5,7 @@ static const kernel_row *const families[] = {
     elementwise_rows,
     likelihood_rows,
     normalization_rows,
+    optimizer_rows,
     pooling_rows,
     softmax_rows,
     view_rows,

@@ -19,7 +19,8 @@ static const instruction_set sets[] = {
      &JOIN(normalization, name),                                                                  \
      &JOIN(likelihood, name),                                                                     \
      &JOIN(elementwise, name),                                                                    \
-     &JOIN(pooling, name)},
+     &JOIN(pooling, name),                                                                        \
+     &JOIN(optimizers, name)},
     FOR_INSTRUCTION_SETS(SET)
 #undef SET
 };

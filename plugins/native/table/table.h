@@ -6,6 +6,7 @@
 #include "../kernels/elementwise.h"
 #include "../kernels/likelihood.h"
 #include "../kernels/normalization.h"
+#include "../kernels/optimizers.h"
 #include "../kernels/pooling.h"
 #include "../kernels/softmax.h"
 
@@ -17,6 +18,7 @@ typedef struct {
     const likelihood_kernels *likelihood;
     const elementwise_kernels *elementwise;
     const pooling_kernels *pooling;
+    const optimizer_kernels *optimizers;
 } instruction_set;
 
 /* instruction_sets.c: chooses the highest set that the processor has, or the one that
@@ -42,6 +44,7 @@ typedef struct {
 extern const kernel_row elementwise_rows[];
 extern const kernel_row likelihood_rows[];
 extern const kernel_row normalization_rows[];
+extern const kernel_row optimizer_rows[];
 extern const kernel_row pooling_rows[];
 extern const kernel_row softmax_rows[];
 extern const kernel_row view_rows[];

@@ -303,8 +303,8 @@ def test_signal_is_seen_at_once() -> None:
 
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.01)
         with pytest.raises(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
             while True:
                 y.backward(retain_graph=True)
     finally:

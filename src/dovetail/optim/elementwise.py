@@ -51,8 +51,7 @@ class ElementwiseOptimizer(Optimizer):
             gradient = parameter.grad
             if gradient is not None:
                 pairs.append((parameter, gradient))
-        if pairs and pairs[0][0].is_cuda:
-            pairs = take_fused(self, group, pairs)
+        pairs = take_fused(self, group, pairs)
         if may_join(group, pairs, self._fewest):
             pairs = self._vectors.step(self, group, pairs)
         for parameter, gradient in pairs:

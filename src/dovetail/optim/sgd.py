@@ -8,6 +8,7 @@ from dovetail_aten import Tensor
 
 from .elementwise import ElementwiseOptimizer, decayed
 from .functional_steps import refuse_scaling, take_steps
+from .fused_steps import take_fused
 from .optimizer import Params
 from .options import (
     add_scaled,
@@ -115,10 +116,8 @@ class SGD(ElementwiseOptimizer):
         rate, decay = option(group, "lr"), group["weight_decay"]
         factor = rate if group["maximize"] else -rate
         is_plain = not isinstance(decay, Tensor) and decay == 0
-        for parameter in group["params"]:
-            gradient = parameter.grad
-            if gradient is None:
-                continue
+        pairs = [(each, each.grad) for each in group["params"] if each.grad is not None]
+        for parameter, gradient in take_fused(self, group, pairs):
             if is_plain:
                 add_scaled(parameter, gradient, factor)
             else:

@@ -147,12 +147,14 @@ class ArrayBackend(Lowering):
         """
         return None
 
-    def fused_step(self, rule: str) -> Callable[..., None] | None:
-        """Return what takes the steps of an optimizer for many parameters in one launch; None where
-        there is no such kernel.
+    def fused_step(self, rule: str) -> Callable[..., bool | None] | None:
+        """Return what takes the steps of an optimizer for many parameters at once; None where there
+        is no such kernel.
 
         It is given, for every parameter, its array, that of its gradient and those of its state,
-        and the numbers of the rule; it writes to all but the gradients.
+        and the numbers of the rule; it writes to all but the gradients. On the host it writes the
+        number of steps too, and checks the arrays: it returns False if some do not fit, and then
+        has written nothing.
         """
         return None
 

@@ -5,7 +5,7 @@ faster.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 
 import ml_dtypes
@@ -73,6 +73,17 @@ def _turned(array: Array) -> Array:
     return made
 
 
+def _not_taken(arrays: list[list[Any]], numbers: list[tuple[float, ...]]) -> bool:
+    """Take no step: what no kernel takes is left to the rule in Python."""
+    return False
+
+
+@cache
+def _optimizer_step(rule: str) -> Any:
+    found = COMPILED_OPERATOR.plug(f"optimizer_step.{rule}", _not_taken)
+    return None if found is _not_taken else found
+
+
 class CpuArrays(CpuRandom):
     """NumPy's arrays, and bfloat16 from ml_dtypes."""
 
@@ -129,6 +140,10 @@ class CpuArrays(CpuRandom):
         quiet = reference if getattr(reference, "never_warns", False) else silent(reference)
         found = COMPILED_OPERATOR.plug(operator, quiet)
         return reference if found is quiet else found
+
+    def fused_step(self, rule: str) -> Any:
+        """Return the compiled kernel of an optimizer's rule, None without compiled code."""
+        return _optimizer_step(rule)
 
     def for_halves(self, function: Any) -> Any:
         """Return what computes many numbers in half precision by single precision, in blocks."""

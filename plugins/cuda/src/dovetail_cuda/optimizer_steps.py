@@ -85,6 +85,6 @@ def _step(
 
 STEPS: Final = {
     "adam": partial(_step, "adam", _ADAM),
-    "sgd": partial(_step, "sgd", _SGD),
+    "sgd_with_momentum": partial(_step, "sgd", _SGD),
 }
 """By the rules of `ArrayBackend.fused_step`."""

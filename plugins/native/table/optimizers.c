@@ -1,0 +1,190 @@
+/* Steps of optimizers for the parameters of a group: all of it is checked before anything is
+ * written. */
+#include "table.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MOST_ARRAYS = 5, MOST_NUMBERS = 8 };
+
+typedef struct {
+    const char *start, *end;
+} memory;
+
+/* The step of one parameter. */
+typedef struct {
+    PyArrayObject *arrays[MOST_ARRAYS];
+    double numbers[MOST_NUMBERS];
+} parameter_step;
+
+static int
+compare_starts(const void *one, const void *other)
+{
+    const char *first = ((const memory *)one)->start, *second = ((const memory *)other)->start;
+    return (first > second) - (first < second);
+}
+
+/* Whether some arrays share memory. */
+static int
+overlap(memory *found, Py_ssize_t count)
+{
+    qsort(found, (size_t)count, sizeof(memory), compare_starts);
+    for (Py_ssize_t i = 1; i < count; i++) {
+        if (found[i].start < found[i - 1].end) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Whether a number is one in single precision too, as operators on arrays demand. */
+static int
+fits_precision(double number, int precision)
+{
+    return precision || isinf((float)number) == isinf(number);
+}
+
+/* Read a tuple of floats. Return whether it is one. */
+static int
+read_numbers(PyObject *given, int count, int precision, double *numbers)
+{
+    if (!PyTuple_CheckExact(given) || PyTuple_GET_SIZE(given) != count) {
+        return 0;
+    }
+    for (int i = 0; i < count; i++) {
+        if (!read_number(PyTuple_GET_ITEM(given, i), &numbers[i]) ||
+            !fits_precision(numbers[i], precision)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Read the arrays of a parameter: `alike` of one shape and precision in C order, further ones are
+ * numbers. All but the gradient, the second, can be written. Return the precision, or -1. */
+static int
+read_arrays(PyObject *given, int alike, int count, parameter_step *step)
+{
+    int precision = -1;
+    if (!PyList_CheckExact(given) || PyList_GET_SIZE(given) != count) {
+        return -1;
+    }
+    for (int i = 0; i < count; i++) {
+        PyObject *array = PyList_GET_ITEM(given, i), *first = PyList_GET_ITEM(given, 0);
+        int found = precision_of(array);
+        if (found < 0) {
+            return -1;
+        }
+        step->arrays[i] = (PyArrayObject *)array;
+        precision = i == 0 ? found : precision;
+        int fits = i < alike ? found == precision && have_one_shape(array, first)
+                             : PyArray_SIZE(step->arrays[i]) == 1;
+        if (!fits || !PyArray_IS_C_CONTIGUOUS(step->arrays[i]) ||
+            !PyArray_ISALIGNED(step->arrays[i]) ||
+            (i != 1 && !PyArray_ISWRITEABLE(step->arrays[i]))) {
+            return -1;
+        }
+    }
+    return precision;
+}
+
+typedef void step_taker(const parameter_step *step, int precision, npy_intp size);
+
+/* Take the steps of a group: arrays and numbers of each parameter. Return True, or NULL without an
+ * exception if one does not fit: then nothing was written. */
+static PyObject *
+take_steps(
+    PyObject *const *arguments, int alike, int count, int number_count, step_taker *take)
+{
+    PyObject *arrays = arguments[0], *numbers = arguments[1];
+    if (arrays == NULL || numbers == NULL || !PyList_CheckExact(arrays) ||
+        !PyList_CheckExact(numbers) || PyList_GET_SIZE(arrays) != PyList_GET_SIZE(numbers)) {
+        return NULL;
+    }
+    Py_ssize_t steps = PyList_GET_SIZE(arrays), places = 0;
+    parameter_step *read = PyMem_Calloc((size_t)steps + 1, sizeof(parameter_step));
+    memory *found = PyMem_Calloc((size_t)(steps * count) + 1, sizeof(memory));
+    int *precisions = PyMem_Calloc((size_t)steps + 1, sizeof(int));
+    int fits = read != NULL && found != NULL && precisions != NULL;
+    if (!fits) {
+        PyErr_NoMemory();
+    }
+    npy_intp total = 0;
+    for (Py_ssize_t i = 0; fits && i < steps; i++) {
+        precisions[i] = read_arrays(PyList_GET_ITEM(arrays, i), alike, count, &read[i]);
+        fits = precisions[i] >= 0 && read_numbers(PyList_GET_ITEM(numbers, i), number_count,
+                                                  precisions[i], read[i].numbers);
+        for (int j = 0; fits && j < count; j++) {
+            const char *start = PyArray_BYTES(read[i].arrays[j]);
+            found[places++] = (memory){start, start + PyArray_NBYTES(read[i].arrays[j])};
+            total += PyArray_SIZE(read[i].arrays[j]);
+        }
+    }
+    fits = fits && !overlap(found, places);
+    if (fits) {
+        PyThreadState *save = total < RELEASE_FROM_ELEMENTS ? NULL : PyEval_SaveThread();
+        for (Py_ssize_t i = 0; i < steps; i++) {
+            take(&read[i], precisions[i], PyArray_SIZE(read[i].arrays[0]));
+        }
+        if (save != NULL) {
+            PyEval_RestoreThread(save);
+        }
+    }
+    PyMem_Free(read);
+    PyMem_Free(found);
+    PyMem_Free(precisions);
+    return fits ? Py_NewRef(Py_True) : NULL;
+}
+
+static void
+take_adam(const parameter_step *step, int precision, npy_intp size)
+{
+    const double *n = step->numbers;
+    adam_numbers numbers = {n[0], n[1], n[2], n[3], n[4], n[5], n[6]};
+    kernels_in_force->optimizers->adam[precision](
+        PyArray_DATA(step->arrays[0]), PyArray_DATA(step->arrays[1]),
+        PyArray_DATA(step->arrays[2]), PyArray_DATA(step->arrays[3]), numbers, size);
+    if (PyArray_TYPE(step->arrays[4]) == NPY_FLOAT) {
+        *(float *)PyArray_DATA(step->arrays[4]) = (float)n[7];
+    }
+    else {
+        *(double *)PyArray_DATA(step->arrays[4]) = n[7];
+    }
+}
+
+static void
+take_sgd(const parameter_step *step, int precision, npy_intp size)
+{
+    const double *n = step->numbers;
+    sgd_numbers numbers = {n[0], n[1], n[2], n[3], n[4], n[5]};
+    kernels_in_force->optimizers->sgd[precision](
+        PyArray_DATA(step->arrays[0]), PyArray_DATA(step->arrays[1]),
+        step->arrays[2] == NULL ? NULL : PyArray_DATA(step->arrays[2]), numbers, size);
+}
+
+static PyObject *
+adam(PyObject *const *arguments)
+{
+    return take_steps(arguments, 4, 5, 8, take_adam);
+}
+
+static PyObject *
+sgd(PyObject *const *arguments)
+{
+    return take_steps(arguments, 2, 2, 6, take_sgd);
+}
+
+static PyObject *
+sgd_with_momentum(PyObject *const *arguments)
+{
+    return take_steps(arguments, 3, 3, 6, take_sgd);
+}
+
+#define ROW(operator, compute, ...)                                                               \
+    {operator, "table/optimizers.c", __LINE__, compute, {__VA_ARGS__}}
+const kernel_row optimizer_rows[] = {
+    ROW("optimizer_step.adam", adam, "arrays", "numbers"),
+    ROW("optimizer_step.sgd", sgd, "arrays", "numbers"),
+    ROW("optimizer_step.sgd_with_momentum", sgd_with_momentum, "arrays", "numbers"),
+    {NULL},
+};
