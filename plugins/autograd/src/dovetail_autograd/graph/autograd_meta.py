@@ -149,7 +149,7 @@ def gradient_edge(tensor: TensorBase) -> EdgeTuple | None:
         meta = tensor._meta
         if node is not None or meta.base._signature & GRAD:
             node = meta.grad_fn(tensor)
-        if node is None and not requires_grad(tensor):
+        if node is None and not (meta.requires_grad or requires_grad(meta.base)):
             return None
     return leaf_edge(tensor) if node is None else (node, tensor.output_nr)
 
