@@ -25,6 +25,7 @@ from dovetail.command import app
 from dovetail.command.common import print_rows
 from dovetail.library import Library, _scoped_library, register_fake, register_op_infos
 from dovetail.testing import OpInfo, SampleInput, TensorMaker, floating_types
+from dovetail_dispatcher.compiled_code import is_in_force
 from dovetail_kernel import plugin_manager
 
 pytestmark = pytest.mark.cpu_only(
@@ -568,6 +569,22 @@ def test_doctor_finds_a_misspelt_variable(monkeypatch: pytest.MonkeyPatch) -> No
 def test_doctor_finds_threads_that_there_are_no_cores_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "4096")
     assert doctor()["OMP_NUM_THREADS"]["state"] == "problem"
+
+
+def test_the_report_of_doctor_has_the_facts_and_nothing_private(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SOME_TOKEN", "hush")
+    monkeypatch.setenv("DOVETAIL_BLOCK", str(Path.home() / "nothing"))
+    text = CliRunner().invoke(app, ["doctor", "--report"]).stdout
+    for word in ("dovetail:", "numpy", "BLAS:", "threads:", "backends cpu: dovetail-cpu"):
+        assert word in text
+    assert "DOVETAIL_BLOCK=~" in text
+    assert "hush" not in text and str(Path.home()) not in text
+    if is_in_force():
+        assert "instruction set" in text and "Python routes:" in text
+    else:
+        assert "compiled code:" in text
 
 
 def test_doctor_finds_kernels_without_definition() -> None:

@@ -251,6 +251,17 @@ if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
             `name` of a tensor, or `function` itself.
             """
 
+    class ExchangeFactory(Protocol):
+        def __call__(
+            self,
+            from_array: Callable[[Any], Any],
+            from_capsule: Callable[[Any], Any],
+            to_capsule: Callable[[Any], Any],
+            stream_of: Callable[[int, int], int],
+            /,
+        ) -> Any:
+            """Return a capsule of C functions that exchange tensors by DLPack."""
+
     class KernelTable(Protocol):
         def transaction(self) -> AbstractContextManager[Callable[[], None] | None]:
             """Return the context that a plugin is loaded in.
@@ -319,3 +330,8 @@ COMPILED_ACCESSOR: Final[Socket[CompiledAccessor | None]] = Socket(
 """Called once per getter and method of `TensorBase` that compiled code can read.
 `compile_accessors` fills it.
 """
+
+EXCHANGE_API: Final[Socket[ExchangeFactory | None]] = Socket(
+    "dovetail_native", "when it is loaded", None
+)
+"""Called when ``Tensor.__dlpack_c_exchange_api__`` is first asked for."""

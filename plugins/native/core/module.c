@@ -1,6 +1,7 @@
 /* The module dovetail_native._core: its state, and what it was built of. */
 #define DOVETAIL_IMPORTS_NUMPY
 #include "native.h"
+#include "exchange.h"
 
 #include "../table/table.h"
 
@@ -32,6 +33,7 @@ make_constants(module_state *state)
         NAME(popitem),
         NAME(post_accumulate),
         NAME(release),
+        NAME(requires_grad),
         NAME(shape),
         NAME(backend),
         NAME(captures),
@@ -102,6 +104,7 @@ static PyMethodDef module_functions[] = {
     {"slot_offset", slot_offset, METH_VARARGS, NULL},
     {"is_bare_class", is_bare_class, METH_O, NULL},
     {"set_engine", set_engine, METH_VARARGS, NULL},
+    {"exchange_api", exchange_api, METH_VARARGS, NULL},
     {"run_backward", (PyCFunction)(void (*)(void))run_backward, METH_FASTCALL, NULL},
     {NULL},
 };

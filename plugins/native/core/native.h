@@ -59,6 +59,7 @@
     X(PyObject, str_side) \
     X(PyObject, str_post_accumulate) \
     X(PyObject, str_release) \
+    X(PyObject, str_requires_grad) \
     X(PyObject, str_release_saved) \
     X(PyObject, names_of_out) \
     X(PyObject, add_loop) \

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from textwrap import wrap
+from typing import Annotated
 
 import typer
 
 from ..inspection.installation_checks import Finding, examine
+from ..inspection.installation_report import installation_report
 from .common import AsJson, print_json
 
 MARKS = {"fine": ("✓", "green"), "note": ("•", "cyan"), "problem": ("✗", "red")}
 
 
-def doctor(as_json: AsJson = False) -> None:
+def doctor(
+    as_json: AsJson = False,
+    report: Annotated[
+        bool, typer.Option("--report", help="Print one block to paste into a bug report.")
+    ] = False,
+) -> None:
     """Examine this installation: versions, plugins, devices, NumPy, environment; every finding with
     a remedy.
 
     Ends with status 1 if something is wrong; a device that this machine does not have is not.
     """
+    if report:
+        typer.echo(installation_report())
+        return
     findings = examine()
     if as_json:
         print_json([asdict(finding) for finding in findings])

@@ -25,7 +25,7 @@ from dovetail_kernel import PluginError, name_of_distribution, plugin_manager
 VARIABLES: Final = ("DOVETAIL_BLOCK", "DOVETAIL_NATIVE", "DOVETAIL_OVERLAYS")
 """The environment variables that Dovetail reads."""
 
-_THREADS: Final = (
+THREAD_VARIABLES: Final = (
     "OPENBLAS_NUM_THREADS",
     "OMP_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -181,7 +181,7 @@ def _environment() -> Iterator[Finding]:
 
 
 def _numpy() -> Iterator[Finding]:
-    blas = _blas()
+    blas = blas_of_numpy()
     yield Finding("numpy", "fine", f"{numpy.__version__} with {blas}")
     if "no BLAS" in blas:
         yield Finding(
@@ -190,8 +190,8 @@ def _numpy() -> Iterator[Finding]:
             "was built without a BLAS: matrix products are slow.",
             "Install the wheel: pip install --force-reinstall numpy",
         )
-    cores = _usable_cores()
-    for name in _THREADS:
+    cores = usable_cores()
+    for name in THREAD_VARIABLES:
         value = os.environ.get(name)
         if value is None:
             continue
@@ -209,7 +209,9 @@ def _numpy() -> Iterator[Finding]:
                 f"is {value}: matrix products use {value} of {cores} cores.",
                 "Unset it to use all.",
             )
-    if cores < (os.cpu_count() or cores) and not any([name in os.environ for name in _THREADS]):
+    if cores < (os.cpu_count() or cores) and not any(
+        [name in os.environ for name in THREAD_VARIABLES]
+    ):
         yield Finding(
             "BLAS threads",
             "note",
@@ -227,14 +229,16 @@ def _numpy() -> Iterator[Finding]:
             )
 
 
-def _blas() -> str:
+def blas_of_numpy() -> str:
+    """Return name and version of the BLAS that NumPy was built with."""
     config: Any = numpy.show_config(mode="dicts")
     blas = (config or {}).get("Build Dependencies", {}).get("blas", {})
     name = blas.get("name", "")
     return f"{name} {blas.get('version', '')}".strip() if name and name != "none" else "no BLAS"
 
 
-def _usable_cores() -> int:
+def usable_cores() -> int:
+    """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -312,6 +312,10 @@ class ArrayBackend(Lowering):
 
     synchronize: Callable[[], None] | None = None
 
+    def current_stream(self, index: int) -> int:
+        """Return the address of the stream that operators use on a device; 0 without streams."""
+        return 0
+
     def to_dlpack(self, array: Any, stream: int | None, max_version: tuple[int, int] | None) -> Any:
         """Return a DLPack capsule of `array`, which shares its memory; see ``array.__dlpack__``."""
         return array.__dlpack__(stream=stream, max_version=max_version)

@@ -109,6 +109,10 @@ class CudaArrays(CudaRandom):
         with waiting():
             cupy.cuda.get_current_stream().synchronize()
 
+    def current_stream(self, index: int) -> int:
+        """Return the address of the stream that operators use on a device."""
+        return int(cupy.cuda.get_current_stream(index).ptr)
+
     def to_host(self, array: Any) -> Any:
         """Return a copy of `array` in host memory, in the same order of strides, once the device
         has computed it.

@@ -17,6 +17,7 @@ from dovetail_dispatcher.sockets import (
     COMPILED_ROUTE,
 )
 from dovetail_kernel import hookimpl
+from dovetail_kernel.sockets import EXCHANGE_API
 from dovetail_kernel.tensor.accessors import compile_accessors
 
 from .loading import load_core
@@ -44,11 +45,13 @@ def dovetail_load() -> None:
                 "built without a C compiler. Install one, then reinstall dovetail-native."
             )
         return
+    from .classes import exchange_capsule
     from .entries import compiled_accessor, compiled_entry
     from .kernel_table import compiled_operator
     from .ufunc_loops import compiled_kernel
 
     compile_accessors(compiled_accessor)
+    EXCHANGE_API.fill(exchange_capsule)
     COMPILED_ENTRY.fill(compiled_entry)
     COMPILED_KERNEL.fill(compiled_kernel)
     COMPILED_OPERATOR.fill(compiled_operator)

@@ -49,6 +49,16 @@ def set_attributes(
     no_grad: int,
     /,
 ) -> None: ...
+def exchange_api(
+    from_array: Callable[[Any], Any],
+    from_capsule: Callable[[Any], Any],
+    to_capsule: Callable[[Any], Any],
+    stream_of: Callable[[int, int], int],
+    plain_bits: int,
+    slow_bits: int,
+    grad_bit: int,
+    /,
+) -> Any: ...
 def slot_offset(cls: type, name: str, /) -> int: ...
 def is_bare_class(cls: type, /) -> bool: ...
 def set_engine(

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dovetail_kernel import TensorBase, VersionCounter, tensor_class
 from dovetail_kernel.devices.known_devices import KNOWN_DEVICES
+from dovetail_kernel.keys.interception import PYTHON_DISPATCH
 from dovetail_kernel.keys.state import STATE
 from dovetail_kernel.tensor.size import KNOWN_SIZES
 from dovetail_kernel.types.dtype import BY_BIT
-from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, NO_GRAD, SCALAR_BITS, VIEW
+from dovetail_kernel.types.signature import (
+    CPU_BIT,
+    DTYPE_MASK,
+    GRAD,
+    NO_GRAD,
+    OVERRIDES,
+    SCALAR_BITS,
+    VIEW,
+    WRAPPED_BIT,
+)
 
-from ._core import set_attributes, set_classes
+from ._core import exchange_api, set_attributes, set_classes
 
 _told: Any = None
 
@@ -25,3 +36,25 @@ def tell_classes() -> None:
         set_classes(TensorBase, tensor_class(), VersionCounter, STATE, SCALAR_BITS)
         set_attributes(KNOWN_SIZES, dict(BY_BIT), KNOWN_DEVICES, DTYPE_MASK, GRAD, VIEW, NO_GRAD)
         _told = tensor_class()
+
+
+def exchange_capsule(
+    from_array: Callable[[Any], Any],
+    from_capsule: Callable[[Any], Any],
+    to_capsule: Callable[[Any], Any],
+    stream_of: Callable[[int, int], int],
+) -> Any:
+    """Return the capsule of DLPack's C functions for tensors.
+
+    Parameters
+    ----------
+    from_array
+        Returns a tensor around an array of NumPy.
+    from_capsule, to_capsule
+        Convert tensors that are no plain arrays of NumPy.
+    stream_of
+        Returns the address of the stream that operators use, by DLPack device type and index.
+    """
+    tell_classes()
+    slow = OVERRIDES | PYTHON_DISPATCH | WRAPPED_BIT
+    return exchange_api(from_array, from_capsule, to_capsule, stream_of, CPU_BIT, slow, GRAD)

@@ -15,6 +15,15 @@ from .data.host_arrays import from_host
 __all__ = ["TensorExchange"]
 
 
+class ExchangeApi:
+    """The capsule of DLPack's C functions, found at the class and made when first asked for."""
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        from .data.dlpack import exchange_capsule
+
+        return exchange_capsule()
+
+
 class TensorExchange(TensorConversions):
     """The part of Tensor that gives its memory to other array libraries."""
 
@@ -118,6 +127,8 @@ class TensorExchange(TensorConversions):
         from .data.dlpack import dlpack_device
 
         return dlpack_device(self)
+
+    __dlpack_c_exchange_api__ = ExchangeApi()
 
     @property
     def __cuda_array_interface__(self) -> Any:

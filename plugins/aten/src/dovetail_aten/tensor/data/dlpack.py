@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final
 
 from dovetail_kernel import Backend, Device, DLDeviceType, TensorBase, all_backends, wrap
+from dovetail_kernel.sockets import EXCHANGE_API
 from dovetail_kernel.tensor.dlpack import DlpackSource
 
 from ...backend.devices import as_device, ready_backend
+from .host_arrays import from_host
 
-__all__ = ["dlpack_device", "import_array", "to_capsule"]
+__all__ = ["dlpack_device", "exchange_capsule", "import_array", "to_capsule"]
 
 _PROVIDERS: Final = {
     DLDeviceType.kDLCPU: "cpu",
@@ -106,3 +109,26 @@ def _backend_for(kind: int) -> Backend:
             "host memory first."
         )
     return ready_backend(name)
+
+
+@cache
+def exchange_capsule() -> Any:
+    """Return the capsule of DLPack's C functions, which other libraries find at the class.
+
+    Raises
+    ------
+    AttributeError
+        Without compiled code.
+    """
+    make = EXCHANGE_API.plug
+    if make is None:
+        raise AttributeError(
+            "type object 'Tensor' has no attribute '__dlpack_c_exchange_api__' without compiled "
+            "code. Install dovetail-native, or use __dlpack__."
+        )
+    return make(
+        from_host,
+        lambda capsule: import_array(capsule, None, None),
+        lambda tensor: tensor.__dlpack__(stream=-1, max_version=(1, 0)),
+        lambda kind, index: _backend_for(kind).arrays.current_stream(index),
+    )
