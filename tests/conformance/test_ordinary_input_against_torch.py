@@ -181,6 +181,27 @@ def _(t: Any) -> Any:
     ]
 
 
+@PROGRAMS("lists of arrays")
+def _(t: Any) -> Any:
+    results = []
+    for dtype in (np.float32, np.float64, np.int8, np.int32, bool, np.complex64, np.float16):
+        for order in "CF":
+            part = np.asarray(np.arange(6).reshape(2, 3).astype(dtype), order=order)
+            made = t.tensor([part, part])
+            results += [made.stride(), t.tensor([part, part], dtype=made.dtype), made]
+    source = np.ones(2)
+    t.tensor([source, source]).add_(1)
+    return [
+        *plain(results),
+        source.tolist(),
+        plain(t.tensor([np.ones(2, np.float32), np.ones(2)])),
+        plain(t.tensor([np.ones(2), [3, 4]])),
+        tried(lambda: t.tensor([np.ones(2), np.ones(3)])),
+        plain(t.tensor([np.ones(2) * 2.7, np.ones(2)], dtype=t.float32)),
+        tried(lambda: t.tensor([np.ones(2) * 300, np.ones(2)], dtype=t.uint8)),
+    ]
+
+
 @PROGRAMS("split by the names of the function and of the method")
 def _(t: Any) -> Any:
     x = t.arange(4)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fresh_interpreter import printed_by
 
 import dovetail
 
@@ -442,3 +443,17 @@ def losses(lib: Any) -> list[float]:
 @pytest.mark.skipif(STREAMS_OF_MKL, reason="PyTorch draws dropout from MKL on this processor")
 def test_a_seeded_training_gives_pytorchs_loss_curve() -> None:
     np.testing.assert_allclose(losses(dovetail), losses(torch), rtol=2e-5)
+
+
+@pytest.mark.parametrize("name", ["dovetail", "torch"])
+def test_a_process_without_a_seed_draws_its_own_by_chance(name: str) -> None:
+    program = f"import {name} as lib\nprint(lib.initial_seed(), lib.rand(3).tolist())"
+    first, second = printed_by(program), printed_by(program)
+    assert first.split(maxsplit=1)[0] != second.split(maxsplit=1)[0]
+    assert first.split(maxsplit=1)[1] != second.split(maxsplit=1)[1]
+
+
+def test_a_generator_begins_with_the_seed_that_it_has_in_pytorch() -> None:
+    assert dovetail.Generator().initial_seed() == torch.Generator().initial_seed()
+    numbers = [lib.rand(3, generator=lib.Generator()).tolist() for lib in (dovetail, torch)]
+    assert numbers[0] == numbers[1]

@@ -216,9 +216,8 @@ def default_generator(backend: Backend | None = None, index: int = 0) -> Generat
         name = f"{name}:{index}"
     generator = _default.get(name)
     if generator is None:
-        generator = _default.setdefault(name, Generator(name))
-        if name != "cpu" and "cpu" in _default:
-            generator.manual_seed(_default["cpu"].initial_seed())
+        first = _unpredictable() if name == "cpu" else default_generator().initial_seed()
+        generator = _default.setdefault(name, Generator(name).manual_seed(first))
     return generator
 
 

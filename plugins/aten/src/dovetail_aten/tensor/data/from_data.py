@@ -4,6 +4,7 @@ tensors.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from dovetail_dispatcher.interception.overrides import call_overrides, overriding
@@ -243,6 +244,9 @@ def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
             "converting the list "
             "to a single numpy.ndarray with numpy.array() before converting to a tensor."
         )
+        stacked = _stacked(data, wanted)
+        if stacked is not None:
+            return wrap(_moved(stacked, backend, place.index), backend)
     numbers: list[Any] = []
     flatten(data, shape, 0, numbers)
     found, category = common_dtype(numbers)
@@ -258,6 +262,26 @@ def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
     if wanted is not _WIDEST[category]:
         array = host.cast(array, host.native_dtypes[wanted])
     return wrap(_moved(array.reshape(shape), backend, place.index), backend)
+
+
+def _stacked(data: Sequence[Any], wanted: dtype | None) -> Any:
+    """Return NumPy arrays of one shape and dtype, which is the one `wanted`, as an array; None for
+    others, whose elements are looked at one by one.
+    """
+    host, first = ready_backend("cpu").arrays, data[0]
+    cls, native = host.array_types[0], first.dtype if is_host_array(first) else None
+    if native not in host.dtype_bits or not first.size:
+        return None
+    if wanted is not None and native != host.native_dtypes[wanted]:
+        return None
+    if any(
+        [
+            each.__class__ is not cls or each.dtype != native or each.shape != first.shape
+            for each in data
+        ]
+    ):
+        return None
+    return host.contiguous(host.xp.stack(data))
 
 
 def _moved(array: Any, backend: Any, index: int | None) -> Any:
