@@ -8,6 +8,9 @@ MOVED: Final[dict[str, str]] = {}
 """Modules that plugins were told to import, by their old names."""
 
 FORWARDED: Final[dict[str, str]] = {
+    "utils.recomputation": "utils.recomputing.recomputation",
+    "utils.rng_states": "utils.recomputing.rng_states",
+    "utils.selective_checkpoints": "utils.recomputing.selective_checkpoints",
     "_lobpcg": "functions.lobpcg",
     "control_flow": "functions.control_flow",
     "global_settings": "functions.global_settings",

@@ -29,9 +29,9 @@ from dovetail_dispatcher import TorchDispatchMode
 from dovetail_kernel import DecoratingGuard, publish, restoring, warn_user
 
 from ..nn.modules.container import Sequential
-from .recomputation import CheckpointError, Frame
-from .rng_states import RngStates, get_device_states, set_device_states
-from .selective_checkpoints import (
+from .recomputing.recomputation import CheckpointError, Frame
+from .recomputing.rng_states import RngStates, get_device_states, set_device_states
+from .recomputing.selective_checkpoints import (
     SAC_IGNORED_OPS,
     CheckpointPolicy,
     SelectiveCheckpointContext,

@@ -10,7 +10,7 @@ from typing import Any, Final
 from dovetail_aten import Tensor
 from dovetail_dispatcher import TorchDispatchMode, ops
 
-from ._pytree import tree_map
+from .._pytree import tree_map
 
 __all__ = [
     "SAC_IGNORED_OPS",

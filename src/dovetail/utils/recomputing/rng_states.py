@@ -10,8 +10,8 @@ from typing import Any
 
 from dovetail_aten import Tensor
 
-from .. import cuda
-from ..random import fork_rng, generator_of
+from ... import cuda
+from ...random import fork_rng, generator_of
 
 __all__ = ["RngStates", "get_device_states", "set_device_states"]
 

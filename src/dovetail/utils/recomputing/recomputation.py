@@ -13,7 +13,7 @@ from dovetail_aten import Tensor
 from dovetail_autograd import current_graph_task_id, default_engine, enable_grad
 from dovetail_kernel import Guard, restoring
 
-from ..autograd.graph import saved_tensors_hooks
+from ...autograd.graph import saved_tensors_hooks
 
 __all__ = ["CheckpointError", "Frame"]
 

@@ -1,0 +1,1 @@
+"""Recomputation of what a checkpoint left out: its frames, its random states, its choices."""
