@@ -57,7 +57,9 @@ class Structure:
     @property
     def leaf_count(self) -> int:
         """The number of leaves."""
-        return 1 if self.kind is None else sum([child.leaf_count for child in self.children])
+        if self.kind is None:
+            return 1
+        return sum([1 if each.kind is None else each.leaf_count for each in self.children])
 
     @property
     def num_leaves(self) -> int:
