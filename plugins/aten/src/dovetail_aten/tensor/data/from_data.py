@@ -268,7 +268,8 @@ def _stacked(data: Sequence[Any], wanted: dtype | None) -> Any:
     """Return NumPy arrays of one shape and dtype, which is the one `wanted`, as an array; None for
     others, whose elements are looked at one by one.
     """
-    host, first = ready_backend("cpu").arrays, data[0]
+    host: Any = ready_backend("cpu").arrays
+    first: Any = data[0]
     cls, native = host.array_types[0], first.dtype if is_host_array(first) else None
     if native not in host.dtype_bits or not first.size:
         return None
