@@ -11,6 +11,7 @@ PAGES = [
     "docs/backends.md",
     "docs/beyond_one_machine.md",
     "docs/comparing_runs.md",
+    "docs/compiled_kernels.md",
     "docs/conditions.md",
     "docs/cuda.md",
     "docs/dispatch.md",
