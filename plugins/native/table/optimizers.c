@@ -66,11 +66,11 @@ static int
 read_arrays(PyObject *given, int alike, int count, parameter_step *step)
 {
     int precision = -1;
-    if (!PyList_CheckExact(given) || PyList_GET_SIZE(given) != count) {
+    if (!PyTuple_CheckExact(given) || PyTuple_GET_SIZE(given) != count) {
         return -1;
     }
     for (int i = 0; i < count; i++) {
-        PyObject *array = PyList_GET_ITEM(given, i), *first = PyList_GET_ITEM(given, 0);
+        PyObject *array = PyTuple_GET_ITEM(given, i), *first = PyTuple_GET_ITEM(given, 0);
         int found = precision_of(array);
         if (found < 0) {
             return -1;

@@ -5,9 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from dovetail_aten import Tensor
+from dovetail_autograd import increment_version
 from dovetail_kernel import bump_version, dispatch_state
 
 from ..nn.parameter import Parameter
@@ -17,7 +20,7 @@ __all__ = ["take_fused"]
 
 _PLAIN = dispatch_state(0)
 _KNOWN = frozenset((Parameter, Tensor))
-_NO_STATE: dict[str, Any] = {}
+_array = attrgetter("array")
 _Pair = tuple[Tensor, Tensor]
 
 
@@ -51,39 +54,61 @@ def take_fused(optimizer: Any, group: dict[str, Any], pairs: list[_Pair]) -> lis
     take = first._backend.arrays.fused_step(rule.name)
     if take is None:
         return pairs
-    on_host = not first.is_cuda  # there the kernel checks the arrays, and counts
-    if not on_host and _overlap(pairs):
-        return pairs
-    names = (*rule.names, "step") if rule.counts and on_host else rule.names
+    if not first.is_cuda:
+        return [] if _take_on_host(optimizer, group, pairs, rule, take) else pairs
+    return pairs if _overlap(pairs) else _take_in_one_launch(optimizer, group, pairs, rule, take)
+
+
+def _take_on_host(
+    optimizer: Any, group: dict[str, Any], pairs: list[_Pair], rule: _Rule, take: Any
+) -> bool:
+    """Take all steps by a kernel that checks the arrays and counts the steps; return False, with
+    nothing written, if it does not take some.
+    """
+    parameters, gradients = zip(*pairs, strict=True)
+    written: list[Sequence[Tensor]] = [parameters]
+    names = (*rule.names, "step") if rule.counts else rule.names
+    if names:
+        states = [optimizer._begun(parameter, group) for parameter in parameters]
+        written += [[state.get(name) for state in states] for name in names]
+    if not _KNOWN.issuperset(map(type, chain(gradients, *written))) or any(
+        [each.is_inference() for each in chain(*written)]
+    ):
+        return False
+    steps = [step.item() + 1 for step in written[-1]] if rule.counts else [0.0] * len(pairs)
+    numbers = {step: rule.numbers(group, step) for step in {*steps}}
+    columns = [map(_array, column) for column in (parameters, gradients, *written[1:])]
+    if not take([*zip(*columns, strict=True)], [numbers[step] for step in steps]):
+        return False
+    for each in chain(*written):
+        bump_version(each)
+    return True
+
+
+def _take_in_one_launch(
+    optimizer: Any, group: dict[str, Any], pairs: list[_Pair], rule: _Rule, take: Any
+) -> list[_Pair]:
+    """Take the steps of parameters that lie alike by one launch; return the others."""
+    first = pairs[0][0]
     others: list[_Pair] = []
     taken: list[tuple[Any, ...]] = []
-    counts: list[Tensor] = []
-    numbers: list[tuple[float, ...]] = []
-    of_step: dict[float, tuple[float, ...]] = {}
-    step = 0.0
+    numbers = []
     for parameter, gradient in pairs:
-        state = optimizer._begun(parameter, group) if names else _NO_STATE
-        tensors = (parameter, gradient, *[state.get(name) for name in names])
-        if not (_are_plain(tensors) if on_host else _fit(first, tensors)):
+        state = optimizer._begun(parameter, group)
+        tensors = (parameter, gradient, *[state.get(name) for name in rule.names])
+        if not _fit(first, tensors):
             others.append((parameter, gradient))
             continue
+        step = 0.0
         if rule.counts:
-            counts.append(state["step"])
-            step = state["step"].item() + 1
-        if step not in of_step:
-            of_step[step] = rule.numbers(group, step)
+            state["step"] += 1
+            step = state["step"].item()
         taken.append(tensors)
-        numbers.append(of_step[step])
+        numbers.append(rule.numbers(group, step))
     if taken:
-        if take([[each.array for each in tensors] for tensors in taken], numbers) is False:
-            return pairs
+        take([[each.array for each in tensors] for tensors in taken], numbers)
         for parameter, _, *states in taken:
-            bump_version(parameter)
-            for state in states:
-                bump_version(state)
-        if not on_host:
-            for count in counts:
-                count.add_(1)
+            increment_version((parameter, *states))
     return others
 
 
@@ -109,23 +134,16 @@ def _overlap(pairs: Sequence[_Pair]) -> bool:
     return False
 
 
-def _are_plain(tensors: Sequence[Tensor | None]) -> bool:
-    """Return whether all are tensors of the library's own classes that count their writes."""
-    return _KNOWN.issuperset(map(type, tensors)) and not any(
-        [each is None or each.is_inference() for each in tensors]
-    )
-
-
 def _fit(first: Tensor, tensors: Sequence[Tensor | None]) -> bool:
     """Return whether tensors lie alike, without gaps, on the device of the first parameter."""
     own = tensors[0]
     return (
         own is not None
-        and _are_plain(tensors)
         and own.dtype.is_floating_point
         and all(
             [
                 each is not None
+                and type(each) in _KNOWN
                 and each.dtype is first.dtype
                 and each.device == first.device
                 and each.shape == own.shape
