@@ -68,3 +68,12 @@ def test_a_warning_that_is_an_error_counts_as_issued() -> None:
         with pytest.raises(UserWarning, match=r"x\.T"):
             dovetail.ones(3).T  # noqa: B018
         assert dovetail.ones(3).T.shape == (3,)
+
+
+def test_an_encoder_does_not_warn_of_layers_without_nested_tensors() -> None:
+    def make(lib: Any) -> Any:
+        return lib.nn.TransformerEncoder(lib.nn.TransformerEncoderLayer(4, 2), 1)
+
+    assert warnings_of(make, dovetail) == []
+    (theirs,) = warnings_of(make, torch)
+    assert "enable_nested_tensor" in str(theirs.message)

@@ -24,6 +24,18 @@ def bytes_(lib: Any) -> Any:
     return lib.tensor([1, 0], dtype=lib.uint8)
 
 
+def minimize(lib: Any, x: Any) -> None:
+    optimizer = lib.optim.LBFGS([x])
+
+    def loss() -> Any:
+        optimizer.zero_grad()
+        found = (x - 2).square().sum()
+        found.backward()
+        return found
+
+    optimizer.step(loss)
+
+
 EACH_TIME: dict[str, Call] = {
     "std": lambda lib: lib.ones(1).std(),
     "var over a dimension": lambda lib: lib.var(lib.ones(2, 1), 1),
@@ -153,6 +165,8 @@ NEVER: dict[str, Call] = {
     "padding by name, dilated": lambda lib: lib.nn.functional.conv1d(
         lib.ones(1, 1, 4), lib.ones(1, 1, 2), padding="same", dilation=2
     ),
+    "float in no_grad": lambda lib: lib.no_grad()(lambda: float(grad(lib)))(),
+    "LBFGS": lambda lib: minimize(lib, grad(lib)),
     "int of what requires grad": lambda lib: int(grad(lib)),
     "bool of what requires grad": lambda lib: bool(grad(lib)),
     "item of what requires grad": lambda lib: grad(lib).item(),

@@ -14,6 +14,7 @@ import pytest
 
 import dovetail_aten
 from dovetail_aten import functions
+from dovetail_aten.calling import compile_on_first_call
 from dovetail_aten.calling.compile_on_first_call import complete
 from dovetail_dispatcher import plain_signature
 from dovetail_dispatcher.calls.numpy_calls import numpy_call
@@ -128,3 +129,11 @@ def test_a_signature_is_shown_as_people_call_the_function() -> None:
     assert shown("tile") == "(input, *dimss_, dims=None)"
     assert shown("transpose") == "(input, dim0, dim1)"
     assert shown("sum") == "(*args, **kwargs)"
+
+
+@pytest.mark.parametrize("name", ["T", "H", "mT", "mH", "real"])
+def test_a_property_compiles_its_function_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = dovetail_aten.ones(2, 3)
+    getattr(x, name)
+    monkeypatch.setattr(compile_on_first_call, "compile_source", None)
+    assert getattr(x, name).numel() == 6

@@ -7,7 +7,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from types import FunctionType
-from typing import Any
+from typing import Any, Final
+from weakref import WeakSet
 
 from dovetail_dispatcher.calls.entry_support import entry_bindings
 from dovetail_dispatcher.calls.templates.entry import symbol
@@ -23,6 +24,9 @@ def operator(name: str, overload: str) -> tuple[Any, dict[int, Any]]:
     """Return an operator and its routes; the library's registrations come first."""
     found = registry.find_or_throw(name, overload)
     return found, found.routes
+
+
+_completed: Final[WeakSet[FunctionType]] = WeakSet()
 
 
 def complete(
@@ -47,6 +51,8 @@ def complete(
         The function to go to when ``out=`` is given, and the tensors that it writes, where that is
         not ``out`` alone.
     """
+    if function in _completed:  # by a property, which has the short body for good: `getter`
+        return function
     op = registry.find_or_throw(name, overload)
     bindings = entry_bindings(op)
     if result_type(op.schema):
@@ -64,4 +70,5 @@ def complete(
     ).source()
     function.__globals__.update(bindings)
     function.__code__ = compile_source(text, function.__name__, bindings).__code__
+    _completed.add(function)
     return function

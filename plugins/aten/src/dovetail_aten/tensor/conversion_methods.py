@@ -22,6 +22,7 @@ from dovetail_kernel import (
     int16,
     int32,
     int64,
+    is_grad_enabled,
     preserve_format,
     uint8,
     warn_user_once,
@@ -249,10 +250,11 @@ def _dtype_of_type(name: str) -> dtype:
 
 
 def _warn_of_lost_gradient() -> None:
-    warn_user_once(
-        "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior: "
-        "the number has no gradient. Use tensor.item(), or tensor.detach() first."
-    )
+    if is_grad_enabled():
+        warn_user_once(
+            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
+            "behavior: the number has no gradient. Use tensor.item(), or tensor.detach() first."
+        )
 
 
 def _real(number: Any, name: str) -> Any:
