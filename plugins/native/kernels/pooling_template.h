@@ -3,7 +3,8 @@
 
 /* ---- maxima ---------------------------------------------------------------------------------- */
 
-/* Raise maxima to elements that are a step apart: of equal ones the first counts, of NaN the last. */
+/* Raise maxima to elements that are a step apart: of equal ones the first counts, of NaN the
+ * last. */
 INLINE void
 OF(raise)(
     REAL *restrict best, INDEX *restrict where, const REAL *restrict from, ptrdiff_t step,

@@ -1,6 +1,8 @@
 /* What bound kernels read their arguments with. */
 #include "table.h"
 
+enum { LEAST_TRANSPOSED = 1 << 10 }; /* elements from which NumPy copies more slowly */
+
 int
 precision_of(PyObject *object)
 {
@@ -40,11 +42,73 @@ read_axis(PyObject *object, int ndim, int *axis)
     return 1;
 }
 
-PyArrayObject *
-in_c_order(PyObject *array)
+/* The axis along which elements of 4 or 8 bytes lie side by side, where that is not the last one
+ * and all others have steps of whole elements; -1 if there is none, or the array is small. */
+static int
+axis_to_transpose(PyArrayObject *array)
 {
-    return (PyArrayObject *)PyArray_FromArray(
-        (PyArrayObject *)array, NULL, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED);
+    npy_intp item = PyArray_ITEMSIZE(array);
+    int last = PyArray_NDIM(array) - 1, found = -1;
+    if ((item != 4 && item != 8) || PyArray_SIZE(array) < LEAST_TRANSPOSED ||
+        !PyArray_ISALIGNED(array) || !PyTypeNum_ISNUMBER(PyArray_TYPE(array)) ||
+        PyArray_IS_C_CONTIGUOUS(array)) {
+        return -1;
+    }
+    for (int i = 0; i <= last; i++) {
+        if (PyArray_STRIDE(array, i) % item != 0) {
+            return -1;
+        }
+        if (i < last && PyArray_STRIDE(array, i) == item && PyArray_DIM(array, i) > 1) {
+            found = i;
+        }
+    }
+    return found;
+}
+
+/* Write an array into one in C order: matrices of an axis, whose elements lie side by side, and the
+ * last one. */
+static void
+transpose_into(PyArrayObject *result, PyArrayObject *array, int axis)
+{
+    int last = PyArray_NDIM(array) - 1;
+    npy_intp item = PyArray_ITEMSIZE(array), index[NPY_MAXDIMS] = {0};
+    transposition *transpose = kernels_in_force->copies->transpose[item == 8];
+    const char *from = PyArray_BYTES(array);
+    char *to = PyArray_BYTES(result);
+    for (int i = 0; i >= 0;) {
+        transpose(
+            to, from, PyArray_DIM(array, axis), PyArray_DIM(array, last),
+            PyArray_STRIDE(array, last) / item, PyArray_STRIDE(result, axis) / item);
+        for (i = last - 1; i >= 0; i--) { /* the next matrix */
+            if (i == axis) {
+                continue;
+            }
+            from += PyArray_STRIDE(array, i);
+            to += PyArray_STRIDE(result, i);
+            if (++index[i] < PyArray_DIM(array, i)) {
+                break;
+            }
+            from -= index[i] * PyArray_STRIDE(array, i);
+            to -= index[i] * PyArray_STRIDE(result, i);
+            index[i] = 0;
+        }
+    }
+}
+
+PyArrayObject *
+in_c_order(PyObject *object)
+{
+    PyArrayObject *array = (PyArrayObject *)object;
+    int axis = axis_to_transpose(array);
+    if (axis < 0) {
+        return (PyArrayObject *)PyArray_FromArray(
+            array, NULL, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED);
+    }
+    PyArrayObject *result = empty_like(object);
+    if (result != NULL) {
+        RELEASED(PyArray_SIZE(array), transpose_into(result, array, axis));
+    }
+    return result;
 }
 
 PyArrayObject *

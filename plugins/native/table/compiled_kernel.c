@@ -3,10 +3,12 @@
 
 static const kernel_row *const families[] = {
     elementwise_rows,
+    extremum_rows,
     likelihood_rows,
     normalization_rows,
     optimizer_rows,
     pooling_rows,
+    reduction_rows,
     softmax_rows,
     view_rows,
 };
@@ -190,6 +192,12 @@ compiled_kernel_never_warns(CompiledKernel *self, void *unused)
 }
 
 static PyObject *
+compiled_kernel_takes_halves(CompiledKernel *self, void *unused)
+{
+    return PyBool_FromLong(self->row->takes_halves);
+}
+
+static PyObject *
 compiled_kernel_name(CompiledKernel *self, void *unused)
 {
     return PyUnicode_FromString(self->row->operator);
@@ -207,6 +215,8 @@ static PyGetSetDef compiled_kernel_getset[] = {
     {"__name__", (getter)compiled_kernel_name, NULL, "The operator.", NULL},
     {"compiled_at", (getter)compiled_kernel_location, NULL,
      "File and line of the row in the table, and the instruction set.", NULL},
+    {"takes_halves", (getter)compiled_kernel_takes_halves, NULL,
+     "Whether arrays of half precision are computed, and not the reference's.", NULL},
     {"never_warns", (getter)compiled_kernel_never_warns, NULL,
      "True: routes need not keep floating-point warnings from the user.", NULL},
     {NULL},

@@ -20,7 +20,9 @@ static const instruction_set sets[] = {
      &JOIN(likelihood, name),                                                                     \
      &JOIN(elementwise, name),                                                                    \
      &JOIN(pooling, name),                                                                        \
-     &JOIN(optimizers, name)},
+     &JOIN(optimizers, name),                                                                     \
+     &JOIN(reductions, name),                                                                     \
+     &JOIN(copies, name)},
     FOR_INSTRUCTION_SETS(SET)
 #undef SET
 };

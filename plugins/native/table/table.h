@@ -3,11 +3,13 @@
 #define DOVETAIL_TABLE_H
 
 #include "../core/native.h"
+#include "../kernels/copies.h"
 #include "../kernels/elementwise.h"
 #include "../kernels/likelihood.h"
 #include "../kernels/normalization.h"
 #include "../kernels/optimizers.h"
 #include "../kernels/pooling.h"
+#include "../kernels/reductions.h"
 #include "../kernels/softmax.h"
 
 /* The kernels of one instruction set. */
@@ -19,6 +21,8 @@ typedef struct {
     const elementwise_kernels *elementwise;
     const pooling_kernels *pooling;
     const optimizer_kernels *optimizers;
+    const reduction_kernels *reductions;
+    const copy_kernels *copies;
 } instruction_set;
 
 /* instruction_sets.c: chooses the highest set that the processor has, or the one that
@@ -38,14 +42,17 @@ typedef struct {
     int line;
     bound_kernel *compute;
     const char *parameters[MOST_PARAMETERS + 1]; /* ends with NULL */
+    int takes_halves; /* float16 and bfloat16, computed in single precision and rounded once */
 } kernel_row;
 
 /* One for each family; ends with a row without operator. */
 extern const kernel_row elementwise_rows[];
+extern const kernel_row extremum_rows[];
 extern const kernel_row likelihood_rows[];
 extern const kernel_row normalization_rows[];
 extern const kernel_row optimizer_rows[];
 extern const kernel_row pooling_rows[];
+extern const kernel_row reduction_rows[];
 extern const kernel_row softmax_rows[];
 extern const kernel_row view_rows[];
 

@@ -28,9 +28,3 @@ def zeros_of(shape: tuple[int, ...], dtype: Any) -> Any:
 def numbers_below(count: int) -> Any:
     """Return the numbers below `count`."""
     return numpy.arange(count)
-
-
-@lru_cache(_KEPT)
-def starts_of_rows(rows: int, columns: int) -> Any:
-    """Return where the rows of a matrix begin."""
-    return numpy.arange(rows) * columns

@@ -15,9 +15,7 @@ __all__ = ["FAST_FAMILIES", "WHOLE_COMPOSITES", "define_whole_composites"]
 
 FAST_FAMILIES: Final = {
     "pointwise.Arithmetic": "dovetail_cpu.fast_arithmetic.FastArithmetic",
-    "reductions.Reductions": "dovetail_cpu.fast_reductions.FastReductions",
     "fft.Fourier": "dovetail_cpu.fast_fourier.FastFourier",
-    "reductions.Norms": "dovetail_cpu.fast_norms.FastNorms",
     "reductions.Scans": "dovetail_cpu.fast_scans.FastScans",
     "reductions.RunningExtrema": "dovetail_cpu.fast_scans.FastRunningExtrema",
     "statistics.Selection": "dovetail_cpu.fast_scans.FastSelection",

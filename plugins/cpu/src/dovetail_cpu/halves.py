@@ -64,7 +64,9 @@ def for_halves(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return what computes the same as an array function, and many numbers in half precision
     faster; the function itself if it is none that is known.
     """
-    if hasattr(function, "compiled_at"):  # compiled kernels have no half precision
+    if getattr(function, "takes_halves", False):
+        return function
+    if hasattr(function, "compiled_at"):  # of a compiled kernel without half precision
         reference: Any = getattr(function, "__wrapped__")  # noqa: B009  (a callable, to mypy)
         is_own = isinstance(reference, MethodType)  # whose attributes are those of its function
         function = reference if is_own else getattr(reference, "__wrapped__", reference)

@@ -16,7 +16,6 @@ from dovetail_aten.kernel_support.geometry.broadcasting import broadcast_shapes
 from .drawn_numbers import narrowed
 from .mersenne_twister import MersenneTwister
 from .rejection_sampling import Draws, binomial, gamma, poisson
-from .repeating import across
 from .seeded_drawing import SeededDrawing, numbers_for
 
 Array = np.ndarray[Any, Any]
@@ -57,7 +56,7 @@ class SeededRandom(Random, SeededDrawing):
             return np.ascontiguousarray(order[..., :num_samples])
         rows = self.precision.wide(x).reshape(-1, x.shape[-1]).cumsum(1)
         # The last edge becomes 1, which no number reaches.
-        np.divide(rows, across(rows[:, -1], rows.shape[1]), rows)
+        np.divide(rows, rows[:, -1:].copy(), rows)
         with source.lock:
             drawn = source.doubles(len(rows) * num_samples).reshape(len(rows), num_samples)
         return _edges_below(rows, drawn).reshape(*x.shape[:-1], num_samples)

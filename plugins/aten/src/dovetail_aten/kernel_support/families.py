@@ -134,7 +134,8 @@ def array_kernel_table(
         Classes in the place of families from which they are derived:
         ``{"reductions.Scans": "package.module.FastScans"}``.
     compiled
-        Returns the compiled kernel of an operator, given its name and the kernel of its family.
+        Returns the compiled kernel of an operator, or a helper, given its name and the kernel of
+        its family.
 
     Raises
     ------
@@ -212,6 +213,8 @@ def _load(
             kernel.fast_path = None  # the compiled kernel has no faster form
         table.kernels.arrive(name, kernel)
     for name, function in made.helpers.items():
+        if compiled is not None:
+            function = compiled(name, function)
         table.helpers.arrive(name, capabilities.guard(function, False))
 
 

@@ -1,0 +1,538 @@
+/* Reductions as operators: sums, means, products, extrema, variances and norms. */
+#include "table.h"
+
+#include <math.h>
+
+/* ---- axes ------------------------------------------------------------------------------------ */
+
+typedef struct {
+    PyArrayObject *array; /* in single or double precision, held */
+    int precision, half;  /* which half precision it was given in; -1 for none */
+    int dtype;
+    npy_uint64 mask; /* of the axes that are reduced */
+    npy_intp elements;
+} reduced;
+
+/* Which half precision an array has: 0 for float16, 1 for bfloat16, -1 for none. */
+static int
+half_of(PyArrayObject *array)
+{
+    PyArray_Descr *dtype = PyArray_DESCR(array);
+    if (dtype->type_num == NPY_HALF) {
+        return 0;
+    }
+    if (dtype->type_num < NPY_USERDEF || PyDataType_ELSIZE(dtype) != 2) {
+        return -1;
+    }
+    const char *name = dtype->typeobj->tp_name, *last = strrchr(name, '.');
+    return strcmp(last == NULL ? name : last + 1, "bfloat16") == 0 ? 1 : -1;
+}
+
+/* Read an array of single, double or half precision, the last of which is copied in single
+ * precision. Return whether it is one. */
+static int
+read_array(PyObject *object, reduced *read)
+{
+    read->array = NULL;
+    read->precision = precision_of(object);
+    read->half = -1;
+    if (read->precision < 0) {
+        if (object == NULL || !PyArray_CheckExact(object) ||
+            !PyArray_ISNOTSWAPPED((PyArrayObject *)object)) {
+            return 0;
+        }
+        read->half = half_of((PyArrayObject *)object);
+        if (read->half < 0) {
+            return 0;
+        }
+        read->precision = 0;
+    }
+    PyArrayObject *array = (PyArrayObject *)object;
+    read->dtype = PyArray_TYPE(array);
+    if (read->half >= 0) {
+        PyArrayObject *halves = in_c_order(object);
+        PyArrayObject *wide =
+            halves == NULL ? NULL : new_array(PyArray_NDIM(array), PyArray_DIMS(array), 0);
+        if (wide != NULL) {
+            float *to = PyArray_DATA(wide);
+            const uint16_t *from = PyArray_DATA(halves);
+            RELEASED(
+                PyArray_SIZE(wide), kernels_in_force->reductions->widen[read->half](
+                                        to, from, PyArray_SIZE(wide)));
+        }
+        Py_XDECREF(halves);
+        read->array = wide;
+    }
+    else if (PyArray_ISALIGNED(array)) {
+        read->array = (PyArrayObject *)Py_NewRef(object);
+    }
+    else {
+        read->array = in_c_order(object);
+    }
+    return read->array != NULL;
+}
+
+/* Read the axes of a reduction: None, an int, or several; no axes are all. Return whether they are
+ * axes of an array, each named once. */
+static int
+read_axes(PyObject *object, reduced *read)
+{
+    int ndim = PyArray_NDIM(read->array), axis;
+    npy_uint64 all = ndim == 64 ? ~(npy_uint64)0 : ((npy_uint64)1 << ndim) - 1;
+    if (object == NULL || object == Py_None) {
+        read->mask = all;
+        return 1;
+    }
+    read->mask = 0;
+    if (PyLong_CheckExact(object)) {
+        if (!read_axis(object, ndim, &axis)) {
+            return 0;
+        }
+        read->mask = ndim == 0 ? 0 : (npy_uint64)1 << axis;
+        return 1;
+    }
+    if (!PyTuple_Check(object) && !PyList_CheckExact(object)) {
+        return 0;
+    }
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(object);
+    if (ndim == 0 && count > 1) {
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (!read_axis(PySequence_Fast_GET_ITEM(object, i), ndim, &axis)) {
+            return 0;
+        }
+        npy_uint64 bit = (npy_uint64)1 << axis;
+        if (read->mask & bit) {
+            return 0;
+        }
+        read->mask |= ndim == 0 ? 0 : bit;
+    }
+    read->mask = count == 0 ? all : read->mask;
+    return 1;
+}
+
+/* Add an axis behind those of a kind that are there: to the last of these, if it is the one before
+ * in the array. Return whether its elements go on where those of that one end. */
+static int
+add_axis(reduction_axis *axes, int *count, npy_intp size, npy_intp step, int goes_on)
+{
+    if (!goes_on) {
+        reduction_axis axis = {size, step, 0};
+        axes[(*count)++] = axis;
+        return 1;
+    }
+    reduction_axis *last = axes + *count - 1;
+    int fits = last->step == step * size;
+    last->size *= size;
+    last->step = step;
+    return fits;
+}
+
+/* Lay out the axes of a reduction, of which those that follow each other are one. Return 0 if the
+ * memory has no steps for that, and it has to be copied; -1 for too many axes. */
+static int
+lay_out(const reduced *read, reduction *axes)
+{
+    int ndim = PyArray_NDIM(read->array), before = -1;
+    npy_intp item = PyArray_ITEMSIZE(read->array);
+    axes->kept_count = axes->reduced_count = 0;
+    axes->elements = 1;
+    for (int i = 0; i < ndim; i++) {
+        npy_intp size = PyArray_DIM(read->array, i), stride = PyArray_STRIDE(read->array, i);
+        int is_reduced = read->mask >> i & 1;
+        if (size == 1) {
+            continue;
+        }
+        if (axes->kept_count == MOST_REDUCED_AXES || axes->reduced_count == MOST_REDUCED_AXES) {
+            return -1;
+        }
+        axes->elements *= is_reduced ? size : 1;
+        reduction_axis *list = is_reduced ? axes->reduced : axes->kept;
+        int *count = is_reduced ? &axes->reduced_count : &axes->kept_count;
+        if (stride % item != 0 ||
+            !add_axis(list, count, size, stride / item, before == is_reduced)) {
+            return 0;
+        }
+        before = is_reduced;
+    }
+    reduction_axis one = {1, 1, 0};
+    axes->row = axes->reduced_count ? axes->reduced[--axes->reduced_count] : one;
+    npy_intp step = 1;
+    for (int i = axes->kept_count - 1; i >= 0; i--) {
+        axes->kept[i].step_of_result = step;
+        step *= axes->kept[i].size;
+    }
+    return 1;
+}
+
+/* A new array of a precision for the result. */
+static PyArrayObject *
+array_of_results(const reduced *read, int keeps)
+{
+    npy_intp shape[NPY_MAXDIMS];
+    int ndim = 0;
+    for (int i = 0; i < PyArray_NDIM(read->array); i++) {
+        int is_reduced = read->mask >> i & 1;
+        if (!is_reduced || keeps) {
+            shape[ndim++] = is_reduced ? 1 : PyArray_DIM(read->array, i);
+        }
+    }
+    return new_array(ndim, shape, read->precision);
+}
+
+/* How many elements are combined into one. */
+static npy_intp
+count_combined(const reduced *read)
+{
+    npy_intp count = 1;
+    for (int i = 0; i < PyArray_NDIM(read->array); i++) {
+        count *= read->mask >> i & 1 ? PyArray_DIM(read->array, i) : 1;
+    }
+    return count;
+}
+
+/* Write the reduction of an array with elements. Return 0, or -1 with an exception. */
+static int
+reduce_into(reduced *read, reduction_kind kind, double number, PyArrayObject *result)
+{
+    reduction axes;
+    int status = lay_out(read, &axes);
+    if (status == 0) {
+        PyArrayObject *copied = in_c_order((PyObject *)read->array);
+        if (copied == NULL) {
+            return -1;
+        }
+        Py_SETREF(read->array, copied);
+        status = lay_out(read, &axes);
+    }
+    if (status != 1) {
+        PyErr_SetString(
+            PyExc_RuntimeError, "a reduction takes arrays of at most 64 dimensions; flatten some");
+        return -1;
+    }
+    void *to = PyArray_DATA(result);
+    const void *from = PyArray_DATA(read->array);
+    reduction_kernel *kernel = kernels_in_force->reductions->of[read->precision];
+    RELEASED(PyArray_SIZE(read->array), kernel(kind, to, from, &axes, number));
+    return 0;
+}
+
+/* The result in the half precision of the argument, if it has one. Takes the reference. */
+static PyObject *
+in_own_dtype(const reduced *read, PyObject *argument, PyArrayObject *result)
+{
+    if (result == NULL || read->half < 0) {
+        return (PyObject *)result;
+    }
+    PyArray_Descr *dtype = PyArray_DESCR((PyArrayObject *)argument);
+    Py_INCREF(dtype); /* which the next call takes */
+    PyArrayObject *narrow = (PyArrayObject *)PyArray_Empty(
+        PyArray_NDIM(result), PyArray_DIMS(result), dtype, 0);
+    if (narrow != NULL) {
+        kernels_in_force->reductions->narrow[read->half](
+            PyArray_DATA(narrow), PyArray_DATA(result), PyArray_SIZE(result));
+    }
+    Py_DECREF(result);
+    return (PyObject *)narrow;
+}
+
+/* ---- operators ------------------------------------------------------------------------------- */
+
+/* Read a flag, which is absent where it is False. Return whether it is one. */
+static int
+read_keepdim(PyObject *object, int *keeps)
+{
+    *keeps = 0;
+    return object == NULL || read_flag(object, keeps);
+}
+
+/* Whether a dtype is none, or that of an array. */
+static int
+is_own_dtype(PyObject *dtype, PyObject *array)
+{
+    return dtype == NULL || dtype == Py_None ||
+           (PyArray_DescrCheck(dtype) &&
+            PyArray_EquivTypes((PyArray_Descr *)dtype, PyArray_DESCR((PyArrayObject *)array)));
+}
+
+/* The reduction of an array over axes. Nothing is combined into `of_nothing`, or where that is NaN
+ * by the reference. */
+static PyObject *
+reduce(
+    reduction_kind kind, PyObject *array, PyObject *dims, PyObject *keepdim, PyObject *dtype,
+    double of_nothing)
+{
+    reduced read;
+    int keeps;
+    PyArrayObject *result = NULL;
+    if (!read_array(array, &read)) {
+        return NULL;
+    }
+    if (is_own_dtype(dtype, array) && read_keepdim(keepdim, &keeps) && read_axes(dims, &read)) {
+        int is_empty = PyArray_SIZE(read.array) == 0;
+        if (!is_empty || !isnan(of_nothing)) {
+            result = array_of_results(&read, keeps);
+        }
+        if (result != NULL && is_empty) {
+            for (npy_intp i = 0; i < PyArray_SIZE(result); i++) {
+                if (read.precision) {
+                    ((double *)PyArray_DATA(result))[i] = of_nothing;
+                }
+                else {
+                    ((float *)PyArray_DATA(result))[i] = (float)of_nothing;
+                }
+            }
+        }
+        else if (result != NULL && reduce_into(&read, kind, 0, result) < 0) {
+            Py_CLEAR(result);
+        }
+    }
+    PyObject *made = in_own_dtype(&read, array, result);
+    Py_DECREF(read.array);
+    return made;
+}
+
+static PyObject *
+sum(PyObject *const *arguments)
+{
+    return reduce(REDUCTION_SUM, arguments[0], arguments[1], arguments[2], arguments[3], 0);
+}
+
+static PyObject *
+sum_of_numbers(PyObject *const *arguments)
+{
+    return reduce(
+        REDUCTION_NAN_SUM, arguments[0], arguments[1], arguments[2], arguments[3], 0);
+}
+
+static PyObject *
+sum_of_all(PyObject *const *arguments)
+{
+    return reduce(REDUCTION_SUM, arguments[0], NULL, NULL, arguments[1], 0);
+}
+
+static PyObject *
+mean(PyObject *const *arguments)
+{
+    return reduce(REDUCTION_MEAN, arguments[0], arguments[1], arguments[2], arguments[3], NAN);
+}
+
+static PyObject *
+mean_of_all(PyObject *const *arguments)
+{
+    return reduce(REDUCTION_MEAN, arguments[0], NULL, NULL, arguments[1], NAN);
+}
+
+static PyObject *
+product(PyObject *const *arguments)
+{
+    PyObject *dim = arguments[1];
+    return dim != NULL && PyLong_CheckExact(dim)
+               ? reduce(REDUCTION_PRODUCT, arguments[0], dim, arguments[2], arguments[3], 1)
+               : NULL;
+}
+
+static PyObject *
+product_of_all(PyObject *const *arguments)
+{
+    return reduce(REDUCTION_PRODUCT, arguments[0], NULL, NULL, arguments[1], 1);
+}
+
+static PyObject *
+greatest(PyObject *const *arguments)
+{
+    return reduce(REDUCTION_GREATEST, arguments[0], arguments[1], arguments[2], NULL, NAN);
+}
+
+static PyObject *
+greatest_of_all(PyObject *const *arguments)
+{
+    return reduce(REDUCTION_GREATEST, arguments[0], NULL, NULL, NULL, NAN);
+}
+
+static PyObject *
+least(PyObject *const *arguments)
+{
+    return reduce(REDUCTION_LEAST, arguments[0], arguments[1], arguments[2], NULL, NAN);
+}
+
+static PyObject *
+least_of_all(PyObject *const *arguments)
+{
+    return reduce(REDUCTION_LEAST, arguments[0], NULL, NULL, NULL, NAN);
+}
+
+static PyObject *
+log_sum_exp(PyObject *const *arguments)
+{
+    return arguments[1] == NULL || arguments[1] == Py_None
+               ? NULL
+               : reduce(REDUCTION_LOG_SUM_EXP, arguments[0], arguments[1], arguments[2], NULL, NAN);
+}
+
+/* The Euclidean norm; others are the reference's. That of one number is its size, which the root of
+ * its square may not be. */
+static PyObject *
+norm(PyObject *const *arguments)
+{
+    double order = 2;
+    if (arguments[1] != NULL && (!read_number(arguments[1], &order) || order != 2)) {
+        return NULL;
+    }
+    reduced read;
+    if (!read_array(arguments[0], &read)) {
+        return NULL;
+    }
+    int is_computed = read_axes(arguments[2], &read) && count_combined(&read) != 1;
+    Py_DECREF(read.array);
+    return is_computed
+               ? reduce(REDUCTION_NORM, arguments[0], arguments[2], arguments[3], arguments[4], 0)
+               : NULL;
+}
+
+/* Replace numbers of a result by their roots. Return whether all are finite: of an infinite square
+ * the root may be finite. */
+static int
+take_roots(PyArrayObject *result)
+{
+    int is_finite = 1;
+    for (npy_intp i = 0; i < PyArray_SIZE(result); i++) {
+        if (PyArray_TYPE(result) == NPY_DOUBLE) {
+            double *number = (double *)PyArray_DATA(result) + i;
+            *number = sqrt(*number);
+            is_finite &= isfinite(*number) != 0;
+        }
+        else {
+            float *number = (float *)PyArray_DATA(result) + i;
+            *number = sqrtf(*number);
+            is_finite &= isfinite(*number) != 0;
+        }
+    }
+    return is_finite;
+}
+
+/* The variance, or the root of it, with the mean if `with_mean`. */
+static PyObject *
+variance(PyObject *const *arguments, int is_root, int with_mean)
+{
+    PyObject *results[2] = {NULL, NULL};
+    double correction = 1;
+    reduced read;
+    int keeps;
+    if (arguments[2] != NULL && arguments[2] != Py_None &&
+        !read_number(arguments[2], &correction)) {
+        return NULL;
+    }
+    if (precision_of(arguments[0]) < 0 || !read_array(arguments[0], &read)) {
+        return NULL;
+    }
+    if (read_keepdim(arguments[3], &keeps) && read_axes(arguments[1], &read) &&
+        PyArray_SIZE(read.array) > 0 && (double)count_combined(&read) - correction > 0) {
+        double freedom = (double)count_combined(&read) - correction;
+        PyArrayObject *made = array_of_results(&read, keeps);
+        int failed = made == NULL || reduce_into(&read, REDUCTION_VARIANCE, freedom, made) < 0;
+        if (failed || (is_root && !take_roots(made))) {
+            Py_CLEAR(made);
+        }
+        results[0] = (PyObject *)made;
+    }
+    Py_DECREF(read.array);
+    if (results[0] == NULL || !with_mean) {
+        return results[0];
+    }
+    results[1] = reduce(REDUCTION_MEAN, arguments[0], arguments[1], arguments[3], NULL, NAN);
+    return tuple_of(results, 2, results[1] == NULL);
+}
+
+static PyObject *
+var(PyObject *const *arguments)
+{
+    return variance(arguments, 0, 0);
+}
+
+static PyObject *
+std(PyObject *const *arguments)
+{
+    return variance(arguments, 1, 0);
+}
+
+static PyObject *
+var_mean(PyObject *const *arguments)
+{
+    return variance(arguments, 0, 1);
+}
+
+static PyObject *
+std_mean(PyObject *const *arguments)
+{
+    return variance(arguments, 1, 1);
+}
+
+/* The sum of a broadcast array over what was broadcast, in the shape before. */
+static PyObject *
+sum_to(PyObject *const *arguments)
+{
+    PyObject *shape = arguments[1];
+    reduced read;
+    if (shape == NULL || !PyTuple_Check(shape) || !read_array(arguments[0], &read)) {
+        return NULL;
+    }
+    int ndim = PyArray_NDIM(read.array), lead = ndim - (int)PyTuple_GET_SIZE(shape);
+    npy_intp sizes[NPY_MAXDIMS];
+    int fits = lead >= 0, is_same = lead == 0;
+    read.mask = 0;
+    for (int i = 0; fits && i < ndim; i++) {
+        npy_intp size = PyArray_DIM(read.array, i);
+        if (i >= lead) {
+            fits = read_size(PyTuple_GET_ITEM(shape, i - lead), sizes + i - lead) &&
+                   (sizes[i - lead] == size || sizes[i - lead] == 1);
+        }
+        if (fits && (i < lead || sizes[i - lead] != size)) {
+            read.mask |= (npy_uint64)1 << i;
+            is_same = 0;
+        }
+    }
+    if (fits && is_same) {
+        Py_DECREF(read.array);
+        return Py_NewRef(arguments[0]);
+    }
+    PyArrayObject *result = NULL;
+    if (fits && PyArray_SIZE(read.array) > 0) {
+        result = new_array(ndim - lead, sizes, read.precision);
+        if (result != NULL && reduce_into(&read, REDUCTION_SUM, 0, result) < 0) {
+            Py_CLEAR(result);
+        }
+    }
+    PyObject *made = in_own_dtype(&read, arguments[0], result);
+    Py_DECREF(read.array);
+    return made;
+}
+
+#define ROW(operator, compute, ...)                                                               \
+    {operator, "table/reductions.c", __LINE__, compute, {__VA_ARGS__}, 1}
+#define SINGLE_ROW(operator, compute, ...)                                                        \
+    {operator, "table/reductions.c", __LINE__, compute, {__VA_ARGS__}, 0}
+#define OVER "self", "dim", "keepdim"
+#define CORRECTED "self", "dim", "correction", "keepdim"
+const kernel_row reduction_rows[] = {
+    ROW("amax", greatest, OVER),
+    ROW("amin", least, OVER),
+    ROW("linalg_vector_norm", norm, "self", "ord", "dim", "keepdim", "dtype"),
+    ROW("logsumexp", log_sum_exp, OVER),
+    ROW("max", greatest_of_all, "self"),
+    ROW("mean", mean_of_all, "self", "dtype"),
+    ROW("mean.dim", mean, OVER, "dtype"),
+    ROW("min", least_of_all, "self"),
+    ROW("nansum", sum_of_numbers, OVER, "dtype"),
+    ROW("prod", product_of_all, "self", "dtype"),
+    ROW("prod.dim_int", product, OVER, "dtype"),
+    SINGLE_ROW("std.correction", std, CORRECTED),
+    SINGLE_ROW("std_mean.correction", std_mean, CORRECTED),
+    ROW("sum", sum_of_all, "self", "dtype"),
+    ROW("sum.dim_IntList", sum, OVER, "dtype"),
+    ROW("sum_to", sum_to, "x", "shape"),
+    SINGLE_ROW("var.correction", var, CORRECTED),
+    SINGLE_ROW("var_mean.correction", var_mean, CORRECTED),
+    {NULL},
+};
