@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -27,3 +27,17 @@ def pytest_pycollect_makemodule(
     if module_path.stem.endswith("_against_torch") and find_spec("torch") is None:
         return WithoutTorch.from_parent(parent, path=module_path)
     return None
+
+
+@pytest.fixture
+def every_warning(once_warnings: None) -> Iterator[None]:
+    """Let both libraries issue each time what they issue once in a process."""
+    import torch
+
+    import dovetail
+
+    before = torch.is_warn_always_enabled()
+    dovetail.set_warn_always(True)
+    torch.set_warn_always(True)
+    yield
+    torch.set_warn_always(before)

@@ -197,6 +197,7 @@ PROGRAMS = Programs(
 )
 
 
+@pytest.mark.usefixtures("every_warning")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_program_gives_the_same_in_torch(name: str) -> None:
     assert_same(PROGRAMS[name], words=35, warns=True)

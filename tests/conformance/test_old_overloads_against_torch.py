@@ -11,6 +11,8 @@ import torch
 
 import dovetail
 
+pytestmark = pytest.mark.usefixtures("every_warning")
+
 SHAPES = {
     "add": ("beforehand", (2, 3), (2, 3)),
     "sub": ("beforehand", (2, 3), (3,)),
@@ -27,15 +29,6 @@ that of sspaddmm, for sparse tensors: found by calling everything with numbers i
 """
 
 NAMES = [name for name in SHAPES if hasattr(dovetail, name)]
-
-
-@pytest.fixture(autouse=True)
-def every_warning(once_warnings: None) -> Iterator[None]:
-    before = torch.is_warn_always_enabled()
-    dovetail.set_warn_always(True)
-    torch.set_warn_always(True)
-    yield
-    torch.set_warn_always(before)
 
 
 def arguments(lib: Any, name: str) -> list[Any]:

@@ -95,7 +95,7 @@ def assert_same(
         np.testing.assert_allclose(ours[0].values, theirs[0].values, rtol=1e-5, atol=1e-6)
         assert ours[1] == theirs[1]
     else:
-        assert ours == theirs
+        assert ours == theirs, (ours, theirs)
 
 
 def _outcome(program: Program, library: Any, words: int, warns: bool) -> tuple[Any, Any]:
