@@ -72,7 +72,7 @@ def _get_tracing_state() -> object | None:
 
 def _are_functorch_transforms_active() -> bool:
     """Return whether a function of `dovetail.func` (`vmap`, `grad`, `jvp`, …) is running."""
-    from dovetail_autograd.transforms import active_levels
+    from dovetail_autograd import active_levels
 
     return bool(active_levels())
 

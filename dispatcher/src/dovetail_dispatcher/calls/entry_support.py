@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 from dovetail_kernel import Device, DispatchKeySet, Layout, MemoryFormat, TensorBase, state
-from dovetail_kernel.types.dtype import dtype as DType
+from dovetail_kernel import dtype as DType
 from dovetail_kernel.types.signature import SCALAR_BITS
 
 from ..compilation import compile_source

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
-from dovetail_kernel.keys.guard import Guard
+from dovetail_kernel import Guard
 
 from ..table.kernels import Kernel
 from ..table.operator import Operator

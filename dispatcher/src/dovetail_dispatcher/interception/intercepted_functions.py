@@ -24,11 +24,11 @@ from dovetail_kernel import (
     TensorBase,
     defining_module,
     dtype,
+    renewed_after_fork,
     set_state,
     state,
     tensor_class,
 )
-from dovetail_kernel.fork_locks import renewed_after_fork
 from dovetail_kernel.keys.state import functions_as_they_are
 from dovetail_kernel.sockets import OVERRIDING_CLASS
 

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from threading import RLock
 from typing import Any, Final
 
-from dovetail_kernel import DispatchKey
-from dovetail_kernel.fork_locks import renewed_after_fork
+from dovetail_kernel import DispatchKey, renewed_after_fork
 
 from ..sockets import BATCHING_RULES
 from ..table.batching_rule import BatchingRule

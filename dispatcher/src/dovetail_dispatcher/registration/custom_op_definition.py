@@ -8,6 +8,8 @@ from functools import partial
 from typing import Any, NoReturn, Self
 
 from dovetail_kernel import (
+    DecoratingGuard,
+    Device,
     DispatchKey,
     DispatchKeySet,
     dispatch_key_for_device,
@@ -15,9 +17,7 @@ from dovetail_kernel import (
     get_default_device,
     warn_user,
 )
-from dovetail_kernel.devices.device import Device
 from dovetail_kernel.errors import where
-from dovetail_kernel.keys.guard import DecoratingGuard
 
 from ..calls.overloads import OpOverload
 from ..schema import FunctionSchema, bind

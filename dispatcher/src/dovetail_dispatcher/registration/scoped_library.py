@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from dovetail_kernel.keys.guard import DecoratingGuard
+from dovetail_kernel import DecoratingGuard
 
 from . import library
 from .library import Library

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from dovetail_dispatcher import Library, transaction
+from dovetail_dispatcher import Library, Operator, transaction
 from dovetail_dispatcher.registration.autocast import (
     autocast,
     autocast_key,
@@ -21,7 +21,6 @@ from dovetail_dispatcher.registration.autocast import (
     without_autocast,
 )
 from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import float32, promote_types
 
 from ._generated.policies import AUTOCAST

@@ -10,8 +10,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import Any, Final, NamedTuple
 
-from dovetail_kernel.keys.guard import Guard
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import Guard, TensorBase
 
 from .engine.active_levels import LEVELS
 from .transforms.forward_mode.dual_interpreter import JvpLevel, attached_dual

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail_kernel.fork_locks import renewed_after_fork
+from dovetail_kernel import renewed_after_fork
 
 from .words_ahead import WordsAhead
 

@@ -11,6 +11,7 @@ from dovetail_kernel import (
     TensorBase,
     backend_of_array,
     backend_of_signature,
+    dispatch_state,
     dtype,
     dtype_of_signature,
     is_writable,
@@ -18,7 +19,6 @@ from dovetail_kernel import (
     replace_array,
     warn_user,
 )
-from dovetail_kernel.keys.state import dispatch_state
 from dovetail_kernel.tensor.version import WritableCounter
 from dovetail_kernel.types.signature import NORMAL
 

@@ -14,8 +14,16 @@ from sys import getrefcount
 from typing import Any, Final, Protocol
 from weakref import ref
 
-from dovetail_kernel import Storage, TensorBase, replace_array, restoring, share_storage, wrap
-from dovetail_kernel.keys.state import set_state, state
+from dovetail_kernel import (
+    Storage,
+    TensorBase,
+    replace_array,
+    restoring,
+    set_state,
+    share_storage,
+    state,
+    wrap,
+)
 
 from ...sockets import BASE_OPERATORS, VIEW_MAKER
 

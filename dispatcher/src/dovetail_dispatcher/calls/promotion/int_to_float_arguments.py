@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dovetail_kernel import Device, TensorBase
-from dovetail_kernel.types.dtype import dtype
+from dovetail_kernel import Device, TensorBase, dtype
 
 from ...table.operator import Operator
 

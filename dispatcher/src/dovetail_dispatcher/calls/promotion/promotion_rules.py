@@ -15,9 +15,11 @@ from dovetail_kernel import (
     float32,
     get_default_dtype,
     result_dtype,
+    uint16,
+    uint32,
+    uint64,
 )
 from dovetail_kernel import bool as bool_
-from dovetail_kernel.types.dtype import uint16, uint32, uint64
 from dovetail_kernel.types.signature import DTYPE_MASK, PYTHON_SCALAR, ZERO_DIM
 
 from ...table.operator import Operator

@@ -17,7 +17,7 @@ from ...table.operator import Operator
 from ..plan import Operand, Step, Value
 
 if TYPE_CHECKING:
-    from dovetail_kernel.devices.array_backend import ArrayBackend
+    from dovetail_kernel import ArrayBackend
 
     from ..printer import Printer
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel import DispatchKey, DispatchKeySet, TensorBase, plugin_manager
+from dovetail_kernel import (
+    DispatchKey,
+    DispatchKeySet,
+    TensorBase,
+    parse_dispatch_key,
+    plugin_manager,
+)
 from dovetail_kernel.errors import did_you_mean
-from dovetail_kernel.keys.dispatch_key import parse_dispatch_key
 from dovetail_kernel.plugins.entries import LIBRARIES
 
 from ...calls.plans.composition import argument_keys

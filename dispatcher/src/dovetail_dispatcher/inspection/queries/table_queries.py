@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel import DispatchKey, DispatchKeySet, TensorBase
-from dovetail_kernel.keys.dispatch_key import parse_dispatch_key
+from dovetail_kernel import DispatchKey, DispatchKeySet, TensorBase, parse_dispatch_key
 
 from ...calls.overloads import OpOverload
 from ...calls.plans.composition import argument_keys

@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import perf_counter_ns
 from typing import Any
 
-from dovetail_kernel.keys.guard import Guard
+from dovetail_kernel import Guard
 
 from .spans import ANNOTATION, Span, open_span
 

@@ -14,13 +14,13 @@ from typing import Any, Final, Self, TypeVar
 from dovetail_kernel import (
     DispatchKeySet,
     DispatchState,
+    Guard,
     TensorBase,
     dispatch_state,
     set_state,
     state,
 )
 from dovetail_kernel.errors import INTERNAL_PACKAGES, where
-from dovetail_kernel.keys.guard import Guard
 from dovetail_kernel.keys.state import tracing_off, tracing_on
 
 from ...calls.plan import CallFunction, RoutePlan, Value, argument_value

@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dovetail_dispatcher import Library
+from dovetail_dispatcher import Library, transaction
 from dovetail_dispatcher.calls.arrays.array_writes import write_into, write_out
-from dovetail_dispatcher.table.updates.transactions import transaction
 from dovetail_kernel import Backend, Device, TensorBase, backend, bump_version, warn_user
 
 from .backend_select import copy_to_backend

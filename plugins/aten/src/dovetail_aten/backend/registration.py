@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from dovetail_dispatcher import Library
+from dovetail_dispatcher import Library, transaction
 from dovetail_dispatcher.table.kernel_namespace import add_helpers
-from dovetail_dispatcher.table.updates.transactions import transaction
 from dovetail_kernel import Backend, backend, has_backend, plugin_manager
 from dovetail_kernel.errors import did_you_mean
 from dovetail_kernel.plugins.entries import BACKENDS

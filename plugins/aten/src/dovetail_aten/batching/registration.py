@@ -17,8 +17,7 @@ from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.batching_rule import BatchingRule
 from dovetail_dispatcher.table.derivative_formula import Formula
 from dovetail_dispatcher.table.updates.rule_registration import set_batching_rule
-from dovetail_kernel import TensorBase
-from dovetail_kernel.keys.state import is_grad_enabled
+from dovetail_kernel import TensorBase, is_grad_enabled
 
 from .._generated import functions as F
 from .._generated.policies import BATCHING

@@ -7,6 +7,7 @@ from inspect import CO_VARARGS
 from types import FunctionType
 from typing import Any
 
+from dovetail_dispatcher import Operator
 from dovetail_dispatcher.calls.entry_forms import EntryForm, form_of
 from dovetail_dispatcher.calls.templates.python_function import (
     python_schema,
@@ -16,7 +17,6 @@ from dovetail_dispatcher.calls.templates.python_function import (
 from dovetail_dispatcher.compiled_code import load_compiled_code
 from dovetail_dispatcher.sockets import COMPILED_ENTRY
 from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.operator import Operator
 
 from .overloads import Overloads, is_decided_by_class
 from .return_types import names_results

@@ -9,6 +9,7 @@ from inspect import CO_VARARGS
 from types import NoneType
 from typing import Any, NamedTuple
 
+from dovetail_dispatcher import Operator
 from dovetail_dispatcher.calls.promotion.scalar_arguments import ARITHMETIC
 from dovetail_dispatcher.calls.templates.arguments import parameter
 from dovetail_dispatcher.calls.templates.numpy_names import MEANING
@@ -16,9 +17,7 @@ from dovetail_dispatcher.calls.templates.python_function import python_schema
 from dovetail_dispatcher.interception.overrides import call_overrides, overriding
 from dovetail_dispatcher.schema.numbers import is_number, stands_for_number
 from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.operator import Operator
-from dovetail_kernel import PYTHON_DTYPES, TensorBase
-from dovetail_kernel.types.dtype import dtype
+from dovetail_kernel import PYTHON_DTYPES, TensorBase, dtype
 
 from .old_overloads import OLD_OVERLOADS, old_overload
 from .refused_calls import refuse

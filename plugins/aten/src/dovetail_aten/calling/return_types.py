@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import Any, ClassVar, Self
 
+from dovetail_dispatcher import Operator
 from dovetail_dispatcher.calls.templates.python_function import result_type
 from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import TensorBase
 
 __all__ = ["NamedResult", "named", "names", "names_results"]

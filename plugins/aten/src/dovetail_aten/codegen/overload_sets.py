@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dovetail_dispatcher import FunctionSchema
 from dovetail_dispatcher.calls.promotion.scalar_arguments import ARITHMETIC
 from dovetail_dispatcher.calls.templates.entry import numbers_allowed
-from dovetail_dispatcher.schema import FunctionSchema
 
 from .errors import DeclarationError
 from .readers.native_functions import NativeFunction

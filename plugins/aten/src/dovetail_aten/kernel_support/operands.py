@@ -7,6 +7,7 @@ from typing import Any
 
 from dovetail_kernel import (
     bfloat16,
+    finfo,
     float16,
     float32,
     get_default_dtype,
@@ -16,7 +17,6 @@ from dovetail_kernel import (
 )
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.types.dtype import COMPLEX, DTYPES, FLOAT, dtype
-from dovetail_kernel.types.dtype_info import finfo
 
 from .capabilities import Capabilities
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 from dovetail_dispatcher import ops
 from dovetail_dispatcher.calls.arrays.immutable_array_writes import note_views
 from dovetail_kernel import (
+    DatalessArray,
     Device,
     Storage,
     TensorBase,
@@ -25,7 +26,6 @@ from dovetail_kernel import (
     wrap,
 )
 from dovetail_kernel.keys.guard import STATE, restoring
-from dovetail_kernel.tensor.dataless import DatalessArray
 from dovetail_kernel.types.signature import NO_GRAD
 
 from .._generated import functions as aten

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel import bfloat16
+from dovetail_kernel import bfloat16, is_grad_enabled
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
-from dovetail_kernel.keys.state import is_grad_enabled
 from dovetail_kernel.types.signature import GRAD
 
 from .conversion_methods import TensorConversions

@@ -9,9 +9,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dovetail_kernel import DatalessArray, TensorBase, complex64, get_default_dtype, int64
+from dovetail_kernel import (
+    DatalessArray,
+    TensorBase,
+    complex64,
+    dispatch_state,
+    get_default_dtype,
+    int64,
+)
 from dovetail_kernel import bool as bool_
-from dovetail_kernel.keys.state import dispatch_state
 from dovetail_kernel.sockets import AUTOGRAD
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from math import prod
 from types import FunctionType
 from typing import Any, ClassVar
 
-from dovetail_dispatcher.interception.interceptable_attributes import operator_modules
-from dovetail_dispatcher.interception.mode_stacks import dispatch_modes
+from dovetail_dispatcher import dispatch_modes, operator_modules
 from dovetail_kernel import (
     MemoryFormat,
     TensorBase,

@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dovetail_kernel.keys.guard import restoring
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase, restoring
 
 from ..graph.engine_ops import operator
 from ..transforms.forward_mode.duals import cut

@@ -7,11 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dovetail_kernel.keys.guard import Guard
+from dovetail_kernel import Guard, TensorBase, set_state, state
 from dovetail_kernel.keys.interception import NOT_PLAIN
-from dovetail_kernel.keys.state import set_state, state
 from dovetail_kernel.sockets import AUTOGRAD
-from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
 from ..engine.interface.backward import grad

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dovetail_kernel import warn_user
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase, warn_user
 
 from ..engine.interface.backward import grad
 from ..engine.tasks.roots import as_tuple

@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dovetail_kernel.keys.guard import restoring
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase, restoring
 
 from ..engine.tasks.roots import as_tuple
 from ..forward_ad import dual_level, make_dual, unpack_dual

@@ -13,9 +13,7 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any, TypeAlias
 
-from dovetail_kernel.keys.guard import restoring
-from dovetail_kernel.tensor.new_tensors import wrap
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase, restoring, wrap
 from dovetail_kernel.types.signature import GRAD
 
 from ..engine.interface.backward import grad

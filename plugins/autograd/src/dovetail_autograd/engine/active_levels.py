@@ -8,8 +8,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, ClassVar, Final, Protocol
 
-from dovetail_kernel.tensor.new_tensors import wrap
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase, wrap
 from dovetail_kernel.tensor.version import is_known_to
 from dovetail_kernel.types.signature import WRAPPED_BIT
 

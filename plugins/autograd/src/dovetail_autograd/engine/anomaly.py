@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel import warn_user
+from dovetail_kernel import TensorBase, warn_user
 from dovetail_kernel.keys.guard import Guard, SettingGuard
-from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from ..graph.saved_extras import EXTRAS, TRACEBACK, anomaly_changed
 

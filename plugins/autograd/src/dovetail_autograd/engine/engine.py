@@ -13,8 +13,8 @@ from contextvars import copy_context
 from threading import Thread
 from typing import Any, Final
 
+from dovetail_kernel import TensorBase
 from dovetail_kernel.keys.state import dispatch_state, functions_as_they_are, set_state, state
-from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import NO_GRAD
 
 from ..graph.node import EdgeTuple

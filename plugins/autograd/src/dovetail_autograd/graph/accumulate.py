@@ -11,19 +11,16 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
+from dovetail_kernel import TensorBase, VersionCounter, is_grad_enabled
 from dovetail_kernel.keys.interception import NOT_PLAIN
-from dovetail_kernel.keys.state import is_grad_enabled
 from dovetail_kernel.tensor.new_tensors import bare_tensor_maker, wrap
-from dovetail_kernel.tensor.tensor_base import TensorBase
-from dovetail_kernel.tensor.version import VersionCounter
 from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, INFERENCE, NORMAL, VIEW, WRAPPED_BIT
 
 from . import engine_ops
 from .node import Node
 
 if TYPE_CHECKING:
-    from dovetail_kernel.devices.backends import Backend
-    from dovetail_kernel.types.dtype import dtype
+    from dovetail_kernel import Backend, dtype
 
     from .autograd_meta import AutogradMeta
     from .hooks import NodeHooks

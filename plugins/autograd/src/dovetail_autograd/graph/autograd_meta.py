@@ -9,8 +9,8 @@ from gc import get_objects
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
+from dovetail_kernel import TensorBase
 from dovetail_kernel.fork_locks import call_in_child, renewed_after_fork
-from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, VIEW
 
 from .accumulate import AccumulateGrad

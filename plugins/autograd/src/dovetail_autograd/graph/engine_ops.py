@@ -7,19 +7,22 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel.devices.backends import backend_of_signature
+from dovetail_kernel import (
+    TensorBase,
+    backend_of_signature,
+    contiguous_format,
+    set_state,
+    state,
+    wrap,
+)
 from dovetail_kernel.keys.interception import NOT_PLAIN, PYTHON_DISPATCH
-from dovetail_kernel.keys.state import set_state, state
-from dovetail_kernel.tensor.new_tensors import wrap
-from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import apart, share_version
-from dovetail_kernel.types.layout import contiguous_format
 from dovetail_kernel.types.signature import GRAD, NO_GRAD, WRAPPED_BIT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dovetail_kernel.types.dtype import dtype as Dtype
+    from dovetail_kernel import dtype as Dtype
 
 
 @cache

@@ -7,10 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from dovetail_kernel import DTYPES
-from dovetail_kernel.devices.backends import backend_of_signature
-from dovetail_kernel.tensor.tensor_base import TensorBase
-from dovetail_kernel.tensor.version import share_version
+from dovetail_kernel import DTYPES, TensorBase, backend_of_signature, share_version
 from dovetail_kernel.types.signature import GRAD, NORMAL
 
 from . import engine_ops

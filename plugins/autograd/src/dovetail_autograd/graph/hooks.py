@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeAlias
 
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase
 
 TensorHooks: TypeAlias = dict[int, Callable[..., Any]]
 """`Hooks`, or the dict that was assigned in their place."""

@@ -8,9 +8,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TypeAlias
 
-from dovetail_kernel.devices.backends import Backend
-from dovetail_kernel.tensor.tensor_base import TensorBase
-from dovetail_kernel.types.dtype import dtype, dtype_of_signature
+from dovetail_kernel import Backend, TensorBase, dtype, dtype_of_signature
 
 from .flatten import flatten
 from .hooks import NodeHooks, RemovableHandle

@@ -7,10 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from dovetail_kernel.keys.state import dispatch_state
-from dovetail_kernel.tensor.new_tensors import wrap
-from dovetail_kernel.tensor.storage import share_storage
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase, dispatch_state, share_storage, wrap
 from dovetail_kernel.tensor.version import DETACHED, VersionCounter, share_version
 from dovetail_kernel.types.signature import GRAD
 

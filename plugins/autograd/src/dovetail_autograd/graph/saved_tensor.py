@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher.calls.promotion.scalar_operands import OF_NUMBER
 from dovetail_dispatcher.table.derivative_formula import Saved
-from dovetail_kernel.keys.state import set_state, state
-from dovetail_kernel.tensor.new_tensors import wrap
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase, set_state, state, wrap
 from dovetail_kernel.types.signature import NO_GRAD
 
 from . import engine_ops

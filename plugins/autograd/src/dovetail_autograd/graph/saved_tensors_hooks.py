@@ -6,9 +6,7 @@ from contextvars import ContextVar
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from dovetail_kernel import share_version
-from dovetail_kernel.keys.guard import DecoratingGuard, Guard
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import DecoratingGuard, Guard, TensorBase, share_version
 
 from . import engine_ops
 from .saved_extras import EXTRAS, Extras, Pack, Unpack, change_extras, recording_extras

@@ -7,9 +7,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from dovetail_kernel import TensorBase, VersionCounter
 from dovetail_kernel.keys.state import dispatch_state, inference_mode_off, set_state, state
-from dovetail_kernel.tensor.tensor_base import TensorBase
-from dovetail_kernel.tensor.version import VersionCounter
 from dovetail_kernel.types.signature import GRAD, NO_GRAD, NORMAL, VIEW, WRAPPED_BIT
 
 from . import engine_ops

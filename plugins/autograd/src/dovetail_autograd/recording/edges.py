@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dovetail_dispatcher.calls.plan import Around, Step, Value, argument_value
 from dovetail_dispatcher.record import Record
 from dovetail_dispatcher.schema import Argument
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase
 from dovetail_kernel.types.signature import GRAD, PYTHON_SCALAR, VIEW
 
 from ..graph.autograd_meta import gradient_edge, leaf_edge

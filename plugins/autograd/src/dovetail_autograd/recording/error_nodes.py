@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from dovetail_dispatcher.table import registry
-from dovetail_kernel import warn_user
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase, warn_user
 
 from ..graph.autograd_meta import gradient_edge
 from ..graph.node import EdgeTuple, Node, next_sequence_nr

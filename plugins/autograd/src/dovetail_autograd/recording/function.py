@@ -10,8 +10,7 @@ from contextvars import ContextVar
 from typing import Any, ClassVar, NoReturn
 
 from dovetail_dispatcher import handle_torch_function
-from dovetail_kernel.keys.state import set_state, state
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase, set_state, state
 from dovetail_kernel.types.signature import GRAD, NO_GRAD, VIEW, WRAPPED_BIT
 
 from ..graph.autograd_meta import gradient_edge, leaf_edge

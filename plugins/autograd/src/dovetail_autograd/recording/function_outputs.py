@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail_kernel.tensor.tensor_base import TensorBase
-from dovetail_kernel.tensor.version import bump_version, share_version
+from dovetail_kernel import TensorBase, bump_version, share_version
 from dovetail_kernel.types.signature import GRAD, NORMAL, VIEW
 
 from ..graph import engine_ops as calls

@@ -16,18 +16,21 @@ from functools import cache
 from threading import Lock
 from typing import Any, ClassVar, Final
 
+from dovetail_dispatcher import Operator
 from dovetail_dispatcher.compilation import compile_source
 from dovetail_dispatcher.record import Record
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.derivative_formula import Formula
 from dovetail_dispatcher.table.fusion import INNER, Always, Fusion
-from dovetail_dispatcher.table.operator import Operator
-from dovetail_kernel import Backend
-from dovetail_kernel.fork_locks import renewed_after_fork
+from dovetail_kernel import (
+    Backend,
+    TensorBase,
+    VersionCounter,
+    renewed_after_fork,
+    share_storage,
+    share_version,
+)
 from dovetail_kernel.tensor.new_tensors import new_tensor, tensor_class
-from dovetail_kernel.tensor.storage import share_storage
-from dovetail_kernel.tensor.tensor_base import TensorBase
-from dovetail_kernel.tensor.version import VersionCounter, share_version
 from dovetail_kernel.types.signature import GRAD, NORMAL, ZERO_DIM
 
 from ..graph.hooks import NodeHooks

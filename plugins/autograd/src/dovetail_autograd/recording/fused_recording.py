@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from dovetail_dispatcher import NoArrayKernelError, kernel_namespace
+from dovetail_dispatcher import Kernel, NoArrayKernelError, Operator, kernel_namespace
 from dovetail_dispatcher.calls.plan import Operand, RoutePlan, Step, Value, argument_value
 from dovetail_dispatcher.calls.plans.array_calls import quiet
 from dovetail_dispatcher.calls.plans.composition import Composition
@@ -14,8 +14,6 @@ from dovetail_dispatcher.calls.steps.kernel_calls import CallKernel, KernelCall
 from dovetail_dispatcher.calls.steps.results import Signature, WrapArray
 from dovetail_dispatcher.table.derivative_formula import Formula
 from dovetail_dispatcher.table.fusion import Fusion
-from dovetail_dispatcher.table.kernels import Kernel
-from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import Backend, backend_key, backends_of_signature, dtype_of_signature
 from dovetail_kernel.keys.state import DispatchState, inference_mode_on, intern_state
 from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, INFERENCE, NO_GRAD, NORMAL

@@ -10,7 +10,7 @@ from typing import Any
 
 from dovetail_dispatcher.compilation import compile_source
 from dovetail_dispatcher.table.derivative_formula import Formula, Saved
-from dovetail_kernel.tensor.new_tensors import tensor_class
+from dovetail_kernel import tensor_class
 
 from ..graph import saved_slots
 from ..graph.flatten import flatten

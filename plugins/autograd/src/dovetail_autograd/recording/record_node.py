@@ -19,8 +19,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
 from dovetail_dispatcher.calls.plan import Expression, Operand, Step, Value
-from dovetail_kernel import Backend
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import Backend, TensorBase
 from dovetail_kernel.types.signature import DTYPE_MASK, GRAD
 
 from ..graph.function_node import DIFFERENTIABLE

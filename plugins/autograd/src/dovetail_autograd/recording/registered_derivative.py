@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from dovetail_dispatcher import FunctionSchema
 from dovetail_dispatcher.calls.arrays.alias_checks import tensors_among
 from dovetail_dispatcher.calls.plan import (
     Expression,
@@ -16,7 +17,6 @@ from dovetail_dispatcher.calls.plan import (
 )
 from dovetail_dispatcher.calls.plans.composition import Composition
 from dovetail_dispatcher.calls.steps.tensor_kernels import InState
-from dovetail_dispatcher.schema import FunctionSchema
 from dovetail_dispatcher.table.derivative_formula import PythonFormula
 from dovetail_kernel.keys.state import below_autograd, inside_recorded, set_state, state
 from dovetail_kernel.types.signature import NO_GRAD, VIEW, WRAPPED_BIT

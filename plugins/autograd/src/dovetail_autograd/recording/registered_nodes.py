@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 from dovetail_dispatcher.schema import Argument, FunctionSchema
 from dovetail_dispatcher.schema.function_schema import TENSOR
 from dovetail_dispatcher.table.derivative_formula import PythonFormula
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase
 from dovetail_kernel.types.signature import GRAD
 
 from ..graph.flatten import flatten

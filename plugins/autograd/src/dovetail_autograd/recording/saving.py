@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_dispatcher.calls.plan import Expression, Operand, Step, Value
-from dovetail_kernel.tensor.version import VersionCounter
+from dovetail_kernel import VersionCounter
 
 from ..graph.saved_slots import save_input, save_result, save_result_tensor
 from .record_node import NODE

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from dovetail_dispatcher import Operator
 from dovetail_dispatcher.calls.arrays.alias_checks import tensors_among
 from dovetail_dispatcher.calls.plan import RoutePlan, Step, Value, argument_value
-from dovetail_dispatcher.table.operator import Operator
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase
 from dovetail_kernel.types.signature import GRAD
 
 from ..graph.function_node import DIFFERENTIABLE

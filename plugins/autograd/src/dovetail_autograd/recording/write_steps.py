@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from dovetail_dispatcher import Operator
 from dovetail_dispatcher.calls.arrays.alias_checks import tensors_among
 from dovetail_dispatcher.calls.plan import RoutePlan, Step, Value, argument_value
 from dovetail_dispatcher.calls.plans.composition import Composition
 from dovetail_dispatcher.calls.steps.results import WrapArray
 from dovetail_dispatcher.schema.function_schema import TENSOR
-from dovetail_dispatcher.table.operator import Operator
+from dovetail_kernel import TensorBase, wrap
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
-from dovetail_kernel.tensor.new_tensors import wrap
-from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, NO_GRAD, VIEW
 
 from ..graph import engine_ops as calls

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, Final, NamedTuple
 
+from dovetail_kernel import TensorBase
 from dovetail_kernel.keys.guard import STATE
 from dovetail_kernel.keys.state import inside_transform, outside_inference_mode, set_state, state
-from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import next_transform
 from dovetail_kernel.types.signature import GRAD, NO_GRAD
 

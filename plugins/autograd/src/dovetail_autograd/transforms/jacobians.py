@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase
 
 from ..graph.engine_ops import operator
 from .argnums import Argnums, checked_argnums, refuse_complex, replaced, selected

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from dovetail_dispatcher.schema import parse_schema
+from dovetail_dispatcher import parse_schema
 
 from ..errors import DerivativeError, Location
 from .derivative_records import (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dovetail_dispatcher.schema import FunctionSchema, parse_schema
+from dovetail_dispatcher import FunctionSchema, parse_schema
 
 from ..errors import DeclarationError, Location
 from . import policies

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dovetail_dispatcher.schema import FunctionSchema
+from dovetail_dispatcher import FunctionSchema
 
 from ..errors import DeclarationError
 from .entries import Entry

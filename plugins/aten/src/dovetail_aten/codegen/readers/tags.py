@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.schema import FunctionSchema
+from dovetail_dispatcher import FunctionSchema
 
 from ..errors import DeclarationError
 from .entries import Entry

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from dovetail_dispatcher.schema import FunctionSchema
+from dovetail_dispatcher import FunctionSchema
 
 SchemaKind: TypeAlias = Literal["functional", "inplace", "out", "mutable"]
 

@@ -7,6 +7,7 @@ from operator import index as as_index
 from typing import Any, Final, cast
 
 from dovetail_kernel import (
+    DatalessArray,
     Device,
     Storage,
     new_storage,
@@ -15,7 +16,6 @@ from dovetail_kernel import (
     wrap,
 )
 from dovetail_kernel.sockets import STORAGE_CLASS
-from dovetail_kernel.tensor.dataless import DatalessArray
 from dovetail_kernel.tensor.resized_storage import is_resizable, move_storage
 
 from ...backend.devices import as_device, backend_for, ready_backend

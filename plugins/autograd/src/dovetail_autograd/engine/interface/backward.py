@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_dispatcher import overridable
-from dovetail_kernel import warn_user, warn_user_once
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase, warn_user, warn_user_once
 from dovetail_kernel.types.signature import GRAD
 
 from ...graph import engine_ops

@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 from typing import Literal
 
-from dovetail_kernel.fork_locks import renewed_after_fork
-from dovetail_kernel.tensor.tensor_base import TensorBase
-from dovetail_kernel.tensor.version import bump_version
+from dovetail_kernel import TensorBase, bump_version, renewed_after_fork
 
 from ...graph.autograd_meta import gradient_edge, requires_grad
 from ...graph.hooks import RemovableHandle

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail_kernel import TensorBase
 from dovetail_kernel.sockets import AutogradInterface
-from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from ...graph.accumulate import watch_leaves
 from ...graph.autograd_meta import gradient_edge, meta_of, requires_grad

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel import dtype, warn_user
-from dovetail_kernel.keys.state import dispatch_state, is_grad_enabled
+from dovetail_kernel import TensorBase, dispatch_state, dtype, is_grad_enabled, warn_user
 from dovetail_kernel.sockets import AUTOGRAD
-from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import DetachedCounter, share_version
 from dovetail_kernel.types.signature import GRAD, NORMAL, VIEW, WRAPPED_BIT
 

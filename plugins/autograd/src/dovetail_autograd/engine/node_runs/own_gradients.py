@@ -9,10 +9,8 @@ from __future__ import annotations
 from sys import getrefcount
 from typing import Any, Final
 
-from dovetail_kernel.devices.memory import is_writable
+from dovetail_kernel import TensorBase, is_writable, wrap
 from dovetail_kernel.keys.interception import NOT_PLAIN
-from dovetail_kernel.tensor.new_tensors import wrap
-from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, WRAPPED_BIT
 
 from ...graph import engine_ops

@@ -14,8 +14,7 @@ from typing import Any, cast
 
 from dovetail_dispatcher import NoArrayKernelError, kernel_namespace
 from dovetail_dispatcher.table.kernel_namespace import KernelNamespace
-from dovetail_kernel.devices.backends import Backend
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import Backend, TensorBase
 
 from ...graph.accumulate import AccumulateGrad, run_post_accumulate_hooks, watch
 from ...graph.node import EdgeTuple, Metadata, Node

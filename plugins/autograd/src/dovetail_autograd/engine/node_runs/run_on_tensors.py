@@ -11,9 +11,7 @@ from collections.abc import Sequence
 from heapq import heappop
 from typing import Any
 
-from dovetail_kernel.devices.backends import backend_of_signature
-from dovetail_kernel.keys.state import dispatch_state, state
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase, backend_of_signature, dispatch_state, state
 from dovetail_kernel.types.signature import NO_GRAD
 
 from ...graph.node import EdgeTuple, Node

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dovetail_dispatcher.inspection.traces.tracing import record_node
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase
 
 from .evaluate import evaluate, run_leaf
 

@@ -8,9 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail_dispatcher.table.kernel_namespace import KernelNamespace, NoArrayKernelError
-from dovetail_kernel.devices.backends import Backend
-from dovetail_kernel.tensor.tensor_base import TensorBase
-from dovetail_kernel.types.dtype import dtype, dtype_of_signature
+from dovetail_kernel import Backend, TensorBase, dtype, dtype_of_signature
 
 from ...graph import engine_ops
 from ...graph.node import Node

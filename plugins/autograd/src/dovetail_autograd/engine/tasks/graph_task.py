@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dovetail_kernel.keys.state import set_state, state
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase, set_state, state
 from dovetail_kernel.types.signature import NO_GRAD
 
 from .dependencies import PRUNED, count_gradients, leading_to, sources_of

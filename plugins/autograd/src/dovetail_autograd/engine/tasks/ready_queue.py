@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Final, NamedTuple
 
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase
 
 from ...graph import engine_ops
 from ...graph.node import Node

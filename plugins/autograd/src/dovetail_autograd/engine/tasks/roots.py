@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, Final, TypeAlias
 
+from dovetail_kernel import DTYPES, TensorBase
 from dovetail_kernel.keys.interception import NOT_PLAIN, PYTHON_DISPATCH
 from dovetail_kernel.keys.state import below_autograd, functions_as_they_are, set_state, state
 from dovetail_kernel.tensor.new_tensors import new_tensor, tensor_class
-from dovetail_kernel.tensor.tensor_base import TensorBase
-from dovetail_kernel.types.dtype import DTYPES
 from dovetail_kernel.types.signature import (
     DTYPE_MASK,
     GRAD,

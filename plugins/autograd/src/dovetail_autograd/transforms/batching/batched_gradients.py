@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase
 
 from ...graph import engine_ops
 from ..wrapped.levels import leaves_levels

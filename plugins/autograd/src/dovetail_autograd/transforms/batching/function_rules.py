@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase
 
 from ...graph.engine_ops import operator
 from ...recording.function import Function

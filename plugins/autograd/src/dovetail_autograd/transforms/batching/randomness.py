@@ -14,17 +14,13 @@ from functools import partial
 from threading import Lock
 from typing import Any
 
-from dovetail_dispatcher import Kernel
+from dovetail_dispatcher import Kernel, Operator, transaction
 from dovetail_dispatcher.registration.batching_rules import load_batching_rules
 from dovetail_dispatcher.sockets import RANDOM_STATES
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.kernels import TENSOR
-from dovetail_dispatcher.table.operator import Operator
 from dovetail_dispatcher.table.updates.kernel_registration import add_kernel
-from dovetail_dispatcher.table.updates.transactions import transaction
-from dovetail_kernel import DispatchKey
-from dovetail_kernel.fork_locks import renewed_after_fork
-from dovetail_kernel.keys.state import set_state, state
+from dovetail_kernel import DispatchKey, renewed_after_fork, set_state, state
 from dovetail_kernel.types.signature import WRAPPED_BIT
 
 from ...graph.engine_ops import operator

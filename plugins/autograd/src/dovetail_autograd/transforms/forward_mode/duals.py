@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel import share_storage, share_version
+from dovetail_kernel import TensorBase, share_storage, share_version, wrap
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
-from dovetail_kernel.tensor.new_tensors import wrap
-from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, WRAPPED_BIT
 
 from ...engine.active_levels import framed
@@ -17,7 +15,7 @@ from ...graph.engine_ops import filled_like, operator, with_strides
 from ..wrapped.arrays import BatchedArray, WrappedArray
 
 if TYPE_CHECKING:
-    from dovetail_dispatcher.table.operator import Operator
+    from dovetail_dispatcher import Operator
 
     from ..wrapped.levels import Level
 

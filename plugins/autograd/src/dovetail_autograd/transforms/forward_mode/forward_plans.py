@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from dovetail_dispatcher import Operator
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward
-from dovetail_dispatcher.table.operator import Operator
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase
 from dovetail_kernel.types.signature import WRAPPED_BIT
 
 from ...graph.engine_ops import operator

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_dispatcher.table.derivative_formula import Formula, PythonFormula
+from dovetail_kernel import TensorBase
 from dovetail_kernel.keys.state import AUTOGRAD_KEYS, dispatch_state, set_state, state
-from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
 from ...engine.interface.backward import grad_or_zeros

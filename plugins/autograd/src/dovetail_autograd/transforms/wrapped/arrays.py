@@ -7,10 +7,8 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
-from dovetail_kernel import ArrayBackend, dtype
+from dovetail_kernel import ArrayBackend, TensorBase, dtype, tensor_class
 from dovetail_kernel.keys.state import known_state, state
-from dovetail_kernel.tensor.new_tensors import tensor_class
-from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import inside_counter
 from dovetail_kernel.types.dtype import BY_BIT, DTYPES
 from dovetail_kernel.types.signature import DTYPE_MASK, NO_GRAD, NORMAL, WRAPPED_BIT, ZERO_DIM

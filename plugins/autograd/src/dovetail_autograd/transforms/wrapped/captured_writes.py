@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dovetail_dispatcher import Operator
 from dovetail_dispatcher.calls.plan import RoutePlan, Step, Value, argument_value
 from dovetail_dispatcher.schema.function_schema import TENSOR, TENSOR_LIST
-from dovetail_dispatcher.table.operator import Operator
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase
 from dovetail_kernel.tensor.version import InputCounter, InsideCounter, share_version
 
 from ...engine.active_levels import refuse_captured

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
-from dovetail_dispatcher.interception.mode_stacks import dispatch_modes
+from dovetail_dispatcher import dispatch_modes
 from dovetail_kernel.keys.guard import STATE, Guard, restoring
 from dovetail_kernel.keys.interception import PYTHON_KEYS
 from dovetail_kernel.keys.state import DispatchState, Transition, dispatch_state, set_state, state

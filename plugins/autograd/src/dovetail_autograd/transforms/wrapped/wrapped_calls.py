@@ -10,10 +10,9 @@ from dovetail_dispatcher.calls.plans.tensor_plans import strip_defaults
 from dovetail_dispatcher.calls.promotion.scalar_operands import tensor_of_number
 from dovetail_dispatcher.interception.python_dispatch import python_fallback
 from dovetail_dispatcher.schema import FunctionSchema, default_of
-from dovetail_kernel import DispatchKey, bump_version, share_storage, share_version
+from dovetail_kernel import DispatchKey, TensorBase, bump_version, share_storage, share_version
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
 from dovetail_kernel.keys.state import below_ad_inplace_or_view, set_state, state
-from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import WRAPPED_BIT
 
 from ...graph.engine_ops import has_memory

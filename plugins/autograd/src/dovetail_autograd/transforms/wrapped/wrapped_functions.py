@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel.keys.state import set_state, state
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase, set_state, state
 from dovetail_kernel.types.signature import GRAD, NO_GRAD, WRAPPED_BIT
 
 from ...graph.autograd_meta import gradient_edge

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from dovetail_kernel.types.dtype import uint16, uint32, uint64
+from dovetail_kernel import uint16, uint32, uint64
 
 from ....kernel_support.family import Family, helper, operator, widened
 from ....kernel_support.table import KernelTable
