@@ -26,7 +26,8 @@ from ..forward_mode.duals import is_tracked
 from ..wrapped.arrays import BatchedArray, MovedArray, SharedArray, wrapped
 from ..wrapped.levels import Level
 from ..wrapped.wrapped_calls import decomposition, map_tensors, note_view, present, run_decomposed
-from .batching_errors import check_outputs, loop_refusal, two_graphs_error, unbatched_write_error
+from ..wrapped.written_tensors import place_in_graph, write_shared
+from .batching_errors import check_outputs, loop_refusal, unbatched_write_error
 from .function_rules import call_batched
 
 
@@ -212,7 +213,7 @@ class VmapLevel(Level):
         is_batched = 0 in in_dims or _any_batched(in_dims)
         if not is_batched and (rule is None or not rule.takes_unbatched):
             if shape.written and self.has_two_graphs(args, physical, shape.written):
-                raise two_graphs_error(op)
+                return self.write_in_two_graphs(op, args, kwargs, physical, named)
             return present(op, args, kwargs, self.batched(op(*physical, **named), None))
         for position in shape.written:
             if in_dims[position] is None and not (rule is not None and rule.takes_unbatched):
@@ -238,7 +239,7 @@ class VmapLevel(Level):
         self, args: Sequence[Any], physical: Sequence[Any], written: Sequence[int]
     ) -> bool:
         """Return whether a call writes to a tensor that is not wrapped here, and is recorded both
-        inside of this level and outside: the tensor has room for one node.
+        inside of this level and outside: the tensor itself has room for one node.
         """
         if all([args[position] is not physical[position] for position in written]):
             return False
@@ -246,6 +247,23 @@ class VmapLevel(Level):
         outside = [each for each in physical if isinstance(each, TensorBase)]
         is_recorded = any([isinstance(x, TensorBase) and x._signature & GRAD for x in inside])
         return is_recorded and any([is_tracked(each) for each in outside])
+
+    def write_in_two_graphs(
+        self,
+        op: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        physical: Sequence[Any],
+        named: dict[str, Any],
+    ) -> Any:
+        """Run a call that is recorded outside, and wrap what it writes: that is recorded inside."""
+        written = [args[position] for position in _shape_of(op).written]
+        own = [each for each in written if any([each is value for value in physical])]
+        places = [place_in_graph(each) for each in own]
+        outputs = op(*physical, **named)
+        for each, place in zip(own, places, strict=True):
+            write_shared(self, each, place)
+        return present(op, args, kwargs, self.batched(outputs, None))
 
     def call_function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return what a Function gives for batched arguments: by its `vmap`, or by a rule generated

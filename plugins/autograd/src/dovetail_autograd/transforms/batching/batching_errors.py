@@ -11,14 +11,6 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from ..pytree import flatten, flatten_prefix
 
 
-def two_graphs_error(op: Any) -> RuntimeError:
-    """Return the error of a write that two gradients would record at one tensor."""
-    return RuntimeError(
-        f"vmap: {op._operator.base_name} of a tensor that is the same for all samples cannot be "
-        "differentiated both inside of the vmap and outside. Use the out-of-place operator."
-    )
-
-
 def unbatched_write_error(op: Any) -> RuntimeError:
     """Return the error of writing a batched value into a tensor that has no batch."""
     name = op._operator.qualified_name if op.namespace != "aten" else op._operator.base_name

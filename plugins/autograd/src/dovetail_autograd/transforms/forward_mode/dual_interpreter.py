@@ -34,9 +34,10 @@ from ..wrapped.wrapped_calls import (
     run_decomposed,
 )
 from ..wrapped.wrapped_functions import apply_keeping, jvp_of_function
+from ..wrapped.written_tensors import place_in_graph
 from .duals import DualArray, batches, cut, is_of_memory, leads_elsewhere, same_layout
 from .forward_plans import plan_of
-from .inplace_duals import place_in_graph, write_dual
+from .inplace_duals import write_dual
 from .tangents import TangentCall, conformed, is_differentiable, unsupported
 
 

@@ -14,7 +14,8 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from ...graph.engine_ops import cast, filled_like, operator, real
 from ...graph.function_node import DIFFERENTIABLE
 from ..wrapped.wrapped_calls import map_tensors
-from .inplace_duals import place_in_graph, write_dual
+from ..wrapped.written_tensors import place_in_graph
+from .inplace_duals import write_dual
 from .transposed import tangents_by_transposing
 
 if TYPE_CHECKING:

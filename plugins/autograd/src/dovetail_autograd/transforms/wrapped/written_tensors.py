@@ -1,0 +1,122 @@
+"""Tensors that become wrapped by being written, with the tensors that show their memory."""
+
+from __future__ import annotations
+
+from gc import get_objects
+from sys import getrefcount
+from typing import Any, Final, NamedTuple
+
+from dovetail_dispatcher.calls.arrays.immutable_array_writes import keep_views
+from dovetail_kernel import wrapped_backend
+from dovetail_kernel.tensor.new_tensors import new_tensor, tensor_class
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, NORMAL, VIEW, ZERO_DIM
+
+from ...graph.engine_ops import has_memory
+from ...graph.view_memory import Place, viewed
+from ...graph.views import view_meta
+from .arrays import SharedArray, WrappedArray
+
+UNSHARED: Final = 3
+"""References to the storage of a base that no other tensor shares: the base's, a local one, and the
+question's.
+"""
+
+
+class InGraph(NamedTuple):
+    """The place in the graph of a root, before a physical write, which moves the root in its own
+    graph.
+    """
+
+    grad_fn: Any
+    output_nr: int
+    grad: int
+
+
+def place_in_graph(tensor: TensorBase) -> InGraph:
+    """Return the place in the graph of `tensor`, or of the base that it is a view of."""
+    info = view_meta(tensor)
+    base = tensor if info is None else info.base
+    return InGraph(base._grad_fn, base.output_nr, base._signature & GRAD)
+
+
+def write_shared(level: Any, tensor: TensorBase, before: InGraph) -> None:
+    """Let `tensor`, which was just written in the graph outside of `level`, be a tensor that all
+    samples share, and with it the base that it is a view of and all other views of that.
+
+    What they were, with the graph of the outside, is inside of the wrappers then. The wrappers keep
+    the place in the graph that the root had before the write: the graph of the inside goes on from
+    there.
+    """
+    info = view_meta(tensor)
+    base = tensor if info is None else info.base
+    views = views_of(base, tensor)
+    places = [Place(view, base) for view in views]
+    physical = moved_out(base)
+    replace(base, SharedArray(physical, level))
+    for view, place in zip(views, places, strict=True):
+        replace(view, SharedArray(viewed(physical, place), level))
+        view._storage = base.untyped_storage()
+        view._counter = base._counter
+        if not has_memory(base):
+            keep_views(view, place.views)
+    put_in_graph(base, before)
+
+
+def views_of(base: TensorBase, written: TensorBase) -> list[TensorBase]:
+    """Return all differentiable views of `base` that are alive; `written` is `base` or one of them.
+
+    Nothing leads from the memory to them, so they are looked for among all objects of the process,
+    the newest first, until as many tensors are found as there are references to the memory.
+    """
+    storage = base._storage
+    if storage is None:
+        return []
+    found = [] if written is base else [written]
+    missing = getrefcount(storage) - UNSHARED - len(found)
+    for generation in range(3):
+        if missing <= 0:
+            break
+        for each in get_objects(generation):
+            if not issubclass(type(each), TensorBase) or each._storage is not storage:
+                continue
+            if each is base or each is written:
+                continue
+            missing -= 1
+            info = view_meta(each)
+            if info is not None and info.base is base:
+                found.append(each)
+    return found
+
+
+def moved_out(tensor: TensorBase) -> TensorBase:
+    """Return a new tensor that is what `tensor` was: array, memory, version and place in the
+    graph.
+    """
+    made = new_tensor(
+        tensor.array,
+        tensor._signature & ~(VIEW | (0 if tensor._grad_fn is not None else GRAD)),
+        tensor_class(),
+    )
+    made._grad_fn = tensor._grad_fn
+    made.output_nr = tensor.output_nr
+    made._storage = tensor._storage
+    made._counter = tensor._counter
+    return made
+
+
+def replace(tensor: TensorBase, array: WrappedArray) -> None:
+    """Let `tensor` have `array`, which wraps what it was."""
+    kept = tensor._signature & (DTYPE_MASK | ZERO_DIM | NORMAL)
+    tensor.array = array
+    tensor._signature = kept | wrapped_backend().bit | (tensor._signature & VIEW and GRAD | VIEW)
+    tensor._grad_fn = None
+    tensor.output_nr = 0
+    tensor._storage = None
+
+
+def put_in_graph(base: TensorBase, place: InGraph) -> None:
+    """Let `base` have the place in the graph that it had before it was written."""
+    base._grad_fn = place.grad_fn
+    base.output_nr = place.output_nr
+    base._signature |= place.grad
