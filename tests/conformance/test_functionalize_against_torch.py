@@ -259,6 +259,28 @@ def test_gradients_flow_through_twice() -> None:
     assert found[0] == found[1]
 
 
+def as_strided_of_a_transposed_clone(lib: Any, x: Any) -> Any:
+    y = x.mT.clone()
+    part = y.as_strided((4,), (1,), 1)
+    y.mul_(2)
+    y.mT.sin_()
+    part.neg_()
+    y[0].cos_()
+    y.as_strided((2, 2), (1, 3), 1).add_(9)
+    return [part * 1, y * 1]
+
+
+@pytest.mark.parametrize("remove", REMOVABLE)
+def test_as_strided_shows_the_memory_of_dimensions_in_another_order(remove: str) -> None:
+    """PyTorch's memory is another one where views are removed: its `mT` is a contiguous copy."""
+    x = dovetail.arange(6.0).view(2, 3)
+    found = functionalize(
+        dovetail, lambda x: as_strided_of_a_transposed_clone(dovetail, x), remove
+    )(x)
+    expected = as_strided_of_a_transposed_clone(torch, torch.arange(6.0).view(2, 3))
+    assert close(plain(found), plain(expected))
+
+
 def test_what_can_be_removed_is_said() -> None:
     for lib in (dovetail, torch):
         with pytest.raises(

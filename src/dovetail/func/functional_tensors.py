@@ -122,15 +122,14 @@ def strided(
     Raises
     ------
     RuntimeError
-        If the memory is not that of a contiguous tensor that the function knows from its first
+        If the memory is not that of a tensor without gaps that the function knows from its first
         element on.
     """
     memory = base.memory
-    if memory.offset or not memory.value.is_contiguous():
+    if memory.offset or laid_out(memory.value, memory.stride) is not memory.value:
         raise RuntimeError(
-            "functionalize: as_strided of a tensor whose memory does not begin with it, or is "
-            "not contiguous, "
-            "cannot be followed. Take it of a contiguous clone."
+            "functionalize: as_strided of a tensor whose memory does not begin with it, or has "
+            "gaps, cannot be followed. Take it of a contiguous clone."
         )
     start = base.storage_offset() if offset is None else offset
     func = ops.aten.as_strided.default

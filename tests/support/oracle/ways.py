@@ -152,7 +152,7 @@ class NotSmooth(Exception):
 CENTRAL = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}
 SIDED = (-11 / 6, 3.0, -3 / 2, 1 / 3)
 STEP = 1e-3
-SMOOTH = 2e-5
+SMOOTH = 5e-6
 """How far slopes from the left and from the right may lie apart, relative to their size."""
 
 
@@ -226,6 +226,6 @@ def _slope(points: dict[int, Any]) -> Any:
         right = sum([weight * points[k] for k, weight in enumerate(SIDED)]) / STEP
         left = -sum([weight * points[-k] for k, weight in enumerate(SIDED)]) / STEP
         size = np.max([np.abs(each) for each in points.values()], axis=0)
-        allowed = SMOOTH * (np.abs(central) + size + 1e-3)
+        allowed = SMOOTH * (np.abs(central) + 0.01 * size + 1e-3)
         smooth = (np.abs(right - central) <= allowed) & (np.abs(left - central) <= allowed)
         return np.where(smooth & np.isfinite(size), central, np.nan)
