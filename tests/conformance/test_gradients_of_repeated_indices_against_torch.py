@@ -162,3 +162,26 @@ def test_frequencies_and_norms_of_an_embedding_are_differentiated_as_a_loop_is()
     mapped = dovetail.func.grad(lambda x: dovetail.func.vmap(total)(x, index).sum())(rows)
     looped = [dovetail.func.grad(total)(rows[k], index[k]) for k in (0, 1)]
     dovetail.testing.assert_close(mapped, dovetail.stack(looped))
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
+def test_the_gradient_of_an_embedding_by_frequencies_is_differentiated_as_it_is() -> None:
+    def slopes(lib: Any) -> Any:
+        index, rows = lib.tensor([0, 0, 1]), lib.tensor([[2.0], [3.0]])
+
+        def gradient(rows: Any) -> Any:
+            def loss(rows: Any) -> Any:
+                picked = lib.nn.functional.embedding(index, rows, scale_grad_by_freq=True)
+                return (picked**2).sum()
+
+            return lib.func.grad(loss)(rows)
+
+        given = lib.ones(3, 1, requires_grad=True)
+        made = lib.ops.aten.embedding_dense_backward(given, index, 2, -1, True)
+        (made * lib.tensor([[2.0], [4.0]])).sum().backward()
+        tangent = lib.func.jvp(gradient, (rows,), (lib.ones(2, 1),))[1]
+        return tangent.flatten().tolist(), given.grad.flatten().tolist()
+
+    # The gradient is 2 rows: that of row 0 is there twice, and halved. Of made, half of each.
+    assert slopes(dovetail) == ([2.0, 2.0], [1.0, 1.0, 4.0])
+    assert slopes(torch) == ([2.0, 2.0], [2.0, 2.0, 4.0])

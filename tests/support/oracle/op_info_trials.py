@@ -38,20 +38,22 @@ OF_MEMORY = ("aten::as_strided", "aten::view")
 
 REAL = ("aten::cholesky_inverse",)
 """LAPACK takes the diagonal of the factor for real, so a complex direction leaves the domain."""
-INSIDE = (
-    *("aten::linalg_lstsq", "aten::linalg_pinv", "aten::pinverse"),
-    *("aten::slogdet", "aten::linalg_slogdet", "aten::logdet"),
-    *("aten::sort", "aten::msort", "aten::median", "aten::nanmedian", "aten::kthvalue"),
-    *("aten::topk", "aten::quantile", "aten::nanquantile"),
-)
-"""Operators without a derivative at boundary values, though differences may find a slope there. The
-pseudoinverse jumps with the rank, the logarithm of a determinant is infinite at 0, and its sign
-jumps; which of equal numbers comes first depends on the direction."""
 OF_PHASES = (
     *("aten::svd", "aten::linalg_svd", "aten::_linalg_svd"),
     *("aten::linalg_eig", "aten::_linalg_eigh"),
 )
 """Operators with vectors whose phases or signs are arbitrary: their magnitudes are compared."""
+INSIDE = (
+    *("aten::linalg_lstsq", "aten::linalg_pinv", "aten::pinverse"),
+    *("aten::slogdet", "aten::linalg_slogdet", "aten::logdet"),
+    *("aten::sort", "aten::msort", "aten::median", "aten::nanmedian", "aten::kthvalue"),
+    *("aten::topk", "aten::quantile", "aten::nanquantile"),
+    *OF_PHASES,
+)
+"""Operators without a derivative at boundary values, though differences may find a slope there. The
+pseudoinverse jumps with the rank, the logarithm of a determinant is infinite at 0, and its sign
+jumps; which of equal numbers comes first depends on the direction; equal eigenvalues have no single
+vectors."""
 
 
 @functools.cache

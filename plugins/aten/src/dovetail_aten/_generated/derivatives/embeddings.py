@@ -25,15 +25,15 @@ def embedding_forward(indices, padding_idx, weight_t):
 
 def embedding_dense_backward_tensors(node, grad):
     indices = node.unpack_indices()
-    return (embedding_dense_double_backward(k, grad, indices, node._padding_idx),)
+    return (embedding_dense_double_backward(k, grad, indices, node._padding_idx, node._scale_grad_by_freq),)
 
 def embedding_dense_backward_arrays(node, k, edges, grad):
     indices = saved.array if (version := (saved := node._indices)._counter) is None or version.value == node._indices_version else node.unpack_indices()
-    return (embedding_dense_double_backward(k, grad, indices, node._padding_idx),)
+    return (embedding_dense_double_backward(k, grad, indices, node._padding_idx, node._scale_grad_by_freq),)
 
 
 FORMULAS = (
     Formula('aten::embedding', 'EmbeddingBackward0', ('weight',), saved=(Saved('weight_sym_argsize_0', 'value', expression='weight.array.shape[0]'), Saved('indices', 'input'), Saved('padding_idx', 'value'), Saved('scale_grad_by_freq', 'value')), tensors=embedding_tensors, arrays=embedding_arrays, forward=(Forward(0, 'expression', embedding_forward, ('indices', 'padding_idx', 'weight_t')),), where='embeddings/derivatives.yaml:3'),
-    Formula('aten::embedding_dense_backward', 'EmbeddingDenseBackwardBackward0', ('grad_output',), saved=(Saved('indices', 'input'), Saved('padding_idx', 'value')), tensors=embedding_dense_backward_tensors, arrays=embedding_dense_backward_arrays, where='embeddings/derivatives.yaml:8'),
+    Formula('aten::embedding_dense_backward', 'EmbeddingDenseBackwardBackward0', ('grad_output',), saved=(Saved('indices', 'input'), Saved('padding_idx', 'value'), Saved('scale_grad_by_freq', 'value')), tensors=embedding_dense_backward_tensors, arrays=embedding_dense_backward_arrays, forward=(Forward(0, 'linear'),), where='embeddings/derivatives.yaml:8'),
 )
 """One record per operator; in-place variants use that of their functional operator."""

@@ -79,10 +79,16 @@ def masked_select_backward(k: Any, grad: Any, sizes: Sequence[int], mask: Any) -
     return k.index_put(k.new_zeros(grad, shape), [k.expand(mask, shape)], grad)
 
 
-def embedding_dense_double_backward(k: Any, grad: Any, indices: Any, padding_idx: int) -> Any:
+def embedding_dense_double_backward(
+    k: Any, grad: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool
+) -> Any:
     """Return the gradient of embedding_dense_backward with respect to the gradient it was given."""
-    picked = k.index_select(grad, 0, k.reshape(indices, (-1,)))
+    rows = k.reshape(indices, (-1,))
+    picked = k.index_select(grad, 0, rows)
     if padding_idx >= 0:
-        padding = k.unsqueeze(k.eq(k.reshape(indices, (-1,)), padding_idx), -1)
-        picked = k.masked_fill(picked, padding, 0)
+        picked = k.masked_fill(picked, k.unsqueeze(k.eq(rows, padding_idx), -1), 0)
+    if scale_grad_by_freq:
+        none = k.new_zeros(grad, (grad.shape[0],))
+        counts = k.index_add(none, 0, rows, k.new_ones(grad, rows.shape))
+        picked = k.div(picked, k.unsqueeze(k.index_select(counts, 0, rows), -1))
     return k.reshape(picked, (*indices.shape, *grad.shape[1:]))
