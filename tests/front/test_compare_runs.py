@@ -17,10 +17,8 @@ from dovetail.library import Library
 from dovetail.nn import functional as F
 
 DEVICE = dovetail.get_default_device()
-KEY = {"cpu": "CPU", "cuda": "CUDA"}.get(DEVICE.type, "PrivateUse1")
-pytestmark = pytest.mark.skipif(
-    DEVICE.type not in ("cpu", "cuda"), reason="kernels are planted at the keys CPU and CUDA"
-)
+KEY = dovetail.explain(dovetail.ops.aten.exp, dovetail.ones(2)).chain[-1].key
+"""The dispatch key of the kernels of the device that the tests run on."""
 
 
 def spoilt(value: Any) -> Any:
@@ -191,6 +189,21 @@ def test_a_wrong_kernel_is_named_after_rounding_has_grown() -> None:
     assert comparison.parting is not None and comparison.parting.name == "aten::exp"
 
 
+@pytest.mark.parametrize(
+    "transformed",
+    [
+        dovetail.vmap(lambda row: (row * 0.5).exp().sin()),
+        dovetail.func.grad(lambda y: (y * 0.5).exp().sin().sum()),
+        lambda x: dovetail.func.jvp(lambda y: (y * 0.5).exp().sin(), (x,), (x,))[1],
+    ],
+)
+def test_a_wrong_kernel_is_named_inside_of_a_transform(transformed: Any) -> None:
+    x = dovetail.linspace(-1, 1, 6).reshape(2, 3)
+    comparison = dovetail.compare_runs(transformed, (x,), second={"within": planted("exp")})
+    assert comparison.parting is not None, str(comparison)
+    assert comparison.parting.name == "aten::exp"
+
+
 def test_the_arguments_and_the_model_stay_as_they_are() -> None:
     model = nn.BatchNorm1d(4)
     x = dovetail.randn(5, 4, requires_grad=True)
@@ -319,6 +332,18 @@ def test_saved_traces_are_compared(tmp_path: Path, name: str) -> None:
         step, (x.detach().requires_grad_(),), first=before, second={"within": planted(name)}
     )
     assert live.parting is not None and live.parting.name == f"aten::{name}"
+
+
+def test_saved_traces_of_transforms_are_compared(tmp_path: Path) -> None:
+    def transformed(x: Any) -> Any:
+        return dovetail.vmap(lambda row: (row * 0.5).exp().sin())(x)
+
+    x = dovetail.linspace(-1, 1, 6).reshape(2, 3)
+    before = saved(tmp_path / "before.json", transformed, x)
+    with planted("exp")():
+        after = saved(tmp_path / "after.json", transformed, x)
+    parting = dovetail.compare_runs(first=before, second=after).parting
+    assert parting is not None and parting.name == "aten::exp"
 
 
 def test_the_command_compares_saved_traces(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from dovetail_dispatcher import CallSpan, Observer, Span, Trace
 from dovetail_kernel import TensorBase
 
-from .values import Fingerprint, Value, recorded_value
+from .values import OUT_OF_REACH, Fingerprint, Value, recorded_value
 
 __all__ = ["HashObserver", "RecordedSpan", "ValueObserver", "load_recording", "recorded_spans"]
 
@@ -176,7 +176,7 @@ class HashObserver(ValueObserver):
 
     def __init__(self) -> None:
         super().__init__()
-        self.fingerprints: dict[Span, dict[str, list[dict[str, Any]]]] = {}
+        self.fingerprints: dict[Span, dict[str, list[dict[str, Any] | None]]] = {}
 
     def opened(self, span: Span, given: Sequence[Any]) -> None:
         """Note the arguments."""
@@ -189,9 +189,10 @@ class HashObserver(ValueObserver):
         self.fingerprints[span]["results"] = _as_dicts(self.results.pop(span))
 
 
-def _as_dicts(values: Iterable[Value]) -> list[dict[str, Any]]:
+def _as_dicts(values: Iterable[Value]) -> list[dict[str, Any] | None]:
+    """Return fingerprints; None for tensors whose elements are out of reach."""
     found = [each.fingerprint for each in values]
-    return [each.as_dict() for each in found if each is not None]
+    return [each if each is None else each.as_dict() for each in found]
 
 
 def load_recording(path: str | Path) -> list[RecordedSpan]:
@@ -217,7 +218,10 @@ def _loaded(data: Mapping[str, Any], path: str) -> RecordedSpan:
         raise ValueError(f"{path}: {REQUIRED}")
 
     def values(name: str) -> list[Value | Fingerprint]:
-        return [Fingerprint.from_dict(each) for each in data["fingerprints"][name]]
+        return [
+            OUT_OF_REACH if each is None else Fingerprint.from_dict(each)
+            for each in data["fingerprints"][name]
+        ]
 
     decision = data.get("decision") or {}
     chain = decision.get("chain", ())

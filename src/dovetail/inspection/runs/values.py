@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dovetail_kernel import TensorBase
 
 __all__ = [
+    "OUT_OF_REACH",
     "Difference",
     "Fingerprint",
     "Tolerance",
@@ -136,6 +137,10 @@ class Value:
         return None if self.array is None else Fingerprint.of_array(self.array, self.dtype)
 
 
+OUT_OF_REACH: Final = Value((), "", None, "", requires_grad=False)
+"""Stands in a saved trace for a tensor without known elements."""
+
+
 def recorded_value(tensor: TensorBase) -> Value:
     """Return the value of a tensor, copied to the host without a call of an operator."""
     shape, name = tuple(int(size) for size in tensor.shape), tensor.dtype.name
@@ -228,6 +233,8 @@ def difference(
     scale
         Greatest absolute value of the arguments that they were computed from.
     """
+    if OUT_OF_REACH in (first, second):
+        return None
     if first.shape != second.shape:
         return Difference(f"shapes {list(first.shape)} and {list(second.shape)}", float("inf"))
     kinds = _kind(first.dtype), _kind(second.dtype)
