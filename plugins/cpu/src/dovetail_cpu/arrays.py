@@ -5,7 +5,7 @@ faster.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any, Final
 
 import ml_dtypes
@@ -17,6 +17,7 @@ from dovetail_kernel import BySize, DatalessArray, bfloat16, dtype
 from . import erf as error_functions
 from .accumulation import add_at, add_at_leading, add_slices, combine_at, scatter_into
 from .aligned_memory import LARGE, aligned
+from .compiled_steps import compiled_step
 from .half_precision import MANY, converted
 from .products import NUMPY
 from .quick_functions import QUICK_FUNCTIONS
@@ -71,17 +72,6 @@ def _turned(array: Array) -> Array:
         for first in range(0, array.shape[-1], _STRIP):
             rows[..., first : first + _STRIP] = source[..., first : first + _STRIP]
     return made
-
-
-def _not_taken(arrays: list[list[Any]], numbers: list[tuple[float, ...]]) -> bool:
-    """Take no step: what no kernel takes is left to the rule in Python."""
-    return False
-
-
-@cache
-def _optimizer_step(rule: str) -> Any:
-    found = COMPILED_OPERATOR.plug(f"optimizer_step.{rule}", _not_taken)
-    return None if found is _not_taken else found
 
 
 class CpuArrays(CpuRandom):
@@ -143,7 +133,7 @@ class CpuArrays(CpuRandom):
 
     def fused_step(self, rule: str) -> Any:
         """Return the compiled kernel of an optimizer's rule, None without compiled code."""
-        return _optimizer_step(rule)
+        return compiled_step(rule)
 
     def for_halves(self, function: Any) -> Any:
         """Return what computes many numbers in half precision by single precision, in blocks."""
