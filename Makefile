@@ -34,6 +34,8 @@ ON_LOOPBACK := plugins/aten/tests plugins/autograd/tests plugins/cpu/tests tests
 BACKEND ?= loopback
 # All of them take hours: one of forty parts, another one each time. TESTS=2/40 is a certain one, TESTS=all is all.
 TESTS ?= $(shell echo $$(($$(date +%s) % 40 + 1))/40)
+# Of the tests that compiled code runs in: a share of four minutes.
+SANITIZED_TESTS ?= $(shell echo $$(($$(date +%s) % 60 + 1))/60)
 # Of each operator's samples: TESTS=all SAMPLES=1/8 has every check of every operator in a fraction of the time.
 SAMPLES ?= all
 # What is known to fail on a backend, with reasons.
@@ -54,7 +56,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two processes test side by side: threads of BLAS and of PyTorch would only wait for each other.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
-.PHONY: help install demo test test-pure test-operators test-backend parity check bench bench-suite bench-compare bench-sweep bench-others codegen dist clean install-dispatcher install-noautograd
+.PHONY: help install demo test test-pure test-sanitized test-mutations test-operators test-backend parity check bench bench-suite bench-compare bench-sweep bench-others codegen dist clean install-dispatcher install-noautograd
 .PHONY: cuda-emulator test-cuda-emulated test-cuda-emulated-whole test-cuda bench-cuda
 
 help:
@@ -62,6 +64,8 @@ help:
 	@echo "make test [ORACLE=1]      install, check, run every test (ORACLE=1: compare with PyTorch)"
 	@echo "make test-operators       the tests that are about every operator, for all of them (make test: a third)"
 	@echo "make test-pure            a part of the tests without compiled code"
+	@echo "make test-sanitized       a part of the tests with the compiled core under ASan and UBSan (SANITIZED_TESTS=all)"
+	@echo "make test-mutations       change the code where a test noticed it before: it has to notice again (MINUTES=2)"
 	@echo "make test-backend BACKEND=loopback   what any backend can run, on that one (jax, strict, dask, cuda):"
 	@echo "                          a fortieth, which is said at the end; TESTS=2/40 for that one, TESTS=all for all,"
 	@echo "                          SAMPLES=1/8 for an eighth of each operator's samples"
@@ -142,6 +146,23 @@ test: check $(TEST_STAMPS)
 # What calls operators, without compiled code.
 test-pure: $(TEST_STAMPS)
 	@DOVETAIL_NATIVE=0 $(PYTEST) dispatcher/tests plugins/autograd/tests tests/front
+
+# The core with the sanitizers of addresses and of undefined behaviour, on a part of the tests of what calls it.
+SANITIZED := build/sanitized
+SANITIZERS := -fsanitize=address,undefined
+test-sanitized: export UBSAN_OPTIONS := print_stacktrace=1
+test-sanitized: $(TEST_STAMPS)
+	@library=$$($(or $(CC),cc) -print-file-name=libasan.so 2>/dev/null); if [ -f "$$library" ]; then \
+	  CFLAGS="$(SANITIZERS) -fno-sanitize-recover=undefined -O1 -g1" LDFLAGS="$(SANITIZERS)" \
+	    $(PY) plugins/native/hatch_build.py $(SANITIZED) && \
+	  PYTHONPATH=$(SANITIZED) LD_PRELOAD=$$library ASAN_OPTIONS=detect_leaks=0 DOVETAIL_NATIVE=1 $(PYTEST) \
+	    --tests $(SANITIZED_TESTS) plugins/native/tests plugins/aten/tests plugins/autograd/tests plugins/cpu/tests tests/front; \
+	else echo "the sanitizers need a C compiler with libasan"; echo "0 passed, 1 skipped in 0.0s"; fi
+
+# One to two minutes of changes that a test has noticed before: the same test has to notice them again.
+MINUTES ?= 2
+test-mutations: $(TEST_STAMPS)
+	@$(PY) tools/mutations.py replay --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 test-operators: $(TEST_STAMPS)
 	@$(PYTEST) --operators all $$(grep -lrE 'mark\.(operators|op_infos)\(' tests examples --include='test_*.py')

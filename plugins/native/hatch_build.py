@@ -1,8 +1,9 @@
 """Compiles the core: as hatchling's hook when a wheel is built, and in place for make.
 
     python hatch_build.py
+    CFLAGS=-fsanitize=address LDFLAGS=-fsanitize=address python hatch_build.py FOLDER
 
-A wheel is compiled where there are CPython with its lock, its headers and a C compiler (``CC``,
+The second form makes a package of its own in a folder, which comes first by ``PYTHONPATH``. A wheel is compiled where there are CPython with its lock, its headers and a C compiler (``CC``,
 else the one that Python was built with); anywhere else it is pure Python. Once a first file has
 been compiled, one that fails to compile is an error.
 """
@@ -30,7 +31,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 HERE: Final = Path(__file__).resolve().parent
 PACKAGE: Final = HERE / "src" / "dovetail_native"
 OBJECTS: Final = HERE / "build" / "objects"
-"""Where compiling in place keeps objects: kernels take a minute, for three instruction sets."""
+"""Where a checkout keeps objects: kernels take a minute, for three instruction sets."""
 
 _SOURCES: Final = runpy.run_path(str(PACKAGE / "sources.py"))
 source_files: Final[Callable[[Path], list[str]]] = _SOURCES["source_files"]
@@ -100,13 +101,15 @@ def link_options() -> list[str]:
     return ["-shared", "-lm"]
 
 
-def build(command: list[str], target: Path, *, strict: bool) -> Path:
+def build(command: list[str], target: Path, *, strict: bool, keep: bool = True) -> Path:
     """Compile the core into the folder `target`, and return the module.
 
     Parameters
     ----------
     strict
         Warnings are errors. Not in users' builds: compilers to come warn of more.
+    keep
+        Objects are kept in `OBJECTS` for the next time.
 
     Raises
     ------
@@ -120,7 +123,7 @@ def build(command: list[str], target: Path, *, strict: bool) -> Path:
     module = target / f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
     sources = [HERE / each for each in source_files(HERE) if each.endswith(".c")]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
-        kept = OBJECTS if target == PACKAGE else Path(folder)
+        kept = OBJECTS if keep else Path(folder)
         kept.mkdir(parents=True, exist_ok=True)
         compiled = [
             pool.submit(_compile, source, [*command, *flags, *options], kept)
@@ -189,7 +192,7 @@ class CompiledCore(BuildHookInterface[Any]):
             build(command, PACKAGE, strict=True)
             return
         folder = Path(tempfile.mkdtemp(prefix="dovetail-native-"))
-        module = build(command, folder, strict=False)
+        module = build(command, folder, strict=False, keep=False)
         build_data["force_include"][str(module)] = f"{PACKAGE.name}/{module.name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
@@ -199,14 +202,23 @@ class CompiledCore(BuildHookInterface[Any]):
                 shutil.rmtree(Path(path).parent)
 
 
-def main() -> None:
-    """Compile in place."""
+def main(folder: str | None = None) -> None:
+    """Compile in place, or into a copy of the package in `folder`."""
     command = compiler()
     if isinstance(command, str):
         print(f"{command}: dovetail-native has no compiled code.")
-    else:
-        print(build(command, PACKAGE, strict=True).relative_to(HERE))
+        return
+    target = PACKAGE
+    if folder is not None:
+        target = Path(folder).resolve() / PACKAGE.name
+        shutil.copytree(
+            PACKAGE,
+            target,
+            ignore=shutil.ignore_patterns("__pycache__", "_core.*.so"),
+            dirs_exist_ok=True,
+        )
+    print(os.path.relpath(build(command, target, strict=True)))
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -1,0 +1,364 @@
+"""Changes one place of a room at a time, and sees whether a test of that room notices.
+
+    python tools/mutations.py find kernel --count 50 --seed 1
+    python tools/mutations.py replay --seed 1 --minutes 2
+
+`find` needs coverage. It draws places, runs the room's own tests that reach each, and writes into
+tests/mutations/ROOM.yaml which test noticed, or that none did. `replay` draws from what was noticed
+and fails if the test of a place passes now. A place whose code has changed since is skipped and
+counted. Both work on a copy of the room.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+RECORDS = ROOT / "tests" / "mutations"
+ROOMS = {
+    "kernel": ("kernel", "dovetail_kernel"),
+    "dispatcher": ("dispatcher", "dovetail_dispatcher"),
+    "autograd": ("plugins/autograd", "dovetail_autograd"),
+}
+"""Folder and package of each room whose tests are tried."""
+
+SECONDS_OF_A_TEST = 120
+"""What a change may make a test run before that counts as noticed."""
+
+COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.FloorDiv,
+    ast.BitOr: ast.BitAnd,
+    ast.BitAnd: ast.BitOr,
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A piece of a function's text and what it is replaced with."""
+
+    file: str
+    """Relative to the folder of the package's parent."""
+    function: str
+    before: str
+    after: str
+    nth: int
+    """How many equal pieces with the same replacement the function has before this one."""
+    lines: tuple[int, int]
+    span: tuple[int, int]
+    """The piece's first character and the one behind its last, in the file."""
+
+    def record(self) -> dict[str, Any]:
+        """Return what identifies the place when its line has moved."""
+        names = ("file", "function", "before", "after", "nth")
+        return {name: getattr(self, name) for name in names}
+
+
+def replacements(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    """Yield the node to replace and its new text, for each change of `node` alone."""
+    match node:
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARISONS:
+            changed: ast.AST = ast.Compare(left, [COMPARISONS[type(op)]()], [right])
+            yield node, f"({ast.unparse(changed)})"
+        case ast.BoolOp(op=op, values=values):
+            other = ast.Or() if isinstance(op, ast.And) else ast.And()
+            yield node, f"({ast.unparse(ast.BoolOp(other, values))})"
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield node, f"(bool({ast.unparse(operand)}))"
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC:
+            texts = (left, right)
+            if not any(isinstance(each, ast.JoinedStr) for each in texts):
+                yield node, f"({ast.unparse(ast.BinOp(left, ARITHMETIC[type(op)](), right))})"
+        case ast.Constant(value=bool() as value):
+            yield node, str(not value)
+        case ast.Constant(value=int() as number):
+            yield node, str(number + 1)
+        case ast.Return(value=ast.expr() as value) if not _is_none(value):
+            yield node, "return None"
+        case ast.Expr(value=ast.Call()):
+            yield node, "pass"
+        case ast.If(test=test) if not isinstance(test, (ast.Compare, ast.BoolOp, ast.UnaryOp)):
+            yield test, f"(not ({ast.unparse(test)}))"
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def places(path: Path, base: Path) -> list[Place]:
+    """Return every place of the functions of a module that can be changed."""
+    text = path.read_text(encoding="utf-8")
+    starts = [0]
+    for line in text.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    found: list[Place] = []
+    counts: dict[tuple[str, str, str], int] = {}
+
+    def visit(node: ast.AST, names: tuple[str, ...], inside: bool) -> None:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            names, inside = (*names, node.name), True
+            children: list[ast.AST] = list(node.body)  # neither annotations nor decorators
+        elif isinstance(node, ast.ClassDef):
+            names, children = (*names, node.name), list(node.body)
+        else:
+            children = list(ast.iter_child_nodes(node))
+        if isinstance(node, (ast.Raise, ast.JoinedStr, ast.AnnAssign, ast.Assert)):
+            return
+        if inside:
+            for target, after in replacements(node):
+                add(target, after, ".".join(names))
+        for child in children:
+            visit(child, names, inside)
+
+    def add(target: Any, after: str, function: str) -> None:
+        before = ast.get_source_segment(text, target) or ""
+        lines = text.splitlines(keepends=True)
+        begin = starts[target.lineno - 1] + _characters(lines, target.lineno, target.col_offset)
+        end = starts[target.end_lineno - 1] + _characters(
+            lines, target.end_lineno, target.end_col_offset
+        )
+        key = (function, before, after)
+        nth = counts.get(key, 0)
+        counts[key] = nth + 1
+        span = (target.lineno, target.end_lineno)
+        name = path.relative_to(base).as_posix()
+        found.append(Place(name, function, before, after, nth, span, (begin, end)))
+
+    visit(ast.parse(text), (), inside=False)
+    return found
+
+
+def _characters(lines: list[str], line: int, utf8_offset: int) -> int:
+    return len(lines[line - 1].encode()[:utf8_offset].decode())
+
+
+class Copy:
+    """A copy of a room's package, which comes before the room in what it runs."""
+
+    def __init__(self, room: str, folder: Path) -> None:
+        self.room, self.package = ROOMS[room]
+        self.tests = f"{self.room}/tests"
+        self.source = ROOT / self.room / "src"
+        self.folder = folder
+        ignored = shutil.ignore_patterns("__pycache__", "*.so")
+        shutil.copytree(self.source / self.package, folder / self.package, ignore=ignored)
+
+    def all_places(self) -> list[Place]:
+        """Return the places of every module, those that codegen writes left out."""
+        return [
+            each
+            for path in sorted((self.source / self.package).rglob("*.py"))
+            if "_generated" not in path.parts
+            for each in places(path, self.source)
+        ]
+
+    def passes(self, place: Place | None, tests: list[str]) -> tuple[bool, str]:
+        """Run tests with a place changed, or none; return whether they pass and which failed first.
+
+        What takes longer than `SECONDS_OF_A_TEST` fails.
+        """
+        path = self.folder / place.file if place else None
+        if place and path:
+            text = (self.source / place.file).read_text(encoding="utf-8")
+            begin, end = place.span
+            path.write_text(text[:begin] + place.after + text[end:], encoding="utf-8")
+        try:
+            # The text in Python is what is changed: compiled code would run in its place.
+            environment = {**os.environ, "PYTHONPATH": str(self.folder), "DOVETAIL_NATIVE": "0"}
+            environment["PYTHONDONTWRITEBYTECODE"] = "1"
+            options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-rfE", "--tb=no"]
+            command = [sys.executable, "-m", "pytest", *options, *tests]
+            code, output = _run_group(command, environment)
+        finally:
+            if place and path:
+                shutil.copy2(self.source / place.file, path)
+        for line in output.splitlines():
+            if line.startswith(("FAILED ", "ERROR ")):
+                named = line.split(" ", 1)[1].split(" - ")[0]
+                return False, named if named.startswith(self.tests) else f"{self.room}/{named}"
+        return code == 0, tests[0] if len(tests) == 1 else ""
+
+
+def _run_group(command: list[str], environment: dict[str, str]) -> tuple[int, str]:
+    """Run a command; return its status and what it printed. After `SECONDS_OF_A_TEST` it and its
+    children, which a changed fork or lock may have left waiting, are killed.
+    """
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            output, _ = process.communicate(timeout=SECONDS_OF_A_TEST)
+        except subprocess.TimeoutExpired:
+            output = ""
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    return process.returncode, output
+
+
+def tests_by_line(room: str, folder: Path) -> dict[tuple[str, int], list[str]]:
+    """Run a room's tests with coverage; return those that reach each line of each file."""
+    import coverage
+
+    folder_of_room = ROOMS[room][0]
+    data = folder / "coverage"
+    plugin = folder / "contexts_of_tests.py"
+    plugin.write_text(
+        "import coverage, pytest\n"
+        "@pytest.hookimpl(tryfirst=True)\n"
+        "def pytest_runtest_protocol(item):\n"
+        "    coverage.Coverage.current().switch_context(item.nodeid)\n"
+    )
+    source = ROOT / folder_of_room / "src"
+    words = [sys.executable, "-m", "coverage", "run", f"--data-file={data}"]
+    words += [f"--include={source}/*", "-m", "pytest", "-q", "-p", plugin.stem]
+    words += ["-p", "no:cacheprovider", f"{folder_of_room}/tests"]
+    environment = {**os.environ, "PYTHONPATH": str(folder), "DOVETAIL_NATIVE": "0"}
+    # A few tests look at frames and fail under a tracer: the others have run all the same.
+    subprocess.run(words, cwd=ROOT, env=environment, check=False)
+    read = coverage.CoverageData(str(data))
+    read.read()
+    reached: dict[tuple[str, int], list[str]] = {}
+    for file in read.measured_files():
+        name = Path(file).relative_to(source).as_posix()
+        for line, contexts in read.contexts_by_lineno(file).items():
+            # A test's name begins at the room, whose settings pytest reads.
+            tests = sorted(f"{folder_of_room}/{each}" for each in contexts if "::" in each)
+            reached[name, line] = tests
+    return reached
+
+
+def find(room: str, count: int, seed: int) -> None:
+    """Try `count` places of a room, and write down which test notices each."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        reached = tests_by_line(room, folder)  # of the room itself: the copy is made after
+        copy = Copy(room, folder)
+        drawn = random.Random(seed).sample(copy.all_places(), count)
+        records = []
+        for place in drawn:
+            record = {**place.record(), "noticed_by": noticed_by(copy, place, reached)}
+            records.append(record)
+            print(f"{place.file}:{place.lines[0]} {place.before!r} -> {place.after!r}: ", end="")
+            print(record["noticed_by"] or "not noticed", flush=True)
+    noticed = sum(bool(each["noticed_by"]) for each in records)
+    RECORDS.mkdir(exist_ok=True)
+    target = RECORDS / f"{room}.yaml"
+    head = f"# {noticed} of {count} noticed: python tools/mutations.py find {room}"
+    head += f" --count {count} --seed {seed}\n"
+    target.write_text(head + yaml.safe_dump(records, sort_keys=False, width=100))
+    print(head.strip("# \n"))
+
+
+def noticed_by(copy: Copy, place: Place, reached: dict[tuple[str, int], list[str]]) -> str | None:
+    """Return a test that fails alone when the place is changed, and passes when it is not."""
+    first, last = place.lines
+    lines = [reached.get((place.file, line), []) for line in range(first, last + 1)]
+    tests = sorted({test for each in lines for test in each})
+    while tests:
+        # By pieces: a change that many tests reach is mostly noticed by the first of them.
+        piece, tests = tests[:40], tests[40:]
+        passed, failed = copy.passes(place, piece)
+        if passed:
+            continue
+        if failed and not copy.passes(place, [failed])[0] and copy.passes(None, [failed])[0]:
+            return failed
+    return None
+
+
+def replay(seed: int, minutes: float) -> None:
+    """Try places that were noticed once again, as many as fit, and fail if one is not noticed."""
+    records = [
+        (path.stem, record)
+        for path in sorted(RECORDS.glob("*.yaml"))
+        for record in yaml.safe_load(path.read_text()) or []
+        if record["noticed_by"]
+    ]
+    random.Random(seed).shuffle(records)
+    until = time.monotonic() + 60 * minutes
+    tried, gone, lost = 0, 0, []
+    with tempfile.TemporaryDirectory() as name:
+        copies = {room: Copy(room, Path(name) / room) for room in ROOMS}
+        known = {
+            room: {tuple(each.record().values()): each for each in copy.all_places()}
+            for room, copy in copies.items()
+        }
+        for room, record in records:
+            if time.monotonic() > until:
+                break
+            test = record.pop("noticed_by")
+            place = known[room].get(tuple(record.values()))
+            if place is None or not (ROOT / test.split("::")[0]).exists():
+                gone += 1
+                continue
+            tried += 1
+            if copies[room].passes(place, [test])[0]:
+                lost.append(
+                    f"{place.file}:{place.lines[0]} {place.before} -> {place.after}: {test}"
+                )
+    for each in lost:
+        print(f"not noticed any more: {each}")
+    total = len(records)
+    print(
+        f"mutations: {tried} tried of {total} on record (--seed {seed}), {len(lost)} not noticed, "
+        f"{gone} whose code has changed"
+    )
+    if lost or not tried:
+        sys.exit(1)
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    finding = commands.add_parser("find")
+    finding.add_argument("room", choices=ROOMS)
+    finding.add_argument("--count", type=int, default=50)
+    finding.add_argument("--seed", type=int, default=1)
+    replaying = commands.add_parser("replay")
+    replaying.add_argument("--seed", type=int, default=int(time.time()))
+    replaying.add_argument("--minutes", type=float, default=2)
+    options = parser.parse_args()
+    if options.command == "find":
+        find(options.room, options.count, options.seed)
+    else:
+        replay(options.seed, options.minutes)
+
+
+if __name__ == "__main__":
+    main()
