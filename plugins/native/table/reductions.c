@@ -129,16 +129,38 @@ add_axis(reduction_axis *axes, int *count, npy_intp size, npy_intp step, int goe
     return fits;
 }
 
+/* The axes of an array in the order in which a reduction goes through them: as they are, or if all
+ * are reduced, those of greater steps first, so that memory is read as it lies. */
+static void
+order_axes(const reduced *read, int *order)
+{
+    int ndim = PyArray_NDIM(read->array), keeps_some = 0;
+    for (int i = 0; i < ndim; i++) {
+        order[i] = i;
+        keeps_some |= PyArray_DIM(read->array, i) != 1 && !(read->mask >> i & 1);
+    }
+    for (int i = 1; i < ndim && !keeps_some; i++) {
+        npy_intp step = Py_ABS(PyArray_STRIDE(read->array, i));
+        int at = i;
+        for (; at > 0 && Py_ABS(PyArray_STRIDE(read->array, order[at - 1])) < step; at--) {
+            order[at] = order[at - 1];
+        }
+        order[at] = i;
+    }
+}
+
 /* Lay out the axes of a reduction, of which those that follow each other are one. Return 0 if the
  * memory has no steps for that, and it has to be copied; -1 for too many axes. */
 static int
 lay_out(const reduced *read, reduction *axes)
 {
-    int ndim = PyArray_NDIM(read->array), before = -1;
+    int ndim = PyArray_NDIM(read->array), before = -1, order[NPY_MAXDIMS];
     npy_intp item = PyArray_ITEMSIZE(read->array);
     axes->kept_count = axes->reduced_count = 0;
     axes->elements = 1;
-    for (int i = 0; i < ndim; i++) {
+    order_axes(read, order);
+    for (int k = 0; k < ndim; k++) {
+        int i = order[k];
         npy_intp size = PyArray_DIM(read->array, i), stride = PyArray_STRIDE(read->array, i);
         int is_reduced = read->mask >> i & 1;
         if (size == 1) {

@@ -68,9 +68,11 @@ def test_a_reduction_over_any_axes(name, dtype, layout):
                 for one, other in zip(found, exact, strict=True):
                     assert one.flags.c_contiguous
                     close(one, np.asarray(other).astype(dtype), 16 * UNITS[dtype], scale)
-                in_order = call(name, compiled, x.copy("C"), dims, keepdim)
-                for one, other in zip(found, in_order, strict=True):
-                    assert one.tobytes() == other.tobytes(), (shape, dims)
+                # What is reduced whole is read as it lies in memory.
+                if found[0].size > 1:
+                    in_order = call(name, compiled, x.copy("C"), dims, keepdim)
+                    for one, other in zip(found, in_order, strict=True):
+                        assert one.tobytes() == other.tobytes(), (shape, dims)
         np.testing.assert_array_equal(x, before)
 
 
