@@ -6,7 +6,7 @@ from itertools import product
 from time import perf_counter
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dovetail_kernel.devices.overlap import Placement, share_bytes
@@ -31,6 +31,7 @@ def bytes_of(placement):
     return {start + byte for start in starts for byte in range(placement.itemsize)}
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(placements, placements)
 def test_arrays_share_bytes_where_some_address_is_in_both(a, b):
     expected = bool(bytes_of(a) & bytes_of(b))
