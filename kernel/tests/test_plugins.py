@@ -98,6 +98,11 @@ def record(
     return found[0]
 
 
+until_overlays_end = pytest.mark.filterwarnings(
+    "ignore:(use_overlay|DOVETAIL_OVERLAYS):FutureWarning"
+)
+
+
 def test_listing_names_distribution_version_group_and_name(
     install: Install, manager: PluginManager
 ) -> None:
@@ -180,6 +185,7 @@ def test_a_transform_is_loaded_by_name(install: Install, manager: PluginManager)
     assert manager.load_transform("trace").loads == [("dovetail.transforms", "trace")]
 
 
+@until_overlays_end
 def test_an_overlay_is_loaded_only_on_request(install: Install, manager: PluginManager) -> None:
     install(
         "acme-fast",
@@ -195,6 +201,7 @@ def test_an_overlay_is_loaded_only_on_request(install: Install, manager: PluginM
     ]
 
 
+@until_overlays_end
 def test_an_overlay_is_loaded_anew_after_it_was_removed(
     install: Install, manager: PluginManager, table: NoKernelTable
 ) -> None:
@@ -226,6 +233,7 @@ def test_using_an_overlay_warns_of_its_end(install: Install, manager: PluginMana
     assert len(caught) == 1
 
 
+@until_overlays_end
 def test_overlays_come_out_one_by_one(install: Install, manager: PluginManager) -> None:
     names = ("low", "middle", "high")
     install("acme-fast", "acme_fast", LIBRARY, {"overlays": dict.fromkeys(names, "acme_fast")})
@@ -246,6 +254,7 @@ def test_overlays_are_requested_by_environment(
     assert record(manager, "overlays", "fast").state == "available"
 
 
+@until_overlays_end
 def test_a_requested_overlay_that_is_missing_is_a_warning(
     install: Install, manager: PluginManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
