@@ -99,7 +99,8 @@ scatter_reduce searchsorted seed segment_reduce select select_copy select_scatte
 set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
 set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype set_default_device set_default_dtype
 set_default_tensor_type
-set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal set_grad_enabled
+set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal set_full_tracebacks
+set_grad_enabled
 set_num_interop_threads set_num_threads set_printoptions set_rng_state set_warn_always sgn short
 sigmoid sigmoid_ sign signal signbit sin sin_ sinc sinc_ sinh sinh_ slice_copy slice_scatter slogdet
 softmax solve sort sparse sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr special split
@@ -511,6 +512,7 @@ promote_types renewed_after_fork replace_array reset_once_warnings resize_storag
 result_dtype runtime_keys
 PYTHON_DTYPES
 scalar_category scalar_dtype set_default_device set_default_dtype
+set_full_tracebacks
 set_grad_enabled set_state set_tensor_class set_warn_always share_storage share_version show_view
 signature_of sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr state strided tensor_class
 uint16 uint32 uint64 uint8 use_overlay use_requested_overlays warn_user warn_user_once

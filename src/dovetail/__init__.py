@@ -168,6 +168,7 @@ _ELSEWHERE = {
     "set_deterministic_debug_mode": "dovetail.functions.global_settings",
     "set_float32_matmul_precision": "dovetail.functions.global_settings",
     "set_flush_denormal": "dovetail.functions.global_settings",
+    "set_full_tracebacks": "dovetail.functions.global_settings",
     "set_num_interop_threads": "dovetail.functions.global_settings",
     "set_num_threads": "dovetail.functions.global_settings",
     "set_warn_always": "dovetail.functions.global_settings",

@@ -350,7 +350,7 @@ def test_modules_are_pickled_by_their_own_path() -> None:
 
 
 FILLS: dict[str, Any] = {
-    "_no_grad_uniform_": (2.0, 3.0),
+    "_no_grad_uniform_": (2.9, 3.1),
     "_no_grad_normal_": (5.0, 0.1),
     "_no_grad_trunc_normal_": (5.0, 0.1, 4.9, 5.1),
     "_no_grad_fill_": (5.0,),

@@ -63,6 +63,7 @@ from .plugins.manager import PluginManager, plugin_manager
 from .plugins.overlays import use_overlay, use_requested_overlays
 from .plugins.plugin_records import PluginRecord
 from .public_places import defining_module, publish, publish_loaded, publish_name
+from .short_tracebacks import set_full_tracebacks
 from .sockets import AutogradInterface
 from .tensor.dataless import DatalessArray
 from .tensor.dlpack_device import DLDeviceType
@@ -249,6 +250,7 @@ __all__ = [
     "scalar_dtype",
     "set_default_device",
     "set_default_dtype",
+    "set_full_tracebacks",
     "set_grad_enabled",
     "set_state",
     "set_tensor_class",

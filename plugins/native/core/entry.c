@@ -37,10 +37,38 @@ call_function(Entry *self, PyObject *const *args, size_t nargsf, PyObject *names
     return PyObject_Vectorcall(self->function, args, nargsf, names);
 }
 
+/* The result of a call; without one the error leaves the library here, and its traceback ends at the
+ * line of the program. */
+static PyObject *
+left(module_state *state, PyObject *result)
+{
+    if (LIKELY(result != NULL) || state->shorten_traceback == NULL) {
+        return result;
+    }
+    PyObject *error = take_raised();
+    PyObject *done = PyObject_CallOneArg(state->shorten_traceback, error);
+    if (done == NULL) {
+        PyErr_Clear(); /* the error itself says more */
+    }
+    Py_XDECREF(done);
+    set_raised(error);
+    return NULL;
+}
+
+/* set_shorten_traceback(function of an exception) */
+PyObject *
+set_shorten_traceback(PyObject *module, PyObject *function)
+{
+    module_state *state = PyModule_GetState(module);
+    Py_XSETREF(state->shorten_traceback, Py_NewRef(function));
+    Py_RETURN_NONE;
+}
+
 static PyObject *
 plain_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
 {
-    return call_function((Entry *)object, args, nargsf, names);
+    Entry *self = (Entry *)object;
+    return left(self->state, call_function(self, args, nargsf, names));
 }
 
 static PyObject *
@@ -49,10 +77,13 @@ form_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject
     Entry *self = (Entry *)object;
     PyObject *result =
         call_by_form(self->state, self->form, args, PyVectorcall_NARGS(nargsf), names);
-    if (LIKELY(result != NULL) || PyErr_Occurred() != NULL) {
+    if (LIKELY(result != NULL)) {
         return result;
     }
-    return call_function(self, args, nargsf, names);
+    if (PyErr_Occurred() == NULL) {
+        result = call_function(self, args, nargsf, names);
+    }
+    return left(self->state, result);
 }
 
 static PyObject *
@@ -66,7 +97,7 @@ attribute_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyO
             return value;
         }
     }
-    return call_function(self, args, nargsf, names);
+    return left(self->state, call_function(self, args, nargsf, names));
 }
 
 /* ---- choices --------------------------------------------------------------------------------- */
@@ -166,20 +197,20 @@ choice_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObje
             PyObject *chosen = Py_NewRef(self->choices[i].chosen);
             PyObject *result = PyObject_Vectorcall(chosen, args, nargsf, names);
             Py_DECREF(chosen);
-            return result;
+            return left(self->state, result);
         }
     }
     if (count <= MAX_CHOSEN) {
         PyObject *chosen = choose(self, args, given, names);
         if (chosen == NULL) {
-            return NULL;
+            return left(self->state, NULL);
         }
         if (chosen != Py_None) {
             remember(self, chosen, args, count, names);
         }
         Py_DECREF(chosen);
     }
-    return call_function(self, args, nargsf, names);
+    return left(self->state, call_function(self, args, nargsf, names));
 }
 
 /* ---- the first call -------------------------------------------------------------------------- */

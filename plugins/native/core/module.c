@@ -104,6 +104,7 @@ static PyMethodDef module_functions[] = {
     {"slot_offset", slot_offset, METH_VARARGS, NULL},
     {"is_bare_class", is_bare_class, METH_O, NULL},
     {"set_engine", set_engine, METH_VARARGS, NULL},
+    {"set_shorten_traceback", set_shorten_traceback, METH_O, NULL},
     {"exchange_api", exchange_api, METH_VARARGS, NULL},
     {"run_backward", (PyCFunction)(void (*)(void))run_backward, METH_FASTCALL, NULL},
     {NULL},

@@ -74,7 +74,8 @@
     X(PyObject, bodies) \
     X(PyObject, leave_arrays) \
     X(PyObject, no_array_kernel) \
-    X(PyObject, run_on_tensors)
+    X(PyObject, run_on_tensors) \
+    X(PyObject, shorten_traceback)
 
 typedef struct {
 #define DECLARE(type, name) type *name;
@@ -101,6 +102,9 @@ typedef struct {
 PyObject *set_classes(PyObject *module, PyObject *args);
 PyObject *slot_offset(PyObject *module, PyObject *args);
 PyObject *is_bare_class(PyObject *module, PyObject *object);
+
+/* entry.c: what is called with each error that leaves an entry. */
+PyObject *set_shorten_traceback(PyObject *module, PyObject *function);
 
 /* The offset of a slot of a class. Return 0, or -1 with an exception. */
 int find_offset(PyTypeObject *type, const char *name, Py_ssize_t *offset);

@@ -12,6 +12,7 @@ from dovetail_kernel import (
     dtype,
     is_warn_always_enabled,
     set_default_dtype,
+    set_full_tracebacks,
     set_warn_always,
     warn_user,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "set_deterministic_debug_mode",
     "set_float32_matmul_precision",
     "set_flush_denormal",
+    "set_full_tracebacks",
     "set_num_interop_threads",
     "set_num_threads",
     "set_warn_always",
