@@ -15,6 +15,7 @@ enum {
 typedef enum {
     AS_IT_IS,
     SQUARE,
+    SIZE,
     DEVIATION,
     SQUARED_DEVIATION,
     POWER,

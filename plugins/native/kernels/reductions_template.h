@@ -19,6 +19,8 @@ OF(term_of)(term which, REAL x, REAL center)
     switch (which) {
     case SQUARE:
         return x * x;
+    case SIZE:
+        return OF(absolute)(x);
     case DEVIATION:
         return x - center;
     case SQUARED_DEVIATION:
@@ -65,6 +67,7 @@ OF(term_of_vector)(term which, OF(numbers) x, REAL center)
     OF(bits) is_number = (OF(bits))(x == x);
     return which == NOT_NAN             ? (OF(numbers))(is_number & (OF(bits))x)
            : which == SQUARE            ? x * x
+           : which == SIZE              ? (OF(numbers))((OF(bits))x & (UINT)-1 >> 1)
            : which == DEVIATION         ? away
            : which == SQUARED_DEVIATION ? away * away
                                         : x;
@@ -272,6 +275,7 @@ OF(combine_columns)(
     }
 TERM(sums, AS_IT_IS)
 TERM(squares, SQUARE)
+TERM(sizes, SIZE)
 TERM(deviations, DEVIATION)
 TERM(squared_deviations, SQUARED_DEVIATION)
 TERM(powers, POWER)
@@ -307,6 +311,12 @@ OF(one)(reduction_kind kind, const REAL *array, const reduction *axes, double nu
         return OF(sums_of_row)(array, axes, 0) / count;
     case REDUCTION_NORM:
         return OF(root)(OF(squares_of_row)(array, axes, 0));
+    case REDUCTION_SUM_OF_SIZES:
+        return OF(sizes_of_row)(array, axes, 0);
+    case REDUCTION_GREATEST_SIZE:
+        return OF(combined)(
+            REDUCTION_GREATEST, OF(absolute)(OF(greatest_of_row)(array, axes)),
+            OF(absolute)(OF(least_of_row)(array, axes)));
     case REDUCTION_VARIANCE: {
         REAL mean = OF(sums_of_row)(array, axes, 0) / count;
         REAL rest = OF(deviations_of_row)(array, axes, mean);
@@ -350,6 +360,17 @@ OF(several)(
         OF(squares_of_columns)(results, array, axes, centers, width);
         for (int c = 0; c < width; c++) {
             results[c] = OF(root)(results[c]);
+        }
+        break;
+    case REDUCTION_SUM_OF_SIZES:
+        OF(sizes_of_columns)(results, array, axes, centers, width);
+        break;
+    case REDUCTION_GREATEST_SIZE:
+        OF(greatest_of_columns)(results, array, axes, width);
+        OF(least_of_columns)(sums, array, axes, width);
+        for (int c = 0; c < width; c++) {
+            results[c] = OF(combined)(
+                REDUCTION_GREATEST, OF(absolute)(results[c]), OF(absolute)(sums[c]));
         }
         break;
     case REDUCTION_VARIANCE:

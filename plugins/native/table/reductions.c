@@ -399,7 +399,8 @@ static PyObject *
 norm(PyObject *const *arguments)
 {
     double order = 2;
-    if (arguments[1] != NULL && (!read_number(arguments[1], &order) || order != 2)) {
+    if (arguments[1] != NULL &&
+        (!read_number(arguments[1], &order) || (order != 2 && order != 1 && order != INFINITY))) {
         return NULL;
     }
     reduced read;
@@ -408,9 +409,14 @@ norm(PyObject *const *arguments)
     }
     int is_computed = read_axes(arguments[2], &read) && count_combined(&read) != 1;
     Py_DECREF(read.array);
-    return is_computed
-               ? reduce(REDUCTION_NORM, arguments[0], arguments[2], arguments[3], arguments[4], 0)
-               : NULL;
+    if (!is_computed) {
+        return NULL;
+    }
+    reduction_kind kind = order == 2   ? REDUCTION_NORM
+                          : order == 1 ? REDUCTION_SUM_OF_SIZES
+                                       : REDUCTION_GREATEST_SIZE;
+    double of_nothing = order == INFINITY ? NAN : 0; /* which the reference refuses */
+    return reduce(kind, arguments[0], arguments[2], arguments[3], arguments[4], of_nothing);
 }
 
 /* Replace numbers of a result by their roots. Return whether all are finite: of an infinite square

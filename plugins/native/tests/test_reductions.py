@@ -29,7 +29,8 @@ SHAPES = (
     (2, 3, 1, 2),
     (260, 19),
 )
-NAMES = ("sum.dim_IntList", "nansum", "mean.dim", "amax", "amin", "linalg_vector_norm", "logsumexp")
+NAMES = ("sum.dim_IntList", "nansum", "mean.dim", "amax", "amin", "logsumexp")
+ORDERS = {f"norm of order {order}": order for order in (1, 2, float("inf"))}
 VARIANCES = ("var.correction", "std.correction", "var_mean.correction", "std_mean.correction")
 HALVES = (np.dtype("f2"), np.dtype(ml_dtypes.bfloat16))
 
@@ -40,12 +41,17 @@ def dims_of(ndim: int) -> list[tuple[int, ...]]:
     return [*every, *[(axes[0] - ndim, *axes[1:]) for axes in every]] if ndim else [()]
 
 
+def reduction(name: str) -> Any:
+    """Return the compiled kernel of a reduction."""
+    return kernel("linalg_vector_norm" if name in ORDERS else name)
+
+
 def call(name: str, compiled: Any, x: np.ndarray, dims: Any, keepdim: bool) -> Any:
     """Return the results of a reduction in a tuple."""
     if name in VARIANCES:
         made = compiled(x, dims, correction=0.5, keepdim=keepdim)
-    elif name == "linalg_vector_norm":
-        made = compiled(x, 2, dims, keepdim)
+    elif name in ORDERS:
+        made = compiled(x, ORDERS[name], dims, keepdim)
     else:
         made = compiled(x, dims, keepdim)
     return made if isinstance(made, tuple) else (made,)
@@ -53,9 +59,9 @@ def call(name: str, compiled: Any, x: np.ndarray, dims: Any, keepdim: bool) -> A
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", (*NAMES, *VARIANCES))
+@pytest.mark.parametrize("name", (*NAMES, *ORDERS, *VARIANCES))
 def test_a_reduction_over_any_axes(name, dtype, layout):
-    compiled = kernel(name)
+    compiled = reduction(name)
     for seed, shape in enumerate(SHAPES):
         x = LAYOUTS[layout](numbers(shape, dtype, seed, False))
         before = x.copy()
@@ -64,7 +70,7 @@ def test_a_reduction_over_any_axes(name, dtype, layout):
                 with np.errstate(all="ignore"):
                     exact = call(name, compiled.__wrapped__, x.astype("f8"), dims, keepdim)
                 found = call(name, compiled, x, dims, keepdim)
-                scale = max(np.abs(x).sum() if "sum" in name else 50, 1)
+                scale = max(np.abs(x).sum() if "sum" in name or name in ORDERS else 50, 1)
                 for one, other in zip(found, exact, strict=True):
                     assert one.flags.c_contiguous
                     close(one, np.asarray(other).astype(dtype), 16 * UNITS[dtype], scale)
@@ -201,8 +207,8 @@ def test_half_precision_is_widened_exactly_and_rounded_once(dtype):
 
 @pytest.mark.parametrize("dtype", (*map(np.dtype, DTYPES), *HALVES), ids=str)
 def test_nothing_is_reduced_as_by_the_reference(dtype):
-    for name in ("sum.dim_IntList", "mean.dim", "linalg_vector_norm", "logsumexp"):
-        compiled = kernel(name)
+    for name in ("sum.dim_IntList", "mean.dim", *list(ORDERS)[:2], "logsumexp"):
+        compiled = reduction(name)
         for shape, axis in (((0, 3), 0), ((3, 0), 0), ((0,), 0)):
             with np.errstate(all="ignore"):
                 found, expected = (
@@ -219,10 +225,10 @@ def test_nothing_is_reduced_as_by_the_reference(dtype):
 
 def test_wrong_axes_are_the_references():
     x = np.ones((2, 3), "f4")
-    for name in NAMES:
+    for name in (*NAMES, *ORDERS):
         for dims in ((2,), (0, 0), (0, -2), (-3,)):
             with pytest.raises((IndexError, RuntimeError)):
-                call(name, kernel(name), x, dims, False)
+                call(name, reduction(name), x, dims, False)
     assert kernel("sum")(np.arange(4)).dtype == np.int64
     assert kernel("sum")(x, dtype=np.dtype("f8")).dtype == np.float64
 
