@@ -3,7 +3,9 @@
     python hatch_build.py
     CFLAGS=-fsanitize=address LDFLAGS=-fsanitize=address python hatch_build.py FOLDER
 
-The second form makes a package of its own in a folder, which comes first by ``PYTHONPATH``. A wheel is compiled where there are CPython with its lock, its headers and a C compiler (``CC``,
+The second form makes a package of its own in a folder, which comes first by ``PYTHONPATH``.
+
+A wheel is compiled where there are CPython with its lock, its headers and a C compiler (``CC``,
 else the one that Python was built with); anywhere else it is pure Python. Once a first file has
 been compiled, one that fails to compile is an error.
 """
