@@ -462,6 +462,7 @@ def in_place_with_graph(lib: Any) -> Any:
     return x.grad is first, first.requires_grad, name(first.grad_fn), listed(first.detach())
 
 
+@pytest.mark.usefixtures("every_warning")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_program_gives_the_same_in_torch(name: str) -> None:
     assert_same(PROGRAMS[name], words=35)

@@ -113,6 +113,7 @@ def outcome(package: Any, text: str) -> tuple[str, list[str]]:
     return shown(lambda: eval(text, names))
 
 
+@pytest.mark.usefixtures("every_warning")
 @pytest.mark.parametrize("text", expressions(FROM_DATA))
 def test_tensors_of_data_are_as_in_pytorch(text: str) -> None:
     assert outcome(Ours(), text) == outcome(torch, text)

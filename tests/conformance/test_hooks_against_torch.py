@@ -179,6 +179,7 @@ def second_backward_of_a_module(lib: Any) -> Any:
     return seen
 
 
+@pytest.mark.usefixtures("every_warning")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_program_gives_the_same_in_torch(name: str) -> None:
     assert_same(PROGRAMS[name])

@@ -30,6 +30,13 @@ def dim(number: int) -> int:
     return DIMS[number % len(DIMS)]
 
 
+def _first(tensor: Any, number: int) -> Any:
+    """Return the first element along a dimension: where an index is there twice, PyTorch gives
+    gradient to what is overwritten too.
+    """
+    return tensor.narrow(dim(number), 0, 1) if tensor.ndim and tensor.numel() else tensor
+
+
 def unary(names: str) -> None:
     for name in names.split():
         OPERATIONS[name] = lambda lib, a, b, c, n, name=name: getattr(a, name)()
@@ -175,7 +182,7 @@ OPERATIONS |= {
     "masked_fill_": lambda lib, a, b, c, n: a.masked_fill_(b > 0, scalar(n)),
     "masked_select": lambda lib, a, b, c, n: a.masked_select(b > 0),
     "scatter": lambda lib, a, b, c, n: a.scatter(
-        dim(n), lib.zeros_like(b, dtype=lib.int64), b.to(a.dtype)
+        dim(n), lib.zeros_like(_first(b, n), dtype=lib.int64), _first(b, n).to(a.dtype)
     ),
     "view().mul_": lambda lib, a, b, c, n: a[0].mul_(scalar(n)),
     "t().add_": lambda lib, a, b, c, n: a.t().add_(b),

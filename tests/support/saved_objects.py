@@ -387,7 +387,9 @@ _PLAIN: Final = object.__repr__
 def _described_tensor(kind: str, tensor: Any) -> Any:
     if isinstance(tensor, (nn.UninitializedParameter, nn.UninitializedBuffer)):
         return kind, tensor.requires_grad
-    layout = () if tensor.is_sparse else tensor.stride()
+    # How far apart the elements of a dimension with one element would lie says nothing.
+    steps = () if tensor.is_sparse else zip(tensor.shape, tensor.stride(), strict=True)
+    layout = tuple([step if size != 1 else 1 for size, step in steps])
     values = None if tensor.is_meta else tensor.detach().to_dense().tolist()
     facts = kind, str(tensor.dtype), str(tensor.device), tuple(tensor.shape), layout
     return *facts, tensor.requires_grad, repr(values)

@@ -186,6 +186,7 @@ def _run_packed(settings: Settings, packed: bytes, traced: bool, backward: bool)
 # -- running ---------------------------------------------------------------------------------------
 
 
+@restoring(*Trace.variables)
 def run(settings: Settings, program: Any, *, traced: bool, backward: bool) -> Outcome:
     """Run a copy of a program under a configuration, from one seed.
 

@@ -157,7 +157,7 @@ def copied_array(array: NDArray[Any]) -> NDArray[Any]:
     """Return a copy with the strides of `array`, also where elements overlap or are apart."""
     if array.flags.forc or array.size == 0:
         return array.copy(order="A")
-    if any(step < 0 for step in array.strides):
+    if any([step < 0 for step in array.strides]):
         return array.copy()
     low, high = np.lib.array_utils.byte_bounds(array)
     memory = np.empty(high - low, np.uint8)
