@@ -97,3 +97,12 @@ def test_both_gradients_are_those_of_pytorch(inside: str, outside: str) -> None:
             expected = derivative(torch, twin, *how)
             found = derivative(dovetail, write, *how)
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def test_a_tensor_that_was_never_made_is_no_view() -> None:
+    empty = dovetail.Tensor.__new__(dovetail.Tensor), object.__new__(dovetail.Tensor)
+    how = next(iter(TARGETS.values())), next(iter(INSIDE.values())), next(iter(OUTSIDE.values()))
+    name, write = next(iter(WRITES.items()))
+    found, expected = derivative(dovetail, write, *how), derivative(torch, write, *how)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12, err_msg=name)
+    assert len(empty) == 2

@@ -78,7 +78,11 @@ def views_of(base: TensorBase, written: TensorBase) -> list[TensorBase]:
         if missing <= 0:
             break
         for each in get_objects(generation):
-            if not issubclass(type(each), TensorBase) or each._storage is not storage:
+            # Of one that is being made, or could not be, nothing is set.
+            if (
+                not issubclass(type(each), TensorBase)
+                or getattr(each, "_storage", 0) is not storage
+            ):
                 continue
             if each is base or each is written:
                 continue
