@@ -31,8 +31,8 @@ ROUTE_NAMES = frozenset(
     make_tensor makers mark_inside mark_unknown mark_view mark_views meta native_dtypes
     next_sequence_nr node note_views number numbers on_backend out_function outer promote quiet
     rebase_history recorded recording_extras reworded refuse_captured refuse_gradient refuse_out
-    remember reset_error_state result save_input save_result save_result_tensor set_error_state set_state
-    setup_context share_storage state state_before storage stripped tensor_of_number tensors
+    remember reset_error_state result save_input save_result save_result_tensor set_error_state
+    set_state setup_context share_storage state state_before storage stripped tensor_of_number tensors
     unmark viewed wrap wrap_ wrap__ wrap_all write_into write_out wrong_identity
     """.split()  # noqa: SIM905
 )
