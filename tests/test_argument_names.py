@@ -32,7 +32,8 @@ ROUTE_NAMES = frozenset(
     next_sequence_nr node note_views number numbers on_backend out_function outer promote quiet
     rebase_history recorded recording_extras reworded refuse_captured refuse_gradient refuse_out
     remember reset_error_state result save_input save_result save_result_tensor set_error_state
-    set_state setup_context share_storage state state_before storage stripped tensor_of_number tensors
+    set_state setup_context share_storage state state_before storage stripped tensor_of_number
+    tensors
     unmark viewed wrap wrap_ wrap__ wrap_all write_into write_out wrong_identity
     """.split()  # noqa: SIM905
 )
