@@ -147,10 +147,7 @@ OP_INFOS = [
             ),
         ),
         skips=(
-            *[
-                Skip(check, COUNTED, sample="frequency")
-                for check in ("gradients", "forward_ad")
-            ],
+            *[Skip(check, COUNTED, sample="frequency") for check in ("gradients", "forward_ad")],
             Skip("vmap", "the offsets of the batch that it makes do not begin with 0"),
         ),
     ),
