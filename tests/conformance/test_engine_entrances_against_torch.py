@@ -465,6 +465,8 @@ def in_place_with_graph(lib: Any) -> Any:
 @pytest.mark.usefixtures("every_warning")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_program_gives_the_same_in_torch(name: str) -> None:
+    if PROGRAMS[name] is hooks_seen and dovetail.get_default_device().type == "cuda":
+        pytest.skip("CuPy converts an expanded array to C order, which a leaf need not copy")
     assert_same(PROGRAMS[name], words=35)
 
 
