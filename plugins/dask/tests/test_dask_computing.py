@@ -198,6 +198,7 @@ def test_a_cluster_computes_the_same(cluster):
     np.testing.assert_allclose(several[1].tolist(), alone[1].tolist(), rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:var.*degrees of freedom")  # of no elements
 @pytest.mark.parametrize(
     "infinite",
     [

@@ -61,7 +61,7 @@ STEPS: dict[str, Callable[[Any, int], Any]] = {
     "det": lambda x, dim: linalg.det(square(x)).reshape(-1),
     "slogdet": lambda x, dim: linalg.slogdet(square(x)).logabsdet.reshape(-1),
     "cholesky": lambda x, dim: linalg.cholesky(definite(x)),
-    "qr": lambda x, dim: linalg.qr(square(x))[1].abs(),
+    "qr": lambda x, dim: linalg.qr(regular(x))[1].abs(),
     "svdvals": lambda x, dim: linalg.svdvals(square(x)),
     "eigvalsh": lambda x, dim: linalg.eigvalsh(square(x) + square(x).mT),
     "solve": lambda x, dim: linalg.solve(regular(x), square(x)),
