@@ -99,8 +99,9 @@ def _overridable() -> dict[Any, dict[Callable[..., Any], str]]:
     methods: dict[Callable[..., Any], str] = {}
     for name in dir(Tensor):
         # Without compiled code the class has no table of DLPack's functions.
-        if _is_operator(value := getattr(Tensor, name, None)):
-            methods.setdefault(value, f"{_ROOT}.Tensor.{name}")
+        method: Any = getattr(Tensor, name, None)
+        if _is_operator(method):
+            methods.setdefault(method, f"{_ROOT}.Tensor.{name}")
     for name, value in interceptable(Tensor):
         if isinstance(value, property):
             for access in accesses(value):
