@@ -153,8 +153,12 @@ def test_frames_of_generated_code_show_their_source() -> None:
     library = dovetail.library.Library("frames", "DEF")
     library.define("fails(Tensor x) -> Tensor")
     library.impl("fails", kernel, "CompositeExplicitAutograd")
-    text = trace(lambda: dovetail.ops.frames.fails(dovetail.ones(2)))
-    library._destroy()
+    dovetail.set_full_tracebacks(True)
+    try:
+        text = trace(lambda: dovetail.ops.frames.fails(dovetail.ones(2)))
+    finally:
+        dovetail.set_full_tracebacks(False)
+        library._destroy()
     frames = re.findall(r'File "(<dovetail [^"]*>)", line (\d+)', text)
     assert frames
     for file, number in frames:
