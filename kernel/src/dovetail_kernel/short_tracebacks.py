@@ -4,25 +4,13 @@ from __future__ import annotations
 
 import os
 from opcode import opmap
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Final
+
+from .frames import is_ours, package
 
 __all__ = ["set_full_tracebacks", "shorten_traceback"]
 
-_OURS: Final = frozenset(
-    [
-        "dovetail",
-        "dovetail_aten",
-        "dovetail_autograd",
-        "dovetail_cpu",
-        "dovetail_cuda",
-        "dovetail_dask",
-        "dovetail_dispatcher",
-        "dovetail_kernel",
-        "dovetail_mpi",
-        "dovetail_native",
-    ]
-)
 _BELOW: Final = frozenset(["contextlib", "cupy", "functools", "numpy", "scipy"])
 """What our frames call: theirs go with ours."""
 
@@ -61,7 +49,7 @@ def shorten_traceback(error: BaseException) -> None:
     inside = False
     trace = last = error.__traceback__
     while trace is not None:
-        inside = _is_ours(trace.tb_frame) or (inside and _package(trace.tb_frame) in _BELOW)
+        inside = is_ours(trace.tb_frame) or (inside and package(trace.tb_frame) in _BELOW)
         if not inside:
             kept.append(trace)
         last, trace = trace, trace.tb_next
@@ -95,7 +83,7 @@ def _forget_translated(error: Exception) -> None:
 def _is_of_arrays(error: BaseException) -> bool:
     trace = error.__traceback__
     while trace is not None:
-        if not _is_ours(trace.tb_frame) and _package(trace.tb_frame) not in _BELOW:
+        if not is_ours(trace.tb_frame) and package(trace.tb_frame) not in _BELOW:
             return False
         trace = trace.tb_next
     return True
@@ -103,11 +91,3 @@ def _is_of_arrays(error: BaseException) -> bool:
 
 def _was_raised(trace: TracebackType) -> bool:
     return trace.tb_frame.f_code.co_code[trace.tb_lasti] in _RAISES
-
-
-def _is_ours(frame: FrameType) -> bool:
-    return _package(frame) in _OURS or frame.f_code.co_filename.startswith("<dovetail ")
-
-
-def _package(frame: FrameType) -> str:
-    return (frame.f_globals.get("__name__") or "").partition(".")[0]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import warnings
-from types import FrameType
 from typing import Final, Literal
 
-_BETWEEN = ("contextlib", "functools", "importlib")
+from .frames import is_ours, package
+
+_BETWEEN: Final = frozenset(["contextlib", "functools", "importlib"])
 """Modules whose frames lie between a function of the library, or a module that is imported, and its
 caller.
 """
@@ -73,7 +74,7 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     second, and a warning that falls on a generated function, which belongs to no module, is lost.
     """
     frame = sys._getframe(1)
-    while _is_ours(frame) and frame.f_back is not None:
+    while (is_ours(frame) or package(frame) in _BETWEEN) and frame.f_back is not None:
         frame = frame.f_back
     warnings.warn_explicit(
         message,
@@ -82,14 +83,4 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
         frame.f_lineno,
         frame.f_globals.get("__name__", "<unknown>"),
         frame.f_globals.setdefault("__warningregistry__", {}),
-    )
-
-
-def _is_ours(frame: FrameType) -> bool:
-    top = (frame.f_globals.get("__name__") or "").partition(".")[0]
-    return (
-        top == "dovetail"
-        or top.startswith("dovetail_")
-        or top in _BETWEEN
-        or frame.f_code.co_filename.startswith("<dovetail ")
     )
