@@ -92,3 +92,36 @@ def test_where_elements_of_the_primal_alone_share_places_no_tangent_is_taken_by_
         written = dovetail.zeros(2, 2)
         found = forward_ad.unpack_dual(dovetail.as_strided_scatter(dual, written, *places)).tangent
         assert found.tolist() == dovetail.as_strided_scatter(tangent, written, *places).tolist()
+
+
+def _write_to_pairs(lib: Any, x: Any) -> Any:
+    base = lib.zeros(3, 2)
+    view = lib.view_as_complex(base)[1:]
+    base.add_(x)
+    return base, view * 1
+
+
+def _write_to_parts(lib: Any, x: Any) -> Any:
+    base = lib.zeros(3, dtype=lib.complex64)
+    view = lib.view_as_real(base)[1:, 0]
+    base.add_(x[:, 0])
+    view.mul_(2)
+    return base * 1, view * 1
+
+
+def _write_through_pairs(lib: Any, x: Any) -> Any:
+    base = lib.zeros(4, 2)
+    view = lib.view_as_complex(base[1:])
+    view.copy_(lib.view_as_complex(x))
+    return base * 1, base[2] * 1
+
+
+@pytest.mark.parametrize("function", [_write_to_pairs, _write_to_parts, _write_through_pairs])
+def test_tangents_reach_views_that_show_pairs_of_numbers_as_complex_ones(function: Any) -> None:
+    def run(lib: Any) -> Any:
+        x = lib.arange(6.0).reshape(3, 2)
+        values, tangents = lib.func.jvp(lambda x: function(lib, x), (x,), (x + 10,))
+        return [each.cpu().numpy() for each in (*values, *tangents)]
+
+    for ours, theirs in zip(run(dovetail), run(torch), strict=True):
+        np.testing.assert_array_equal(ours, theirs)

@@ -243,7 +243,7 @@ def complete_leaf(task: GraphTask, leaf: Any, grad: Any, leaves: dict[Node, Any]
     """Capture the gradient of `leaf` at the end of a run, or bring it to another backend."""
     if task.captures is None or not task.capture(leaf, grad):
         task.arrays = {}, leaves, None, None, None, None, (), -1
-        _call_from_arrays(task, _run_leaf, task, GRAPH_ROOT, 0, leaf, grad)
+        bring_to_leaf(task, GRAPH_ROOT, 0, leaf, grad)
 
 
 def bring_to_leaf(task: GraphTask, node: Node, index: int, target: Any, grad: Any) -> None:

@@ -212,8 +212,9 @@ class VmapLevel(Level):
                 break
         is_batched = 0 in in_dims or _any_batched(in_dims)
         if not is_batched and (rule is None or not rule.takes_unbatched):
-            if shape.written and self.has_two_graphs(args, physical, shape.written):
-                return self.write_in_two_graphs(op, args, kwargs, physical, named)
+            own = [args[at] for at in shape.written if args[at] is physical[at]]
+            if own and self.has_two_graphs(args, physical):
+                return self.write_in_two_graphs(own, op, args, kwargs, physical, named)
             return present(op, args, kwargs, self.batched(op(*physical, **named), None))
         for position in shape.written:
             if in_dims[position] is None and not (rule is not None and rule.takes_unbatched):
@@ -235,14 +236,10 @@ class VmapLevel(Level):
             return view
         return present(op, args, kwargs, self.batched(outputs, out_dims))
 
-    def has_two_graphs(
-        self, args: Sequence[Any], physical: Sequence[Any], written: Sequence[int]
-    ) -> bool:
-        """Return whether a call writes to a tensor that is not wrapped here, and is recorded both
-        inside of this level and outside: the tensor itself has room for one node.
+    def has_two_graphs(self, args: Sequence[Any], physical: Sequence[Any]) -> bool:
+        """Return whether a call is recorded both inside of this level and outside: a tensor that
+        it writes, and that is not wrapped here, has room for one node.
         """
-        if all([args[position] is not physical[position] for position in written]):
-            return False
         inside = [each for each, own in zip(args, physical, strict=True) if each is not own]
         outside = [each for each in physical if isinstance(each, TensorBase)]
         is_recorded = any([isinstance(x, TensorBase) and x._signature & GRAD for x in inside])
@@ -250,15 +247,16 @@ class VmapLevel(Level):
 
     def write_in_two_graphs(
         self,
+        own: Sequence[TensorBase],
         op: Any,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         physical: Sequence[Any],
         named: dict[str, Any],
     ) -> Any:
-        """Run a call that is recorded outside, and wrap what it writes: that is recorded inside."""
-        written = [args[position] for position in _shape_of(op).written]
-        own = [each for each in written if any([each is value for value in physical])]
+        """Run a call that is recorded outside, and wrap `own`, the tensors that it writes and that
+        are not wrapped here: the write is recorded inside as well.
+        """
         places = [place_in_graph(each) for each in own]
         outputs = op(*physical, **named)
         for each, place in zip(own, places, strict=True):

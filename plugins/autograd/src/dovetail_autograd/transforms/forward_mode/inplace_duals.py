@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_dispatcher.calls.arrays.immutable_array_writes import keep_views
 from dovetail_kernel.keys.state import set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import NO_GRAD
@@ -13,7 +12,14 @@ from ...graph.engine_ops import extent_of, filled_like, has_memory, operator
 from ...graph.view_memory import Place, viewed
 from ...graph.views import may_overlap_itself, view_meta
 from ..wrapped.arrays import is_wrapped
-from ..wrapped.written_tensors import InGraph, moved_out, put_in_graph, replace, views_of
+from ..wrapped.written_tensors import (
+    InGraph,
+    moved_out,
+    put_in_graph,
+    replace,
+    replace_all,
+    views_of,
+)
 from .duals import DualArray, batches
 
 
@@ -56,28 +62,26 @@ def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase, before: InGr
             f"if the base overlaps itself: it has shape {list(base.array.shape)} and strides "
             f"{list(base.stride())}. Write to a view of base.contiguous()."
         )
-    if not has_memory(base):
-        _make_dual_by_views(level, base, views, tangent)
-        put_in_graph(base, before)
-        operator("copy_", "default")(tensor.array.tangent, tangent)
-        return
-    start = base.storage_offset()
-    places = [(list(v.array.shape), list(v.stride()), v.storage_offset() - start) for v in views]
-    as_strided = operator("as_strided", "default")
-    # Made of the new tangent, so that it is wrapped alike.
-    extent = extent_of(base.array.shape, base.stride())
-    memory = operator("new_zeros", "default")(tangent, [extent], dtype=base.dtype)
-    primal = moved_out(base)
-    own = as_strided(memory, list(base.array.shape), list(base.stride()), 0)
-    replace(base, DualArray(primal, own, level))
-    for view, (sizes, strides, offset) in zip(views, places, strict=True):
-        part = as_strided(memory, sizes, strides, offset)
-        shown = as_strided(primal, sizes, strides, offset + start)
-        replace(view, DualArray(shown, part, level))
-        view._storage = base.untyped_storage()
-        view._counter = base._counter
+    own = _zeros_like(base, tangent)
+
+    def dual(inside: TensorBase, place: Place | None) -> DualArray:
+        return DualArray(inside, own if place is None else viewed(own, place), level)
+
+    replace_all(base, views, dual)
     put_in_graph(base, before)
     operator("copy_", "default")(tensor.array.tangent, tangent)
+
+
+def _zeros_like(base: TensorBase, tangent: TensorBase) -> TensorBase:
+    """Return zeros of the shape, strides and dtype of `base`, wrapped as `tangent` is."""
+    zeros, sizes = operator("new_zeros", "default"), list(base.array.shape)
+    if not has_memory(base):
+        made: TensorBase = zeros(tangent, sizes, dtype=base.dtype)
+        return made
+    strides = list(base.stride())
+    memory = zeros(tangent, [extent_of(sizes, strides)], dtype=base.dtype)
+    laid_out: TensorBase = operator("as_strided", "default")(memory, sizes, strides, 0)
+    return laid_out
 
 
 def _writable(array: DualArray, tangent: TensorBase) -> TensorBase:
@@ -93,20 +97,3 @@ def _writable(array: DualArray, tangent: TensorBase) -> TensorBase:
         finally:
             set_state(before)
     return own
-
-
-def _make_dual_by_views(
-    level: Any, base: TensorBase, views: list[TensorBase], tangent: TensorBase
-) -> None:
-    """Make a base dual, and its views: where arrays cannot be written, there is no memory that
-    strides tell places of, and the operators by which views were made are called again.
-    """
-    places = [Place(view, base) for view in views]
-    zeros = operator("new_zeros", "default")(tangent, list(base.array.shape), dtype=base.dtype)
-    primal = moved_out(base)
-    replace(base, DualArray(primal, zeros, level))
-    for view, place in zip(views, places, strict=True):
-        replace(view, DualArray(viewed(primal, place), viewed(zeros, place), level))
-        view._storage = base.untyped_storage()
-        view._counter = base._counter
-        keep_views(view, place.views)

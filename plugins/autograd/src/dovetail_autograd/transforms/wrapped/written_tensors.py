@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from gc import get_objects
 from sys import getrefcount
 from typing import Any, Final, NamedTuple
@@ -50,17 +51,32 @@ def write_shared(level: Any, tensor: TensorBase, before: InGraph) -> None:
     """
     info = view_meta(tensor)
     base = tensor if info is None else info.base
-    views = views_of(base, tensor)
-    places = [Place(view, base) for view in views]
-    physical = moved_out(base)
-    replace(base, SharedArray(physical, level))
-    for view, place in zip(views, places, strict=True):
-        replace(view, SharedArray(viewed(physical, place), level))
+    replace_all(base, views_of(base, tensor), lambda inside, _: SharedArray(inside, level))
+    put_in_graph(base, before)
+
+
+def replace_all(
+    base: TensorBase,
+    views: Sequence[TensorBase],
+    wrapped: Callable[[TensorBase, Place | None], WrappedArray],
+) -> None:
+    """Let `base` and its `views` have arrays that wrap what they were.
+
+    Parameters
+    ----------
+    wrapped
+        Returns the array around what a tensor was, for its place in `base`; None for `base` itself.
+    """
+    start = base.storage_offset() if has_memory(base) else 0
+    places = [(Place(view, base), Place(view, base, start)) for view in views]
+    inside = moved_out(base)
+    replace(base, wrapped(inside, None))
+    for view, (in_memory, in_base) in zip(views, places, strict=True):
+        replace(view, wrapped(viewed(inside, in_memory), in_base))
         view._storage = base.untyped_storage()
         view._counter = base._counter
         if not has_memory(base):
-            keep_views(view, place.views)
-    put_in_graph(base, before)
+            keep_views(view, in_base.views)
 
 
 def views_of(base: TensorBase, written: TensorBase) -> list[TensorBase]:
@@ -74,6 +90,7 @@ def views_of(base: TensorBase, written: TensorBase) -> list[TensorBase]:
         return []
     found = [] if written is base else [written]
     missing = getrefcount(storage) - UNSHARED - len(found)
+    seen = {id(base), id(written)}
     for generation in range(3):
         if missing <= 0:
             break
@@ -82,10 +99,10 @@ def views_of(base: TensorBase, written: TensorBase) -> list[TensorBase]:
             if (
                 not issubclass(type(each), TensorBase)
                 or getattr(each, "_storage", 0) is not storage
+                or id(each) in seen  # a collection may move it to the next generation meanwhile
             ):
                 continue
-            if each is base or each is written:
-                continue
+            seen.add(id(each))
             missing -= 1
             info = view_meta(each)
             if info is not None and info.base is base:
