@@ -515,9 +515,8 @@ scalar_category scalar_dtype set_default_device set_default_dtype
 set_full_tracebacks
 set_grad_enabled set_state set_tensor_class set_warn_always share_storage share_version show_view
 signature_of sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr state strided tensor_class
-uint16 uint32 uint64 uint8 use_overlay use_requested_overlays warn_user warn_user_once
-without_wrappers wrap
-wrapped_backend
+tensors_on_storage uint16 uint32 uint64 uint8 use_overlay use_requested_overlays warn_user
+warn_user_once without_wrappers wrap wrapped_backend
 defining_module publish publish_loaded publish_name forward_old_places
 """.split(),
 }

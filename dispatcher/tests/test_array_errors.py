@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import dovetail
 from dovetail_aten.kernel_support import wrap_dim, wrap_dims
 from dovetail_dispatcher import ops
 from dovetail_dispatcher.calls.array_errors import broadcast_error, call_error, unsupported_error
@@ -60,6 +61,11 @@ def test_what_libraries_say_of_dtypes_is_said_in_words_of_pytorch(words):
     assert "\"bitwise_and\" not implemented for '?'" in str(error)
     mistake = TypeError("bitwise_and() takes 2 positional arguments but 3 were given")
     assert call_error(ops.aten.bitwise_and.Tensor._operator, mistake) is mistake
+
+
+def test_a_kernel_that_writes_nothing_may_say_read_only():
+    error = ValueError("the table is read-only")
+    assert call_error(ops.aten.add.Tensor._operator, error, dovetail.ones(2)) is error
 
 
 def test_dimensions_are_wrapped_from_the_end():

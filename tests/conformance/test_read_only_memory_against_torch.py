@@ -121,12 +121,9 @@ SOURCES: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.cpu_only(reason="the memory is NumPy's")
-@pytest.mark.usefixtures("once_warnings")
+@pytest.mark.usefixtures("every_warning")
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_tensor_over_read_only_memory_is_warned_of(name: str) -> None:
-    before = torch.is_warn_always_enabled()
-    torch.set_warn_always(True)
-    dovetail.set_warn_always(True)
     counts = []
     for lib in (dovetail, torch):
         with warnings.catch_warnings(record=True) as caught:
@@ -135,5 +132,4 @@ def test_a_tensor_over_read_only_memory_is_warned_of(name: str) -> None:
         counts.append(len(caught))
         if lib is dovetail:
             made += 1  # runs, whatever the memory
-    torch.set_warn_always(before)
     assert counts[0] == counts[1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,13 +17,7 @@ import dovetail
 CALLS = EACH_TIME | ONCE | AS_ANOTHER | NEVER
 
 
-@pytest.fixture(autouse=True)
-def each_time(once_warnings: None) -> Iterator[None]:
-    before = torch.is_warn_always_enabled()
-    for lib in (torch, dovetail):
-        lib.set_warn_always(True)
-    yield
-    torch.set_warn_always(before)
+pytestmark = pytest.mark.usefixtures("every_warning")
 
 
 @pytest.mark.parametrize("name", [name for name in CALLS if name != "a list of arrays"])

@@ -26,10 +26,12 @@ mistake in a kernel, and is not to be hidden behind words about dtypes.
 """
 
 
-def call_error(op: Operator, error: Exception, *operands: TensorBase | None) -> Exception | None:
+def call_error(
+    op: Operator, error: Exception, *operands: TensorBase | None, writes: bool = False
+) -> Exception | None:
     """Return what to raise for `error`, which came out of a pointwise array kernel: PyTorch's words
-    if it is known. None if the kernel is to be called again: its first operand, which is written,
-    lay in read-only memory, and lies in a copy now.
+    if it is known. None if the kernel, which `writes` its first operand, is to be called again:
+    that lay in read-only memory, and lies in a copy now.
     """
     tensors = [t for t in operands if isinstance(t, TensorBase)]
     mismatch = broadcast_error([tuple(t.array.shape) for t in tensors])
@@ -38,7 +40,7 @@ def call_error(op: Operator, error: Exception, *operands: TensorBase | None) -> 
     text = str(error)
     if isinstance(error, TypeError) and any([words in text for words in _OF_DTYPES]):
         return unsupported_error(op.base_name.rstrip("_"), [t.dtype.scalar_name for t in tensors])
-    if "read-only" in text:
+    if writes and "read-only" in text:
         if make_writable(tensors[0]):
             return None
         return RuntimeError(

@@ -128,9 +128,11 @@ class PluginManager:
         with self._lock:
             if self._state(OVERLAYS, name) != "available":
                 return
-            plugin = self._plugins.pop((OVERLAYS, name))
-        if plugin.undo is not None:
-            plugin.undo()
+            undo = self._plugins[OVERLAYS, name].undo
+        if undo is not None:
+            undo()
+        with self._lock:
+            self._plugins.pop((OVERLAYS, name), None)
 
     def load_kernels(self, namespace: str, device_type: str) -> bool:
         """Load what plugins provide as kernels of `namespace` on `device_type`.

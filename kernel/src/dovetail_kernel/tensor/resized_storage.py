@@ -79,7 +79,8 @@ def _move(storage: Storage, tensors: Sequence[TensorBase], allocate: Callable[[]
 
 def make_writable(tensor: TensorBase) -> bool:
     """Move the storage of `tensor` to a copy if its memory is read-only: an array of another
-    library, which stays as it is. All tensors on the storage go along. Return whether it was moved.
+    library, which stays as it is. All tensors on the storage go along. Return whether it was moved
+    and can be written now: not where elements of `tensor` share memory.
     """
     with _lock:
         share_storage(tensor)
@@ -89,15 +90,15 @@ def make_writable(tensor: TensorBase) -> bool:
             return False
         arrays, nbytes = storage._backend.arrays, storage.nbytes()
         device_index = arrays.device_index(storage._array)
-        tensors = [tensor] if is_alone else _found_on(storage)
+        tensors = [tensor] if is_alone else tensors_on_storage(storage)
         _move(storage, tensors, lambda: new_memory(arrays, nbytes, device_index))
-        return True
+        return is_writable(tensor.array)
 
 
 def is_resizable(storage: Storage) -> bool:
     """Return whether nothing but tensors shows the memory, so that `resize_storage` may move it."""
     with _lock:
-        return _holds_all(storage, _found_on(storage))
+        return _holds_all(storage, tensors_on_storage(storage))
 
 
 def _tensors_on(storage: Storage, tensor: TensorBase | None) -> list[TensorBase]:
@@ -110,7 +111,7 @@ def _tensors_on(storage: Storage, tensor: TensorBase | None) -> list[TensorBase]
     """
     if tensor is not None and _holds_all(storage, [tensor]):
         return [tensor]
-    tensors = _found_on(storage)
+    tensors = tensors_on_storage(storage)
     if _holds_all(storage, tensors):
         return tensors
     raise RuntimeError(
@@ -125,7 +126,8 @@ def _tensors_on(storage: Storage, tensor: TensorBase | None) -> list[TensorBase]
     )
 
 
-def _found_on(storage: Storage) -> list[TensorBase]:
+def tensors_on_storage(storage: Storage) -> list[TensorBase]:
+    """Return all tensors on `storage`, found among all objects of the process."""
     return [
         each
         for each in get_referrers(storage)

@@ -9,7 +9,6 @@ all views: functionalization, where it is needed and only there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from gc import get_referrers
 from sys import getrefcount
 from typing import Any, Final, Protocol
 from weakref import ref
@@ -22,6 +21,7 @@ from dovetail_kernel import (
     set_state,
     share_storage,
     state,
+    tensors_on_storage,
     wrap,
 )
 
@@ -175,11 +175,7 @@ def replace(tensor: TensorBase, array: Any) -> None:
     if storage is None or getrefcount(storage) <= UNSHARED:
         replace_array(tensor, array)
         return
-    tensors = [
-        each
-        for each in get_referrers(storage)
-        if isinstance(each, TensorBase) and each._storage is storage
-    ]
+    tensors = tensors_on_storage(storage)
     views = [views_of(each) for each in tensors]
     own = views_of(tensor)
     if own is None or None in views:

@@ -248,10 +248,14 @@ def _call_into(call: ArrayCall, promotion: Promotion, written: Value) -> CallKer
     else:
         general = general_call(call, promotion, "general_out_function", general_out)
         general = general.replaced(out=written)
+    rewording = call.rewording
+    if rewording is not None:
+        call_error = partial(rewording.call_error, writes=True)
+        rewording = rewording.replaced(call_error=call_error, writes=True)
     if out_function is None:
-        return CallKernel((), general, rewording=call.rewording)
+        return CallKernel((), general, rewording=rewording)
     fast = call_of_tensors(call, promotion, "out_function", out_function).replaced(out=written)
-    return CallKernel((), general, fast, call.facts.defaults, call.rewording)
+    return CallKernel((), general, fast, call.facts.defaults, rewording)
 
 
 def _computed(call: ArrayCall, promotion: Promotion) -> Value | Callable[..., Any] | None:

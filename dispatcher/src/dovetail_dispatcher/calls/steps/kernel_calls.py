@@ -119,19 +119,25 @@ class Quiet(Record):
 
 
 class Rewording(Record):
-    """Raises what a function of `operands` raises in the words of the schema, or calls it again
-    where `call_error` returns None.
+    """Raises what a function of `operands` raises in the words of the schema.
+
+    Attributes
+    ----------
+    writes
+        Whether the function writes the first operand: where `call_error` returns None, that lay in
+        read-only memory and no longer does, and the function is called again.
     """
 
     call_error: Callable[..., Exception | None]
     operands: tuple[Value, ...]
+    writes: bool = False
 
-    def around(self, to: Printer, lines: list[str], *, writes: bool = False) -> list[str]:
-        """Return lines that run `lines` so; where they write an operand, twice if need be."""
+    def around(self, to: Printer, lines: list[str]) -> list[str]:
+        """Return lines that run `lines` so."""
         errors = f"({to.builtin('ValueError')}, {to.builtin('TypeError')})"
         error, call_error = to.scratch("error"), to.bind("call_error", self.call_error)
         operands = ", ".join([to.name(each) for each in self.operands])
-        if writes:
+        if self.writes:
             reworded = to.scratch("reworded")
             return [
                 "try:",
@@ -197,7 +203,7 @@ class CallKernel(Step):
                 *[f"    {line}" for line in self.general.lines(to, results)],
             ]
         if self.rewording is not None:
-            lines = self.rewording.around(to, lines, writes=self.general.out is not None)
+            lines = self.rewording.around(to, lines)
         to.extend(lines)
 
 
