@@ -217,7 +217,4 @@ def ormqr(self: Any, input2: Any, input3: Any, left: bool = True, transpose: boo
 
 def _warn_of_old(name: str, instead: str, translation: str) -> None:
     """Issue the warning of a deprecated function, once per process."""
-    warn_user_once(
-        f"dovetail.{name} is deprecated in favor of dovetail.{instead}. {translation}",
-        site=name,
-    )
+    warn_user_once(f"dovetail.{name} is deprecated in favor of dovetail.{instead}. {translation}")

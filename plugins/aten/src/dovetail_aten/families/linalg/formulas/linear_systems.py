@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from dovetail_kernel import TensorBase, finfo, without_wrappers
@@ -11,8 +12,8 @@ from ....derivative_helpers.reductions import product_of_others
 from ....meta.meta_array import MetaArray
 from ..kernels.matrix_checks import is_vector_case
 
-_MOST_MINORS = 32
-"""Rows of a singular matrix up to which minors are computed: 1,024 determinants."""
+_LARGEST_MINORS = 1 << 24
+"""Elements of all minors of all matrices up to which they are computed: one matrix of 64 rows."""
 TENSORS_ONLY = frozenset({"det_backward", "lstsq_backward"})
 """Functions that work on tensors only: formulas that call them get no body over arrays."""
 
@@ -107,8 +108,10 @@ def det_backward(k: Any, grad: Any, A: Any, det: Any) -> Any:
     known = readable(is_singular)
     if known is not None and not bool(k.any(known)):
         return _cofactors_by_inverse(k, grad, A, det)
-    by_others = _cofactors_by_minors if A.shape[-1] <= _MOST_MINORS else _cofactors_by_svd
-    ones = k.eye(A.shape[-1], dtype=A.dtype, device=A.device)
+    n = A.shape[-1]
+    fits = prod(A.shape) * n**2 <= _LARGEST_MINORS
+    by_others = _cofactors_by_minors if fits else _cofactors_by_svd
+    ones = k.eye(n, dtype=A.dtype, device=A.device)
     chosen = _of_matrices(k, is_singular)
     return k.where(
         chosen,

@@ -93,7 +93,7 @@ class Drawing(Family):
                 "for a real dtype."
             )
         if wanted.category >= FLOAT:
-            exact = 2 ** round(1 - math.log2(finfo(wanted).eps))
+            exact = round(2 / finfo(wanted).eps)
             for name, number in (("from", low), ("to - 1", high - 1)):
                 if not -exact <= number <= exact:
                     warn_user(

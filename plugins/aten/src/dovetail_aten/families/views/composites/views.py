@@ -237,7 +237,8 @@ def matrix_H(self: Any) -> Any:
         )
     if not self.ndim:
         warn_user_once("tensor.H is deprecated on 0-D tensors. Consider using x.conj().")
-    return F.conj(F.transpose(self, 0, 1) if self.ndim else self)
+        return F.conj(self)
+    return F.conj(F.transpose(self, 0, 1))
 
 
 def _warn_of_transpose(ndim: int) -> None:
