@@ -41,12 +41,15 @@ def get_dir() -> str:
     """Return the folder for what programs keep: ``$TORCH_HOME/hub``, or one below the user's
     caches.
     """
+    return str(_folder) if _folder is not None else f"{_get_torch_home()}/hub"
+
+
+def _get_torch_home() -> str:
+    """Return the folder of what programs keep, with the user's own in full."""
     import os
 
-    if _folder is not None:
-        return str(_folder)
-    cache = os.environ.get("XDG_CACHE_HOME", os.path.join(os.path.expanduser("~"), ".cache"))
-    return os.path.join(os.environ.get("TORCH_HOME", os.path.join(cache, "torch")), "hub")
+    cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
+    return os.path.expanduser(os.environ.get("TORCH_HOME", f"{cache}/torch"))
 
 
 def set_dir(d: str) -> None:

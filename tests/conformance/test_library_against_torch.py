@@ -363,7 +363,7 @@ ERRORS: dict[str, tuple[Callable[[Any], Any], str]] = {
         "Explicitly provided namespace (aten) in operator name does not match",
     ),
     "meta on nothing": (
-        lambda s: s.L(s.ns, "IMPL").impl("no", lambda x: x, "Meta"),
+        lambda s: defined(s, "f(Tensor x) -> Tensor").impl("no", lambda x: x, "Meta"),
         "operator cmp::no does not exist",
     ),
     "meta on a composite": (
@@ -492,7 +492,10 @@ ERRORS: dict[str, tuple[Callable[[Any], Any], str]] = {
         "got unexpected type for op",
     ),
     "register_fake of nothing": (
-        lambda s: s.library.register_fake(f"{s.ns}::no", lambda x: x),
+        lambda s: (
+            defined(s, "f(Tensor x) -> Tensor"),
+            s.library.register_fake(f"{s.ns}::no", lambda x: x),
+        ),
         "operator cmp::no does not exist",
     ),
     "define name": (

@@ -134,6 +134,11 @@ DELIBERATE: dict[str, tuple[list[str], str, str]] = {
         "raises RuntimeError",
         "",
     ),
+    "fake kernels of absent libraries": (
+        [f"S.lib.library.register_fake(f'{{S.ns}}::absent', {NEW}) is not None"],
+        "True",
+        "raises RuntimeError",
+    ),
     "allow_override of a fake": (
         [
             "c = S.custom_op('f', S.kernel('k', 'new'), mutates_args=(), "

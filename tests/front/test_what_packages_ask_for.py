@@ -45,8 +45,11 @@ def test_whether_a_transform_runs_is_told() -> None:
 
 def test_nothing_is_exported() -> None:
     assert not dovetail.onnx.is_in_onnx_export()
-    with pytest.raises(AttributeError, match=r"cannot be exported\. Save the state_dict"):
-        dovetail.onnx.export  # type: ignore[attr-defined]  # noqa: B018 - it raises
+    with pytest.raises(NotImplementedError, match=r"cannot be exported\. Save the state_dict"):
+        dovetail.onnx.export(nn.Linear(1, 1))  # type: ignore[attr-defined]
+    decorator = dovetail.onnx.symbolic_helper.parse_args("v", "i")
+    assert decorator(test_nothing_is_exported) is test_nothing_is_exported
+    dovetail.onnx.register_custom_op_symbolic("some::op", decorator, 11)
 
 
 def test_conditions_on_values_raise_the_message() -> None:
@@ -338,7 +341,7 @@ def test_divided_optimizers_say_what_to_install() -> None:
 
 @pytest.mark.parametrize("name", ["Graph", "Node", "Value"])
 def test_graphs_of_scripts_can_be_named_and_not_made(name: str) -> None:
-    with pytest.raises(RuntimeError, match="cannot be traced to a graph"):
+    with pytest.raises(RuntimeError, match="symbolic_trace makes a graph of a module"):
         getattr(dovetail._C, name)()
 
 

@@ -22,6 +22,7 @@ from dovetail_dispatcher import _C
 from dovetail_dispatcher._C import *  # noqa: F403 - its __all__ says which
 from dovetail_kernel import Device, MemoryFormat, backend, dtype, get_default_device
 
+from ..names.refused_names import refused as _refused
 from . import _functions as _functions
 from .operator_modules import _VariableFunctions, _VariableFunctionsClass, operator_module
 
@@ -109,8 +110,6 @@ def __getattr__(name: str) -> Any:
         from dovetail_aten.linalg import LinAlgError
 
         return LinAlgError
-    if name in ("Graph", "Node", "Value"):  # those of scripts, of which there are none either
-        from . import script_graphs
-
-        return getattr(script_graphs, name)
+    if (value := _refused(__name__, name)) is not None:
+        return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

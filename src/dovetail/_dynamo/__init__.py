@@ -64,7 +64,7 @@ def optimize(*arguments: Any, **options: Any) -> Any:
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
     __getattr__ = _names_of(
         __name__,
-        ("eval_frame",),
+        ("eval_frame", "utils"),
         {"OptimizedModule": f"{__name__}.eval_frame"},
         remedy="Nothing is compiled.",
     )

@@ -1,4 +1,5 @@
-"""What programs set of the cpu: how the allocator of the process treats large arrays.
+"""What programs set of the cpu, and ask of it: how the allocator of the process treats large
+arrays, and which instructions there are.
 
 ::
 
@@ -7,6 +8,21 @@
     dovetail.backends.cpu.tune_malloc()
 """
 
+from typing import Any
+
 from dovetail_cpu.malloc import TunedMalloc, tune_malloc
 
-__all__ = ["TunedMalloc", "tune_malloc"]
+__all__ = ["TunedMalloc", "get_cpu_capability", "tune_malloc"]
+
+
+def get_cpu_capability() -> str:
+    """Return the widest vector instructions of the processor: ``"AVX512"``, ``"AVX2"``, or
+    ``"DEFAULT"`` for others.
+    """
+    import numpy as np
+
+    simd: Any = np.show_config(mode="dicts")
+    features = [*simd["SIMD Extensions"]["baseline"], *simd["SIMD Extensions"]["found"]]
+    if any([name in ("AVX512_SKX", "X86_V4") for name in features]):
+        return "AVX512"
+    return "AVX2" if any([name in ("AVX2", "X86_V3") for name in features]) else "DEFAULT"

@@ -19,6 +19,8 @@ from .source import TreeCodeGen
 __all__ = ["GraphModule"]
 
 _numbers = count()
+_USER_PRESERVED_ATTRIBUTES_KEY: Final = "_user_preserved_attributes"
+"""Where `GraphModule.meta` has the attributes that a program wants copied with the module."""
 _TABLES: Final = ("_modules", "_parameters", "_buffers", "_non_persistent_buffers_set", "training")
 """What a module has, beside its forward."""
 
@@ -67,7 +69,7 @@ class GraphModule(Module):
                 self._non_persistent_buffers_set = set(root._non_persistent_buffers_set)
             for name in _targets(graph):
                 if _has(root, name):
-                    _copy(root, self, name)
+                    _copy_attr(root, self, name)
         elif isinstance(root, Mapping):
             names = _targets(graph)
             for name, node in names.items():
@@ -215,6 +217,20 @@ class GraphModule(Module):
         return "\n".join([super().__str__(), self._code, hint])
 
 
+class _CodeOnlyModule(Module):
+    """A module with the attributes of another: what a subclass of `GraphModule` copies itself by.
+
+    Parameters
+    ----------
+    body
+        Its ``__dict__``.
+    """
+
+    def __init__(self, body: dict[str, Any]) -> None:
+        super().__init__()
+        self.__dict__ = body
+
+
 def _written_class(cls: type[GraphModule]) -> type[GraphModule]:
     """Return the class that a program wrote, of one that a single module has."""
     return next(iter([each for each in cls.__mro__ if "_is_of_graph" not in each.__dict__]))
@@ -244,7 +260,7 @@ def _has(module: Any, name: str) -> bool:
     return True
 
 
-def _copy(source: Any, to: Any, name: str) -> None:
+def _copy_attr(source: Any, to: Any, name: str) -> None:
     """Give `to` what `source` has at a path, with plain modules between."""
     *above, last = name.split(".")
     for part in above:

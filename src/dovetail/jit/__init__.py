@@ -86,6 +86,17 @@ def script_if_tracing(fn: Any) -> Any:
     return fn
 
 
+_script_if_tracing = script_if_tracing
+
+
+def _overload(fn: Any) -> Any:
+    """Return `fn`, one of several signatures that a compiler would know of a function."""
+    return fn
+
+
+_overload_method = _overload
+
+
 def export(fn: Any) -> Any:
     """Return `fn`, a method that a compiler would keep."""
     return fn

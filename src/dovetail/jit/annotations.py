@@ -4,4 +4,9 @@
 
 from typing import Any, Dict, List, Optional, Tuple, Union
 
+BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = BroadcastingList4 = (
+    BroadcastingList5
+) = BroadcastingList6 = list
+"""One number, or as many as the name says."""
+
 __all__ = ["Any", "Dict", "List", "Optional", "Tuple", "Union"]

@@ -8,23 +8,36 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Final
 
-from .absent_names import absent_module
+from .absent_names import absent_module, names_of
+from .refused_names import is_refused_module
 
 _HERE: Final = __name__.partition(".")[0]
 
 
 class _AbsentModules:
-    """Finds no module, and says of ``dovetail.x`` what there is in its place: asked last."""
+    """Says of ``dovetail.x`` what there is in its place, and makes the modules that are there for
+    names that refuse: asked last.
+    """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         module, _, name = fullname.rpartition(".")
-        if fullname.partition(".")[0] != _HERE or not module or _is_only_asked():
+        if fullname.partition(".")[0] != _HERE or not module:
+            return None
+        if is_refused_module(fullname):
+            return ModuleSpec(fullname, self, is_package=True)  # type: ignore[arg-type]
+        if _is_only_asked():
             return None
         raise ModuleNotFoundError(
             f"No module named {fullname!r}: {absent_module(module, name)}", name=fullname
         )
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        vars(module)["__getattr__"] = names_of(module.__name__)
 
 
 def _is_only_asked() -> bool:

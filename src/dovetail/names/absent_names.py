@@ -10,6 +10,7 @@ from typing import Any, Final
 from dovetail_kernel import publish, publish_loaded
 
 from .module_remedies import remedy_of
+from .refused_names import refused
 
 _PLACES: Final = (
     "dovetail",
@@ -147,6 +148,8 @@ def names_of(
             value = getattr(import_module(elsewhere[name]), name)
             publish_loaded()
             setattr(sys.modules[module], name, value)
+            return value
+        if (value := refused(module, name)) is not None:
             return value
         raise AbsentNameError(module, name, remedies.get(name, remedy))
 

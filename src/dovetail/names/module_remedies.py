@@ -16,6 +16,12 @@ _FLOATING: Final = "Quantized dtypes are not supported: keep tensors floating."
 _STATE: Final = "A graph cannot be exported. Save the state_dict with dovetail.save."
 _NO_COMPILER: Final = "Programs run as they stand, without a compiler: leave the call out."
 REMEDIES: Final = {
+    "_C": "dovetail.fx.symbolic_trace makes a graph of a module, dovetail.jit.trace records its "
+    "calls.",
+    "_C._functorch": "Use dovetail.func.vmap.",
+    "_functorch": "Use dovetail.func.",
+    "_dynamo": "Nothing is compiled.",
+    "_inductor": "Nothing is compiled.",
     "accelerator.memory": "Ask dovetail.cuda for the memory of a device: "
     "dovetail.cuda.memory_allocated.",
     "ao": _FLOATING,

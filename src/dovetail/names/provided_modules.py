@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
+from os import path
 from types import ModuleType
 from typing import Final
 
@@ -29,7 +30,8 @@ def provided(name: str) -> ModuleType | None:
 
 
 class _ProvidedModules:
-    """Finds ``dovetail.x`` where a plugin has it, and ``dovetail.x.y`` inside of that.
+    """Finds ``dovetail.x`` where a plugin has it, and ``dovetail.x.y`` inside of that, or else
+    inside of our own ``dovetail.x``.
 
     Both names then mean one module, so that what is imported by either is the same. The classes
     of `importlib.abc` are no bases: they would import `pathlib` and `tempfile`.
@@ -39,25 +41,32 @@ class _ProvidedModules:
         self._targets: dict[str, str] = {}
 
     def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+        self, fullname: str, places: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         root, _, inner = fullname.partition(".")
         if root != _HERE or not inner:
             return None
         name, _, within = inner.partition(".")
-        if self._has(name, within) if within else self._is_found(fullname, name, path):
+        if self._has(name, within) if within else self._is_found(fullname, name, places):
             # The type asks for the base class, the import system only for the two methods below.
             return ModuleSpec(fullname, self, is_package=True)  # type: ignore[arg-type]
+        if within and name in self._targets and name in _STANDING_IN:
+            return PathFinder.find_spec(fullname, [_folder_here(fullname.rpartition(".")[0])])
         return None
 
     def _has(self, name: str, within: str) -> bool:
         """Return whether a plugin's module that was imported has another one within."""
-        return name in self._targets and find_spec(f"{self._targets[name]}.{within}") is not None
+        if name not in self._targets:
+            return False
+        try:
+            return find_spec(f"{self._targets[name]}.{within}") is not None
+        except ModuleNotFoundError:  # a module between is not the plugin's
+            return False
 
-    def _is_found(self, fullname: str, name: str, path: Sequence[str] | None) -> bool:
+    def _is_found(self, fullname: str, name: str, places: Sequence[str] | None) -> bool:
         if name in self._targets:
             return True
-        if name not in _STANDING_IN and PathFinder.find_spec(fullname, path) is not None:
+        if name not in _STANDING_IN and PathFinder.find_spec(fullname, places) is not None:
             return False
         return provides(name)
 
@@ -72,6 +81,11 @@ class _ProvidedModules:
         else:
             real = import_module(f"{self._targets[name]}.{inner}")
         sys.modules[module.__name__] = real
+
+
+def _folder_here(module: str) -> str:
+    """Return the folder of a package of ours, also where a plugin provides one of its name."""
+    return path.join(path.dirname(path.dirname(__file__)), *module.split(".")[1:])
 
 
 sys.meta_path.insert(0, _ProvidedModules())

@@ -4,7 +4,7 @@ import typing as _typing
 
 from ..names.absent_names import names_of as _names_of
 
-__all__ = ["is_in_onnx_export"]
+__all__ = ["is_in_onnx_export", "register_custom_op_symbolic"]
 
 
 def is_in_onnx_export() -> bool:
@@ -12,7 +12,15 @@ def is_in_onnx_export() -> bool:
     return False
 
 
+def register_custom_op_symbolic(
+    symbolic_name: str, symbolic_fn: _typing.Any, opset_version: int
+) -> None:
+    """Do nothing: what would write an operator into a graph is never asked."""
+
+
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
     __getattr__ = _names_of(
-        __name__, remedy="A graph cannot be exported. Save the state_dict with dovetail.save."
+        __name__,
+        ("symbolic_helper",),
+        remedy="A graph cannot be exported. Save the state_dict with dovetail.save.",
     )

@@ -12,7 +12,7 @@ from dovetail_kernel import contiguous_format
 
 from .optimizer import Optimizer, Params
 from .options import check_rate, may_be_refused, number
-from .strong_wolfe import Point, search
+from .strong_wolfe import Conditions, Point, minimum_of_cubic, search
 
 __all__ = ["LBFGS"]
 
@@ -130,7 +130,7 @@ class LBFGS(Optimizer):
                     start,
                     memory.length,
                     direction.abs().max(),
-                    group["tolerance_change"],
+                    Conditions(tolerance=group["tolerance_change"]),
                 )
                 loss, gradient, memory.length = found.loss, found.gradient, found.length
                 self._move(memory.length, direction)
@@ -191,6 +191,42 @@ class LBFGS(Optimizer):
             return Point(length, loss, gradient, gradient.dot(direction))
 
         return probe
+
+
+def _strong_wolfe(
+    obj_func: Callable[[Tensor, Any, Tensor], tuple[float, Tensor]],
+    x: Tensor,
+    t: Any,
+    d: Tensor,
+    f: float,
+    g: Tensor,
+    gtd: Any,
+    c1: float = 1e-4,
+    c2: float = 0.9,
+    tolerance_change: float = 1e-9,
+    max_ls: int = 25,
+) -> tuple[float, Tensor, Any, int]:
+    """Search along `d` from `x`: the line search by its name in PyTorch, for programs of their own
+    steps. Return loss, gradient, length and number of evaluations.
+    """
+
+    def probe(length: Any) -> Point:
+        loss, gradient = obj_func(x, length, d)
+        return Point(length, loss, gradient, gradient.dot(d))
+
+    conditions = Conditions(c1, c2, tolerance_change, max_ls)
+    found, calls = search(probe, Point(0, f, g, gtd), t, d.abs().max(), conditions)
+    return found.loss, found.gradient, found.length, calls
+
+
+def _cubic_interpolate(
+    x1: Any, f1: Any, g1: Any, x2: Any, f2: Any, g2: Any, bounds: tuple[Any, Any] | None = None
+) -> Any:
+    """Return the minimum of the cubic with these places, values and slopes, within `bounds`;
+    default: between the places.
+    """
+    bounds = bounds or (min(x1, x2), max(x1, x2))
+    return minimum_of_cubic(Point(x1, f1, g1, g1), Point(x2, f2, g2, g2), bounds)
 
 
 def _real(tensor: Tensor) -> Tensor:

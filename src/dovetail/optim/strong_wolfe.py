@@ -6,17 +6,40 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dovetail_aten import Tensor
 
 from .options import root
 
-FALL = 1e-4
-"""Part of the fall that the slope at the start promises."""
-FLATNESS = 0.9
-"""Part of the slope at the start that may remain."""
-MOST_PROBES = 25
+
+class Conditions(NamedTuple):
+    """When a search ends.
+
+    Attributes
+    ----------
+    fall
+        Part of the fall that the slope at the start promises.
+    flatness
+        Part of the slope at the start that may remain.
+    tolerance
+        The search stops where the parameters would change less.
+    most_probes
+        How often the loss may be evaluated, beside the first time.
+    """
+
+    fall: float = 1e-4
+    flatness: float = 0.9
+    tolerance: float = 1e-9
+    most_probes: int = 25
+
+    def has_fallen(self, point: Point, start: Point) -> bool:
+        """Return whether the loss at `point` has fallen enough."""
+        return bool(point.loss <= start.loss + self.fall * point.length * start.slope)
+
+    def is_flat(self, point: Point, start: Point) -> bool:
+        """Return whether the slope at `point` is small enough."""
+        return bool(abs(point.slope) <= -self.flatness * start.slope)
 
 
 @dataclass(frozen=True)
@@ -30,7 +53,11 @@ class Point:
 
 
 def search(
-    probe: Callable[[Any], Point], start: Point, length: Any, greatest: Any, tolerance: float
+    probe: Callable[[Any], Point],
+    start: Point,
+    length: Any,
+    greatest: Any,
+    conditions: Conditions = Conditions(),  # noqa: B008 - a constant
 ) -> tuple[Point, int]:
     """Search along a line.
 
@@ -44,62 +71,54 @@ def search(
         The first to try.
     greatest
         Of the elements of the direction.
-    tolerance
-        Stop where the parameters would change less.
+    conditions
+        When it ends.
 
     Returns
     -------
     tuple of Point and int
         The point found, and how often `probe` was called.
     """
-    low, high, probes, is_found = _bracket(probe, start, length)
+    low, high, probes, is_found = _bracket(probe, start, length, conditions)
     calls = probes + 1
     is_stuck = False
-    while high is not None and not is_found and probes < MOST_PROBES:
-        if abs(high.length - low.length) * greatest < tolerance:
+    while high is not None and not is_found and probes < conditions.most_probes:
+        if abs(high.length - low.length) * greatest < conditions.tolerance:
             break
         length, is_stuck = _between(low, high, is_stuck)
         point = probe(length)
         calls += 1
         probes += 1
-        if not _has_fallen(point, start) or point.loss >= low.loss:
+        if not conditions.has_fallen(point, start) or point.loss >= low.loss:
             high = point
             if low.loss > high.loss:
                 low, high = high, low
         else:
-            is_found = _is_flat(point, start)
+            is_found = conditions.is_flat(point, start)
             if not is_found and point.slope * (high.length - low.length) >= 0:
                 high = low
             low = point
     return low, calls
 
 
-def _has_fallen(point: Point, start: Point) -> bool:
-    return bool(point.loss <= start.loss + FALL * point.length * start.slope)
-
-
-def _is_flat(point: Point, start: Point) -> bool:
-    return bool(abs(point.slope) <= -FLATNESS * start.slope)
-
-
 def _bracket(
-    probe: Callable[[Any], Point], start: Point, length: Any
+    probe: Callable[[Any], Point], start: Point, length: Any, conditions: Conditions
 ) -> tuple[Point, Point | None, int, bool]:
     """Go on until a point that is good lies between two, of which the first is the lower; or until
     one is good itself.
     """
     before, point = start, probe(length)
-    for probes in range(MOST_PROBES):
-        if not _has_fallen(point, start) or (probes > 1 and point.loss >= before.loss):
+    for probes in range(conditions.most_probes):
+        if not conditions.has_fallen(point, start) or (probes > 1 and point.loss >= before.loss):
             return (*_sorted(before, point), probes, False)
-        if _is_flat(point, start):
+        if conditions.is_flat(point, start):
             return point, None, probes, True
         if point.slope >= 0:
             return (*_sorted(before, point), probes, False)
         least = point.length + 0.01 * (point.length - before.length)
-        following = _minimum_of_cubic(before, point, (least, point.length * 10))
+        following = minimum_of_cubic(before, point, (least, point.length * 10))
         before, point = point, probe(following)
-    return (*_sorted(start, point), MOST_PROBES, False)
+    return (*_sorted(start, point), conditions.most_probes, False)
 
 
 def _sorted(first: Point, second: Point) -> tuple[Point, Point]:
@@ -109,7 +128,7 @@ def _sorted(first: Point, second: Point) -> tuple[Point, Point]:
 def _between(low: Point, high: Point, is_stuck: bool) -> tuple[Any, bool]:
     """Return a length between two, and whether it lies near one of them: not twice running."""
     first, last = min(low.length, high.length), max(low.length, high.length)
-    length = _minimum_of_cubic(low, high, (first, last))
+    length = minimum_of_cubic(low, high, (first, last))
     margin = 0.1 * (last - first)
     if min(last - length, length - first) >= margin:
         return length, False
@@ -119,7 +138,7 @@ def _between(low: Point, high: Point, is_stuck: bool) -> tuple[Any, bool]:
     return (last - margin if is_near_last else first + margin), False
 
 
-def _minimum_of_cubic(one: Point, other: Point, bounds: tuple[Any, Any]) -> Any:
+def minimum_of_cubic(one: Point, other: Point, bounds: tuple[Any, Any]) -> Any:
     """Return the minimum of the cubic through two points with their slopes, within bounds; the
     middle of those if it has none.
     """

@@ -33,6 +33,11 @@ class _Ownership(Change):
             del _owners[self._ns]
 
 
+def is_owned(ns: str) -> bool:
+    """Return whether a DEF library, or a generated table, has the namespace `ns`."""
+    return ns in _owners or ns in table_of_namespace
+
+
 def own_namespace(ns: str, made_at: str, registrar: Registrar, owner: list[Change]) -> None:
     """Give the namespace `ns` to a DEF library, made at `made_at` by `registrar`.
 

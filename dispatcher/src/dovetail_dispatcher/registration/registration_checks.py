@@ -9,6 +9,7 @@ from ..table import registry
 from ..table.kernel_signatures import check_kernel
 from ..table.kernels import Kernel, fallthrough_kernel
 from ..table.operator import Operator
+from .namespace_owners import is_owned
 
 
 def check_registration(
@@ -80,8 +81,15 @@ def _check_key_of_condition(key: DispatchKey, qualified: str) -> None:
 
 
 def check_meta(op: Operator | None, qualified: str) -> None:
-    """Refuse a Meta kernel of an operator that is not there, or that is a composite."""
+    """Refuse a Meta kernel of an operator that its library does not define, or that is a composite.
+
+    That of a namespace which no library has waits, as other kernels do: the compiled part of a
+    package, which has the definitions, could not be loaded.
+    """
     if op is None or not op.is_registered:
+        namespace = qualified.partition("::")[0]
+        if not is_owned(namespace) and not registry.defines_in(namespace):
+            return
         raise RuntimeError(
             f"operator {qualified} does not exist.{did_you_mean(qualified, registry.operators)} "
             "Define it, or register another kernel, before its Meta kernel."

@@ -14,7 +14,7 @@ from dovetail_kernel import warn_user
 from ..sampler import drawn_seed
 from .channels import Channel, pair
 from .fetch import fetcher_of
-from .pin_memory import pinned
+from .pin_memory import pin_memory
 from .worker import Caught, Ended, Job, Work, work
 
 __all__ = ["BatchIterator", "LoaderOptions", "ProcessIterator", "SerialIterator"]
@@ -62,7 +62,7 @@ class BatchIterator(Iterator[Any]):
         self._yielded += 1
         if self.said_length is not None and self._yielded > self.said_length:
             self._warn_of_length(self.said_length)
-        return pinned(data) if self.options.pins else data
+        return pin_memory(data) if self.options.pins else data
 
     def __len__(self) -> int:
         return len(self.options.index_sampler)

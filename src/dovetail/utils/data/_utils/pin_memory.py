@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["pinned"]
+__all__ = ["pin_memory"]
 
 
-def pinned(data: Any) -> Any:
+def pin_memory(data: Any, device: Any = None) -> Any:
     """Return a batch with its tensors in page-locked memory; what has a ``pin_memory()`` of its own
-    is asked.
+    is asked. `device` is of no effect.
     """
     if hasattr(data, "pin_memory"):
         return data.pin_memory()
     if isinstance(data, str | bytes):
         return data
     if isinstance(data, Mapping):
-        return type(data)({key: pinned(each) for key, each in data.items()})  # type: ignore[call-arg]
+        return type(data)({key: pin_memory(each) for key, each in data.items()})  # type: ignore[call-arg]
     if isinstance(data, tuple) and hasattr(data, "_fields"):
-        return type(data)(*[pinned(each) for each in data])
+        return type(data)(*[pin_memory(each) for each in data])
     if isinstance(data, tuple):
-        return [pinned(each) for each in data]
+        return [pin_memory(each) for each in data]
     if isinstance(data, Sequence):
-        return type(data)([pinned(each) for each in data])  # type: ignore[call-arg]
+        return type(data)([pin_memory(each) for each in data])  # type: ignore[call-arg]
     return data

@@ -123,7 +123,7 @@ def work(job: Job, channel: Channel, others: list[Channel]) -> None:
     seed = job.base_seed + job.id
     random.seed(seed)
     manual_seed(seed)
-    np.random.seed(_numpy_seed(job))
+    np.random.seed(_generate_state(job.base_seed, job.id))
     _info = WorkerInfo(job.id, job.num_workers, seed, job.dataset)
     fetcher: Fetcher | Caught | None = None
     if job.init is not None:
@@ -188,7 +188,8 @@ def _caught(error: BaseException) -> Caught:
     return Caught(kind, type(error).__name__, "".join(traceback.format_exception(error)))
 
 
-def _numpy_seed(job: Job) -> Any:
-    """Return the seed of NumPy's own generator, which is PyTorch's too."""
-    low, high = job.base_seed & 0xFFFFFFFF, job.base_seed >> 32
-    return np.random.SeedSequence([job.id, low, high]).generate_state(4)
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
+    """Return the seed of NumPy's own generator in a worker, which is PyTorch's too."""
+    low, high = base_seed & 0xFFFFFFFF, base_seed >> 32
+    state: list[int] = np.random.SeedSequence([worker_id, low, high]).generate_state(4).tolist()
+    return state

@@ -1,0 +1,32 @@
+"""What programs ask of the tensors inside of transforms."""
+
+import typing as _typing
+
+from dovetail_aten import Tensor
+from dovetail_autograd.transforms.wrapped.arrays import WrappedArray
+
+from ..names.absent_names import names_of as _names_of
+
+__all__ = ["get_unwrapped", "is_batchedtensor", "is_functorch_wrapped_tensor"]
+
+
+def is_batchedtensor(tensor: Tensor) -> bool:
+    """Return whether a `vmap` maps over `tensor`."""
+    return tensor.array.kind == "BatchedTensor" if is_functorch_wrapped_tensor(tensor) else False
+
+
+def is_functorch_wrapped_tensor(tensor: Tensor) -> bool:
+    """Return whether `tensor` is one of a transform of `dovetail.func`."""
+    return isinstance(tensor.array, WrappedArray)
+
+
+def get_unwrapped(tensor: Tensor) -> Tensor:
+    """Return what a transform works on in the place of `tensor`."""
+    if not is_functorch_wrapped_tensor(tensor):
+        raise RuntimeError("No wrappers present! Give a tensor inside of a transform.")
+    inside: Tensor = tensor.array.physical
+    return inside
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__)

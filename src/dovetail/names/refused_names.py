@@ -1,0 +1,60 @@
+"""Names of PyTorch that packages import and that Dovetail has no use for: what they name refuses
+when it is called, and not when it is imported.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final, NoReturn
+
+from .module_remedies import remedy_of
+
+_NAMES: Final = {
+    "": "DeviceObjType TensorType",
+    "_C": "Graph Node ScriptMethod Value",
+    "_C._functorch": "_add_batch_dim _remove_batch_dim",
+    "_functorch.vmap": "_maybe_remove_batch_dim",
+    "_dynamo.exc": "TensorifyScalarRestartAnalysis TorchDynamoException",
+    "ao.quantization": "DeQuantStub QuantStub",
+    "distributed._composable.fsdp": "FSDPModule fully_shard",
+    "distributed.tensor": "Partial Replicate Shard distribute_tensor",
+    "onnx": "ONNXProgram export",
+    "onnx.symbolic_opset11": "",
+}
+"""By their modules under ``torch``: a name with a capital letter is a class, for ``isinstance``,
+and another one a function. Only what packages import without asking stands here: a name that they
+ask for is better absent.
+"""
+
+
+def is_refused_module(name: str) -> bool:
+    """Return whether ``dovetail.x.y`` is there for refused names alone, in it or in modules of
+    it.
+    """
+    inside = name.partition(".")[2]
+    return any([each == inside or each.startswith(f"{inside}.") for each in _NAMES])
+
+
+@cache
+def refused(module: str, name: str) -> Any:
+    """Return what stands for ``module.name``, or None if that is no refused name.
+
+    Returns
+    -------
+    type or Callable or None
+        A class without instances, or a function. Making an instance and calling the function raise
+        NotImplementedError.
+    """
+    inside = module.partition(".")[2]
+    if name not in _NAMES.get(inside, "").split():
+        return None
+    remedy = remedy_of(module, name, as_module=True) or "Leave the call out."
+
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError(f"{module}.{name} is not in Dovetail. {remedy}")
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__module__ = module
+    if not name[:1].isupper():
+        return refuse
+    return type(name, (), {"__module__": module, "__new__": refuse, "__doc__": remedy})
