@@ -21,6 +21,19 @@ precision_of(PyObject *object)
 }
 
 int
+is_given(PyObject *object)
+{
+    return object != NULL && object != Py_None;
+}
+
+int
+is_dtype_of(PyObject *object, PyObject *array)
+{
+    return object != NULL && PyArray_DescrCheck(object) &&
+           PyArray_EquivTypes((PyArray_Descr *)object, PyArray_DESCR((PyArrayObject *)array));
+}
+
+int
 have_one_shape(PyObject *first, PyObject *second)
 {
     return PyArray_SAMESHAPE((PyArrayObject *)first, (PyArrayObject *)second);
@@ -193,6 +206,13 @@ read_flag(PyObject *object, int *flag)
 {
     *flag = object == Py_True;
     return object == Py_True || object == Py_False;
+}
+
+int
+read_optional_flag(PyObject *object, int *flag)
+{
+    *flag = 0;
+    return object == NULL || read_flag(object, flag);
 }
 
 int

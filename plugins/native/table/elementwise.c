@@ -247,12 +247,6 @@ limit(PyObject *array, PyObject *least, PyObject *greatest, double low, double h
                : NULL;
 }
 
-static int
-is_given(PyObject *object)
-{
-    return object != NULL && object != Py_None;
-}
-
 static PyObject *
 clamp(PyObject *const *arguments)
 {

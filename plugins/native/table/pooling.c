@@ -72,12 +72,12 @@ read_windows(
     PyObject *ceil_mode)
 {
     npy_intp kernels[3], strides[3], paddings[3], dilations[3];
-    int ceil = 0, ndim = read->ndim;
+    int ceil, ndim = read->ndim;
     if (kernel == NULL || !read_numbers(kernel, ndim, 1, 0, kernels) ||
         !read_numbers(stride, ndim, 0, 0, strides) ||
         !read_numbers(padding, ndim, 0, 0, paddings) ||
         !read_numbers(dilation, ndim, 1, 1, dilations) ||
-        (ceil_mode != NULL && !read_flag(ceil_mode, &ceil))) {
+        !read_optional_flag(ceil_mode, &ceil)) {
         return 0;
     }
     int has_strides = stride != NULL && PySequence_Fast_GET_SIZE(stride) > 0;
@@ -257,7 +257,7 @@ averages(PyObject *images, PyObject *gradients, PyObject *const *how, int ndim)
         (how[4] != NULL && !read_flag(how[4], &divisor.counts_padding))) {
         return NULL;
     }
-    if (how[5] != NULL && how[5] != Py_None &&
+    if (is_given(how[5]) &&
         (!PyLong_CheckExact(how[5]) || !read_number(how[5], &divisor.number) ||
          divisor.number == 0)) {
         return NULL;

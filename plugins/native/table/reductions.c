@@ -6,11 +6,9 @@
 /* ---- axes ------------------------------------------------------------------------------------ */
 
 typedef struct {
-    PyArrayObject *array; /* in single or double precision, held */
+    PyArrayObject *array; /* that of the call; once read, in single or double precision, and held */
     int precision, half;  /* which half precision it was given in; -1 for none */
-    int dtype;
-    npy_uint64 mask; /* of the axes that are reduced */
-    npy_intp elements;
+    npy_uint64 mask;      /* of the axes that are reduced */
 } reduced;
 
 /* Which half precision an array has: 0 for float16, 1 for bfloat16, -1 for none. */
@@ -28,29 +26,33 @@ half_of(PyArrayObject *array)
     return strcmp(last == NULL ? name : last + 1, "bfloat16") == 0 ? 1 : -1;
 }
 
-/* Read an array of single, double or half precision, the last of which is copied in single
+/* Take the array of a call, whose shape is known then. Return whether it is one of NumPy's own
+ * class. */
+static int
+take_array(PyObject *object, reduced *read)
+{
+    read->array = (PyArrayObject *)object;
+    return object != NULL && PyArray_CheckExact(object);
+}
+
+/* Read the array that was taken, of single, double or half precision: copy the last in single
  * precision. Return whether it is one. */
 static int
-read_array(PyObject *object, reduced *read)
+read_array(reduced *read)
 {
+    PyArrayObject *array = read->array;
     read->array = NULL;
-    read->precision = precision_of(object);
+    read->precision = precision_of((PyObject *)array);
     read->half = -1;
     if (read->precision < 0) {
-        if (object == NULL || !PyArray_CheckExact(object) ||
-            !PyArray_ISNOTSWAPPED((PyArrayObject *)object)) {
-            return 0;
-        }
-        read->half = half_of((PyArrayObject *)object);
-        if (read->half < 0) {
+        read->half = half_of(array);
+        if (read->half < 0 || !PyArray_ISNOTSWAPPED(array)) {
             return 0;
         }
         read->precision = 0;
     }
-    PyArrayObject *array = (PyArrayObject *)object;
-    read->dtype = PyArray_TYPE(array);
     if (read->half >= 0) {
-        PyArrayObject *halves = in_c_order(object);
+        PyArrayObject *halves = in_c_order((PyObject *)array);
         PyArrayObject *wide =
             halves == NULL ? NULL : new_array(PyArray_NDIM(array), PyArray_DIMS(array), 0);
         if (wide != NULL) {
@@ -64,10 +66,10 @@ read_array(PyObject *object, reduced *read)
         read->array = wide;
     }
     else if (PyArray_ISALIGNED(array)) {
-        read->array = (PyArrayObject *)Py_NewRef(object);
+        read->array = (PyArrayObject *)Py_NewRef(array);
     }
     else {
-        read->array = in_c_order(object);
+        read->array = in_c_order((PyObject *)array);
     }
     return read->array != NULL;
 }
@@ -79,7 +81,7 @@ read_axes(PyObject *object, reduced *read)
 {
     int ndim = PyArray_NDIM(read->array), axis;
     npy_uint64 all = ndim == 64 ? ~(npy_uint64)0 : ((npy_uint64)1 << ndim) - 1;
-    if (object == NULL || object == Py_None) {
+    if (!is_given(object)) {
         read->mask = all;
         return 1;
     }
@@ -261,23 +263,6 @@ in_own_dtype(const reduced *read, PyObject *argument, PyArrayObject *result)
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
-/* Read a flag, which is absent where it is False. Return whether it is one. */
-static int
-read_keepdim(PyObject *object, int *keeps)
-{
-    *keeps = 0;
-    return object == NULL || read_flag(object, keeps);
-}
-
-/* Whether a dtype is none, or that of an array. */
-static int
-is_own_dtype(PyObject *dtype, PyObject *array)
-{
-    return dtype == NULL || dtype == Py_None ||
-           (PyArray_DescrCheck(dtype) &&
-            PyArray_EquivTypes((PyArray_Descr *)dtype, PyArray_DESCR((PyArrayObject *)array)));
-}
-
 /* The reduction of an array over axes. Nothing is combined into `of_nothing`, or where that is NaN
  * by the reference. */
 static PyObject *
@@ -287,28 +272,28 @@ reduce(
 {
     reduced read;
     int keeps;
-    PyArrayObject *result = NULL;
-    if (!read_array(array, &read)) {
+    if (!take_array(array, &read) || (is_given(dtype) && !is_dtype_of(dtype, array)) ||
+        !read_optional_flag(keepdim, &keeps) || !read_axes(dims, &read)) {
         return NULL;
     }
-    if (is_own_dtype(dtype, array) && read_keepdim(keepdim, &keeps) && read_axes(dims, &read)) {
-        int is_empty = PyArray_SIZE(read.array) == 0;
-        if (!is_empty || !isnan(of_nothing)) {
-            result = array_of_results(&read, keeps);
-        }
-        if (result != NULL && is_empty) {
-            for (npy_intp i = 0; i < PyArray_SIZE(result); i++) {
-                if (read.precision) {
-                    ((double *)PyArray_DATA(result))[i] = of_nothing;
-                }
-                else {
-                    ((float *)PyArray_DATA(result))[i] = (float)of_nothing;
-                }
+    int is_empty = PyArray_SIZE(read.array) == 0;
+    if ((is_empty && isnan(of_nothing)) || !read_array(&read)) {
+        return NULL;
+    }
+    PyArrayObject *result = array_of_results(&read, keeps);
+    if (result != NULL && is_empty) {
+        npy_intp size = PyArray_SIZE(result);
+        for (npy_intp i = 0; i < size; i++) {
+            if (read.precision) {
+                ((double *)PyArray_DATA(result))[i] = of_nothing;
+            }
+            else {
+                ((float *)PyArray_DATA(result))[i] = (float)of_nothing;
             }
         }
-        else if (result != NULL && reduce_into(&read, kind, 0, result) < 0) {
-            Py_CLEAR(result);
-        }
+    }
+    else if (result != NULL && reduce_into(&read, kind, 0, result) < 0) {
+        Py_CLEAR(result);
     }
     PyObject *made = in_own_dtype(&read, array, result);
     Py_DECREF(read.array);
@@ -388,9 +373,9 @@ least_of_all(PyObject *const *arguments)
 static PyObject *
 log_sum_exp(PyObject *const *arguments)
 {
-    return arguments[1] == NULL || arguments[1] == Py_None
-               ? NULL
-               : reduce(REDUCTION_LOG_SUM_EXP, arguments[0], arguments[1], arguments[2], NULL, NAN);
+    return is_given(arguments[1])
+               ? reduce(REDUCTION_LOG_SUM_EXP, arguments[0], arguments[1], arguments[2], NULL, NAN)
+               : NULL;
 }
 
 /* The Euclidean norm; others are the reference's. That of one number is its size, which the root of
@@ -404,12 +389,8 @@ norm(PyObject *const *arguments)
         return NULL;
     }
     reduced read;
-    if (!read_array(arguments[0], &read)) {
-        return NULL;
-    }
-    int is_computed = read_axes(arguments[2], &read) && count_combined(&read) != 1;
-    Py_DECREF(read.array);
-    if (!is_computed) {
+    if (!take_array(arguments[0], &read) || !read_axes(arguments[2], &read) ||
+        count_combined(&read) == 1) {
         return NULL;
     }
     reduction_kind kind = order == 2   ? REDUCTION_NORM
@@ -425,16 +406,19 @@ static int
 take_roots(PyArrayObject *result)
 {
     int is_finite = 1;
-    for (npy_intp i = 0; i < PyArray_SIZE(result); i++) {
-        if (PyArray_TYPE(result) == NPY_DOUBLE) {
-            double *number = (double *)PyArray_DATA(result) + i;
-            *number = sqrt(*number);
-            is_finite &= isfinite(*number) != 0;
+    npy_intp size = PyArray_SIZE(result);
+    if (PyArray_TYPE(result) == NPY_DOUBLE) {
+        double *numbers = PyArray_DATA(result);
+        for (npy_intp i = 0; i < size; i++) {
+            numbers[i] = sqrt(numbers[i]);
+            is_finite &= isfinite(numbers[i]) != 0;
         }
-        else {
-            float *number = (float *)PyArray_DATA(result) + i;
-            *number = sqrtf(*number);
-            is_finite &= isfinite(*number) != 0;
+    }
+    else {
+        float *numbers = PyArray_DATA(result);
+        for (npy_intp i = 0; i < size; i++) {
+            numbers[i] = sqrtf(numbers[i]);
+            is_finite &= isfinite(numbers[i]) != 0;
         }
     }
     return is_finite;
@@ -444,31 +428,28 @@ take_roots(PyArrayObject *result)
 static PyObject *
 variance(PyObject *const *arguments, int is_root, int with_mean)
 {
-    PyObject *results[2] = {NULL, NULL};
     double correction = 1;
     reduced read;
     int keeps;
-    if (arguments[2] != NULL && arguments[2] != Py_None &&
-        !read_number(arguments[2], &correction)) {
+    if (precision_of(arguments[0]) < 0 || !take_array(arguments[0], &read) ||
+        (is_given(arguments[2]) && !read_number(arguments[2], &correction)) ||
+        !read_optional_flag(arguments[3], &keeps) || !read_axes(arguments[1], &read)) {
         return NULL;
     }
-    if (precision_of(arguments[0]) < 0 || !read_array(arguments[0], &read)) {
+    double freedom = (double)count_combined(&read) - correction;
+    if (PyArray_SIZE(read.array) == 0 || !(freedom > 0) || !read_array(&read)) {
         return NULL;
     }
-    if (read_keepdim(arguments[3], &keeps) && read_axes(arguments[1], &read) &&
-        PyArray_SIZE(read.array) > 0 && (double)count_combined(&read) - correction > 0) {
-        double freedom = (double)count_combined(&read) - correction;
-        PyArrayObject *made = array_of_results(&read, keeps);
-        int failed = made == NULL || reduce_into(&read, REDUCTION_VARIANCE, freedom, made) < 0;
-        if (failed || (is_root && !take_roots(made))) {
-            Py_CLEAR(made);
-        }
-        results[0] = (PyObject *)made;
+    PyArrayObject *made = array_of_results(&read, keeps);
+    int failed = made == NULL || reduce_into(&read, REDUCTION_VARIANCE, freedom, made) < 0;
+    if (failed || (is_root && !take_roots(made))) {
+        Py_CLEAR(made);
     }
     Py_DECREF(read.array);
-    if (results[0] == NULL || !with_mean) {
-        return results[0];
+    if (made == NULL || !with_mean) {
+        return (PyObject *)made;
     }
+    PyObject *results[2] = {(PyObject *)made};
     results[1] = reduce(REDUCTION_MEAN, arguments[0], arguments[1], arguments[3], NULL, NAN);
     return tuple_of(results, 2, results[1] == NULL);
 }
@@ -503,7 +484,7 @@ sum_to(PyObject *const *arguments)
 {
     PyObject *shape = arguments[1];
     reduced read;
-    if (shape == NULL || !PyTuple_Check(shape) || !read_array(arguments[0], &read)) {
+    if (shape == NULL || !PyTuple_Check(shape) || !take_array(arguments[0], &read)) {
         return NULL;
     }
     int ndim = PyArray_NDIM(read.array), lead = ndim - (int)PyTuple_GET_SIZE(shape);
@@ -522,15 +503,14 @@ sum_to(PyObject *const *arguments)
         }
     }
     if (fits && is_same) {
-        Py_DECREF(read.array);
         return Py_NewRef(arguments[0]);
     }
-    PyArrayObject *result = NULL;
-    if (fits && PyArray_SIZE(read.array) > 0) {
-        result = new_array(ndim - lead, sizes, read.precision);
-        if (result != NULL && reduce_into(&read, REDUCTION_SUM, 0, result) < 0) {
-            Py_CLEAR(result);
-        }
+    if (!fits || PyArray_SIZE(read.array) == 0 || !read_array(&read)) {
+        return NULL;
+    }
+    PyArrayObject *result = new_array(ndim - lead, sizes, read.precision);
+    if (result != NULL && reduce_into(&read, REDUCTION_SUM, 0, result) < 0) {
+        Py_CLEAR(result);
     }
     PyObject *made = in_own_dtype(&read, arguments[0], result);
     Py_DECREF(read.array);

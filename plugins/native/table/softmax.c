@@ -87,20 +87,12 @@ log_softmax(PyObject *const *arguments)
     return arguments[2] == Py_False ? forward(LOG_SOFTMAX, arguments) : NULL;
 }
 
-/* Whether an object is the dtype of an array. */
-static int
-is_dtype_of(PyObject *object, PyObject *array)
-{
-    return object != NULL && PyArray_DescrCheck(object) &&
-           PyArray_EquivTypes((PyArray_Descr *)object, PyArray_DESCR((PyArrayObject *)array));
-}
-
 static PyObject *
 safe_softmax(PyObject *const *arguments)
 {
     PyObject *dtype = arguments[2];
-    int is_own = dtype == NULL || dtype == Py_None || precision_of(arguments[0]) < 0 ||
-                 is_dtype_of(dtype, arguments[0]);
+    int is_own =
+        !is_given(dtype) || precision_of(arguments[0]) < 0 || is_dtype_of(dtype, arguments[0]);
     return is_own ? forward(SAFE_SOFTMAX, arguments) : NULL;
 }
 

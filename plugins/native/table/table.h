@@ -82,6 +82,12 @@ enum { RELEASE_FROM_ELEMENTS = 1 << 14 };
  * dtype or byte order, or absent. */
 int precision_of(PyObject *object);
 
+/* Whether an argument is neither absent nor None. */
+int is_given(PyObject *object);
+
+/* Whether an object is the dtype of an array. */
+int is_dtype_of(PyObject *object, PyObject *array);
+
 /* Whether two arrays have the same shape. */
 int have_one_shape(PyObject *first, PyObject *second);
 
@@ -116,6 +122,9 @@ int read_size(PyObject *object, npy_intp *size);
 
 /* Set what True or False is. Return whether the object is one of them. */
 int read_flag(PyObject *object, int *flag);
+
+/* The same of a flag that is absent where it is False. */
+int read_optional_flag(PyObject *object, int *flag);
 
 /* Read True and False of a tuple or list of `count`. Return whether it is one. */
 int read_flags(PyObject *object, int count, int *flags);

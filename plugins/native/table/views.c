@@ -170,7 +170,7 @@ select_index(PyObject *const *arguments)
 static int
 read_end(PyObject *object, npy_intp absent, npy_intp *value)
 {
-    if (object == NULL || object == Py_None) {
+    if (!is_given(object)) {
         *value = absent;
         return 1;
     }
