@@ -3,72 +3,47 @@
 
 typedef PyObject *finder(PyArrayObject *, int, PyArrayObject *);
 
-static PyObject *
-find_greatest(PyArrayObject *array, int axis, PyArrayObject *out)
-{
-    return PyArray_ArgMax(array, axis, out);
-}
-
-static PyObject *
-find_least(PyArrayObject *array, int axis, PyArrayObject *out)
-{
-    return PyArray_ArgMin(array, axis, out);
-}
-
 /* Whether arguments are an array of single or double precision with elements, one of its axes, and
  * a flag or nothing. */
 static int
 read_arguments(PyObject *const *arguments, int *axis, int *keeps)
 {
-    *keeps = 0;
     return precision_of(arguments[0]) >= 0 && PyArray_SIZE((PyArrayObject *)arguments[0]) > 0 &&
            PyArray_NDIM((PyArrayObject *)arguments[0]) > 0 &&
            read_axis(arguments[1], PyArray_NDIM((PyArrayObject *)arguments[0]), axis) &&
-           (arguments[2] == NULL || read_flag(arguments[2], keeps));
+           read_optional_flag(arguments[2], keeps);
 }
 
-/* A new array of int64 with the index along an axis for each of the other elements, which has the
- * axis with one element. */
+/* A new array of int64 in C order with the index along an axis for each of the other elements, which
+ * has no such axis. */
 static PyArrayObject *
 indices_along(finder *find, PyArrayObject *array, int axis)
 {
-    npy_intp shape[NPY_MAXDIMS];
-    memcpy(shape, PyArray_DIMS(array), (size_t)PyArray_NDIM(array) * sizeof *shape);
-    shape[axis] = 1;
-    PyArrayObject *made =
-        (PyArrayObject *)PyArray_EMPTY(PyArray_NDIM(array), shape, NPY_INT64, 0);
-    PyObject *found = made == NULL ? NULL : find(array, axis, NULL);
-    PyArrayObject *indices = NULL;
-    if (found != NULL) {
-        indices = (PyArrayObject *)PyArray_FROM_OTF(found, NPY_INT64, NPY_ARRAY_IN_ARRAY);
-    }
-    Py_XDECREF(found);
-    if (indices == NULL) {
-        Py_CLEAR(made);
+    PyObject *found = find(array, axis, NULL);
+    if (found == NULL) {
         return NULL;
     }
-    memcpy(PyArray_DATA(made), PyArray_DATA(indices), (size_t)PyArray_NBYTES(made));
-    Py_DECREF(indices);
-    return made;
+    PyObject *indices = PyArray_FROM_OTF(found, NPY_INT64, NPY_ARRAY_IN_ARRAY);
+    Py_DECREF(found);
+    return (PyArrayObject *)indices;
 }
 
-/* The elements of an array at indices along an axis. */
+/* The elements of an array at indices along an axis, which they lack. */
 static PyArrayObject *
 elements_at(PyArrayObject *array, PyArrayObject *indices, int axis)
 {
-    int ndim = PyArray_NDIM(array);
     PyArrayObject *made = (PyArrayObject *)PyArray_EMPTY(
-        ndim, PyArray_DIMS(indices), PyArray_TYPE(array), 0);
+        PyArray_NDIM(indices), PyArray_DIMS(indices), PyArray_TYPE(array), 0);
     if (made == NULL) {
         return NULL;
     }
-    npy_intp index[NPY_MAXDIMS] = {0}, item = PyArray_ITEMSIZE(array);
+    npy_intp index[NPY_MAXDIMS] = {0}, item = PyArray_ITEMSIZE(array), size = PyArray_SIZE(made);
     const npy_int64 *at = PyArray_DATA(indices);
     const char *from = PyArray_BYTES(array);
     char *to = PyArray_BYTES(made);
-    for (npy_intp i = 0; i < PyArray_SIZE(made); i++) {
+    for (npy_intp i = 0; i < size; i++) {
         memcpy(to + i * item, from + at[i] * PyArray_STRIDE(array, axis), (size_t)item);
-        for (int j = ndim - 1; j >= 0; j--) {
+        for (int j = PyArray_NDIM(array) - 1; j >= 0; j--) {
             if (j == axis) {
                 continue;
             }
@@ -83,22 +58,19 @@ elements_at(PyArrayObject *array, PyArrayObject *indices, int axis)
     return made;
 }
 
-/* The array itself, or a view without an axis of one element, unless it `keeps` that. Takes the
- * reference. */
+/* The array itself, or a view with an axis of one element more. Takes the reference. */
 static PyObject *
-without_axis(PyArrayObject *array, int axis, int keeps)
+with_axis(PyArrayObject *array, int axis, int keeps)
 {
-    if (array == NULL || keeps) {
+    if (array == NULL || !keeps) {
         return (PyObject *)array;
     }
     npy_intp shape[NPY_MAXDIMS];
     int ndim = 0;
-    for (int i = 0; i < PyArray_NDIM(array); i++) {
-        if (i != axis) {
-            shape[ndim++] = PyArray_DIM(array, i);
-        }
+    for (int i = 0; i <= PyArray_NDIM(array); i++) {
+        shape[i] = i == axis ? 1 : PyArray_DIM(array, ndim++);
     }
-    PyArray_Dims sizes = {shape, ndim};
+    PyArray_Dims sizes = {shape, ndim + 1};
     PyObject *made = PyArray_Newshape(array, &sizes, NPY_CORDER);
     Py_DECREF(array);
     return made;
@@ -111,7 +83,7 @@ index_of(finder *find, PyObject *const *arguments)
     if (!read_arguments(arguments, &axis, &keeps)) {
         return NULL;
     }
-    return without_axis(indices_along(find, (PyArrayObject *)arguments[0], axis), axis, keeps);
+    return with_axis(indices_along(find, (PyArrayObject *)arguments[0], axis), axis, keeps);
 }
 
 static PyObject *
@@ -125,32 +97,32 @@ extremum_along(finder *find, PyObject *const *arguments)
     PyArrayObject *indices = indices_along(find, array, axis);
     PyArrayObject *values = indices == NULL ? NULL : elements_at(array, indices, axis);
     PyObject *results[2] = {
-        without_axis(values, axis, keeps), without_axis(indices, axis, keeps)};
+        with_axis(values, axis, keeps), with_axis(indices, axis, keeps)};
     return tuple_of(results, 2, results[0] == NULL || results[1] == NULL);
 }
 
 static PyObject *
 argmax(PyObject *const *arguments)
 {
-    return index_of(find_greatest, arguments);
+    return index_of(PyArray_ArgMax, arguments);
 }
 
 static PyObject *
 argmin(PyObject *const *arguments)
 {
-    return index_of(find_least, arguments);
+    return index_of(PyArray_ArgMin, arguments);
 }
 
 static PyObject *
 max_along(PyObject *const *arguments)
 {
-    return extremum_along(find_greatest, arguments);
+    return extremum_along(PyArray_ArgMax, arguments);
 }
 
 static PyObject *
 min_along(PyObject *const *arguments)
 {
-    return extremum_along(find_least, arguments);
+    return extremum_along(PyArray_ArgMin, arguments);
 }
 
 #define ROW(operator, compute)                                                                    \
