@@ -15,6 +15,7 @@ typedef struct {
 typedef struct {
     PyArrayObject *arrays[MOST_ARRAYS];
     double numbers[MOST_NUMBERS];
+    int precision;
 } parameter_step;
 
 static int
@@ -61,34 +62,41 @@ read_numbers(PyObject *given, int count, int precision, double *numbers)
 }
 
 /* Read the arrays of a parameter: `alike` of one shape and precision in C order, further ones are
- * numbers. All but the gradient, the second, can be written. Return the precision, or -1. */
+ * numbers. All but the gradient, the second, can be written. Return whether these are such. */
 static int
 read_arrays(PyObject *given, int alike, int count, parameter_step *step)
 {
-    int precision = -1;
     if (!PyTuple_CheckExact(given) || PyTuple_GET_SIZE(given) != count) {
-        return -1;
+        return 0;
     }
     for (int i = 0; i < count; i++) {
         PyObject *array = PyTuple_GET_ITEM(given, i), *first = PyTuple_GET_ITEM(given, 0);
         int found = precision_of(array);
         if (found < 0) {
-            return -1;
+            return 0;
         }
         step->arrays[i] = (PyArrayObject *)array;
-        precision = i == 0 ? found : precision;
-        int fits = i < alike ? found == precision && have_one_shape(array, first)
+        step->precision = i == 0 ? found : step->precision;
+        int fits = i < alike ? found == step->precision && have_one_shape(array, first)
                              : PyArray_SIZE(step->arrays[i]) == 1;
         if (!fits || !PyArray_IS_C_CONTIGUOUS(step->arrays[i]) ||
             !PyArray_ISALIGNED(step->arrays[i]) ||
             (i != 1 && !PyArray_ISWRITEABLE(step->arrays[i]))) {
-            return -1;
+            return 0;
         }
     }
-    return precision;
+    return 1;
 }
 
-typedef void step_taker(const parameter_step *step, int precision, npy_intp size);
+typedef void step_taker(const parameter_step *step, npy_intp size);
+
+static void
+take_each(step_taker *take, const parameter_step *steps, Py_ssize_t count)
+{
+    for (Py_ssize_t i = 0; i < count; i++) {
+        take(&steps[i], PyArray_SIZE(steps[i].arrays[0]));
+    }
+}
 
 /* Take the steps of a group: arrays and numbers of each parameter. Return True, or NULL without an
  * exception if one does not fit: then nothing was written. */
@@ -104,16 +112,16 @@ take_steps(
     Py_ssize_t steps = PyList_GET_SIZE(arrays), places = 0;
     parameter_step *read = PyMem_Calloc((size_t)steps + 1, sizeof(parameter_step));
     memory *found = PyMem_Calloc((size_t)(steps * count) + 1, sizeof(memory));
-    int *precisions = PyMem_Calloc((size_t)steps + 1, sizeof(int));
-    int fits = read != NULL && found != NULL && precisions != NULL;
+    int fits = read != NULL && found != NULL;
     if (!fits) {
         PyErr_NoMemory();
     }
     npy_intp total = 0;
     for (Py_ssize_t i = 0; fits && i < steps; i++) {
-        precisions[i] = read_arrays(PyList_GET_ITEM(arrays, i), alike, count, &read[i]);
-        fits = precisions[i] >= 0 && read_numbers(PyList_GET_ITEM(numbers, i), number_count,
-                                                  precisions[i], read[i].numbers);
+        fits = read_arrays(PyList_GET_ITEM(arrays, i), alike, count, &read[i]) &&
+               read_numbers(
+                   PyList_GET_ITEM(numbers, i), number_count, read[i].precision,
+                   read[i].numbers);
         for (int j = 0; fits && j < count; j++) {
             const char *start = PyArray_BYTES(read[i].arrays[j]);
             found[places++] = (memory){start, start + PyArray_NBYTES(read[i].arrays[j])};
@@ -122,26 +130,19 @@ take_steps(
     }
     fits = fits && !overlap(found, places);
     if (fits) {
-        PyThreadState *save = total < RELEASE_FROM_ELEMENTS ? NULL : PyEval_SaveThread();
-        for (Py_ssize_t i = 0; i < steps; i++) {
-            take(&read[i], precisions[i], PyArray_SIZE(read[i].arrays[0]));
-        }
-        if (save != NULL) {
-            PyEval_RestoreThread(save);
-        }
+        RELEASED(total, take_each(take, read, steps));
     }
     PyMem_Free(read);
     PyMem_Free(found);
-    PyMem_Free(precisions);
     return fits ? Py_NewRef(Py_True) : NULL;
 }
 
 static void
-take_adam(const parameter_step *step, int precision, npy_intp size)
+take_adam(const parameter_step *step, npy_intp size)
 {
     const double *n = step->numbers;
     adam_numbers numbers = {n[0], n[1], n[2], n[3], n[4], n[5], n[6]};
-    kernels_in_force->optimizers->adam[precision](
+    kernels_in_force->optimizers->adam[step->precision](
         PyArray_DATA(step->arrays[0]), PyArray_DATA(step->arrays[1]),
         PyArray_DATA(step->arrays[2]), PyArray_DATA(step->arrays[3]), numbers, size);
     if (PyArray_TYPE(step->arrays[4]) == NPY_FLOAT) {
@@ -153,11 +154,11 @@ take_adam(const parameter_step *step, int precision, npy_intp size)
 }
 
 static void
-take_sgd(const parameter_step *step, int precision, npy_intp size)
+take_sgd(const parameter_step *step, npy_intp size)
 {
     const double *n = step->numbers;
     sgd_numbers numbers = {n[0], n[1], n[2], n[3], n[4], n[5]};
-    kernels_in_force->optimizers->sgd[precision](
+    kernels_in_force->optimizers->sgd[step->precision](
         PyArray_DATA(step->arrays[0]), PyArray_DATA(step->arrays[1]),
         step->arrays[2] == NULL ? NULL : PyArray_DATA(step->arrays[2]), numbers, size);
 }
