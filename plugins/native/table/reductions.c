@@ -3,6 +3,9 @@
 
 #include <math.h>
 
+/* Columns side by side that are combined faster where they are than in a copy: fewer are not. */
+enum { LEAST_COLUMNS = 64 };
+
 /* ---- axes ------------------------------------------------------------------------------------ */
 
 typedef struct {
@@ -115,20 +118,18 @@ read_axes(PyObject *object, reduced *read)
 }
 
 /* Add an axis behind those of a kind that are there: to the last of these, if it is the one before
- * in the array. Return whether its elements go on where those of that one end. */
+ * in the array and its elements go on where those of that one end. Return whether all that follow
+ * each other are one. */
 static int
 add_axis(reduction_axis *axes, int *count, npy_intp size, npy_intp step, int goes_on)
 {
-    if (!goes_on) {
-        reduction_axis axis = {size, step, 0};
-        axes[(*count)++] = axis;
+    if (goes_on && axes[*count - 1].step == step * size) {
+        axes[*count - 1].size *= size;
+        axes[*count - 1].step = step;
         return 1;
     }
-    reduction_axis *last = axes + *count - 1;
-    int fits = last->step == step * size;
-    last->size *= size;
-    last->step = step;
-    return fits;
+    axes[(*count)++] = (reduction_axis){size, step, 0};
+    return !goes_on;
 }
 
 /* The axes of an array in the order in which a reduction goes through them: as they are, or if all
@@ -151,12 +152,14 @@ order_axes(const reduced *read, int *order)
     }
 }
 
-/* Lay out the axes of a reduction, of which those that follow each other are one. Return 0 if the
- * memory has no steps for that, and it has to be copied; -1 for too many axes. */
+/* Lay out the axes of a reduction. Those of a kind that follow each other are one: of reduced ones
+ * that decides in which order elements are combined, and kept ones may stand apart if there are
+ * columns of memory to combine together. Return 0 if the memory has no steps for that, or there are
+ * too many axes: it has to be copied. */
 static int
 lay_out(const reduced *read, reduction *axes)
 {
-    int ndim = PyArray_NDIM(read->array), before = -1, order[NPY_MAXDIMS];
+    int ndim = PyArray_NDIM(read->array), before = -1, stand_apart = 0, order[NPY_MAXDIMS];
     npy_intp item = PyArray_ITEMSIZE(read->array);
     axes->kept_count = axes->reduced_count = 0;
     axes->elements = 1;
@@ -169,16 +172,24 @@ lay_out(const reduced *read, reduction *axes)
             continue;
         }
         if (axes->kept_count == MOST_REDUCED_AXES || axes->reduced_count == MOST_REDUCED_AXES) {
-            return -1;
+            return 0;
         }
         axes->elements *= is_reduced ? size : 1;
         reduction_axis *list = is_reduced ? axes->reduced : axes->kept;
         int *count = is_reduced ? &axes->reduced_count : &axes->kept_count;
-        if (stride % item != 0 ||
-            !add_axis(list, count, size, stride / item, before == is_reduced)) {
+        int fits = stride % item == 0 &&
+                   add_axis(list, count, size, stride / item, before == is_reduced);
+        if (!fits && (is_reduced || stride % item != 0)) {
             return 0;
         }
+        stand_apart |= !fits;
         before = is_reduced;
+    }
+    for (int i = 0; i < axes->kept_count && stand_apart; i++) {
+        stand_apart = axes->kept[i].step != 1 || axes->kept[i].size < LEAST_COLUMNS;
+    }
+    if (stand_apart) {
+        return 0;
     }
     reduction_axis one = {1, 1, 0};
     axes->row = axes->reduced_count ? axes->reduced[--axes->reduced_count] : one;
@@ -221,16 +232,16 @@ static int
 reduce_into(reduced *read, reduction_kind kind, double number, PyArrayObject *result)
 {
     reduction axes;
-    int status = lay_out(read, &axes);
-    if (status == 0) {
+    int is_laid_out = lay_out(read, &axes);
+    if (!is_laid_out) {
         PyArrayObject *copied = in_c_order((PyObject *)read->array);
         if (copied == NULL) {
             return -1;
         }
         Py_SETREF(read->array, copied);
-        status = lay_out(read, &axes);
+        is_laid_out = lay_out(read, &axes);
     }
-    if (status != 1) {
+    if (!is_laid_out) {
         PyErr_SetString(
             PyExc_RuntimeError, "a reduction takes arrays of at most 64 dimensions; flatten some");
         return -1;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import ml_dtypes
@@ -80,6 +80,21 @@ def test_a_reduction_over_any_axes(name, dtype, layout):
                     for one, other in zip(found, in_order, strict=True):
                         assert one.tobytes() == other.tobytes(), (shape, dims)
         np.testing.assert_array_equal(x, before)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", (*NAMES, *ORDERS, *VARIANCES))
+def test_columns_of_permuted_axes_are_those_in_c_order(name, dtype):
+    compiled = reduction(name)
+    x = numbers((3, 71, 5, 67), dtype, 0, False)[:, 1:, :, 1:]
+    for order in permutations(range(4)):
+        given = x.transpose(order)
+        in_order = given.copy("C")
+        for dims in [dims for dims in dims_of(4) if len(dims) < 3]:
+            found = call(name, compiled, given, dims, False)
+            expected = call(name, compiled, in_order, dims, False)
+            for one, other in zip(found, expected, strict=True):
+                assert one.tobytes() == other.tobytes(), (order, dims)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
