@@ -13,6 +13,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable
+from contextlib import suppress
 from types import CodeType, FunctionType
 from typing import Any, Final
 
@@ -46,24 +47,22 @@ _WRITTEN: Final = re.compile(r"version\.value != expected")
 def lowered_body(node_class: type[Any], kernels: Any) -> Body:
     """Return how nodes of a class run with the array kernels of a backend."""
     function = node_class.apply_arrays
-    route = None
-    is_variadic = False
-    try:
+    route, is_variadic = None, False
+    with suppress(NotLoweredError, NoArrayKernelError):
         if type(function) is FunctionType:
             tree = _tree(function)
             is_variadic = tree.args.vararg is not None
-            route = _Lowering(node_class, function, kernels).route(tree)
-    except (NotLoweredError, NoArrayKernelError):
-        route = None
-    return kernels, route, is_variadic, _freed(node_class), loop_parts.RELEASED
+            route = _Lowering(node_class, function, tree, kernels).route()
+    freed = node_class.__dict__.get("_freed")
+    offsets = None if freed is None else _offsets(node_class, *freed)
+    return kernels, route, is_variadic, offsets, loop_parts.RELEASED
 
 
-def _freed(node_class: type[Any]) -> tuple[int, ...] | None:
-    names = node_class.__dict__.get("_freed")
-    try:
-        return None if names is None else tuple([slot_offset(node_class, each) for each in names])
-    except (AttributeError, TypeError):
-        return None
+def _offsets(node_class: type[Any], *names: str) -> tuple[int, ...] | None:
+    """Return the offsets of slots; None if one of the names is that of no slot."""
+    with suppress(AttributeError, TypeError):
+        return tuple([slot_offset(node_class, each) for each in names])
+    return None
 
 
 def _tree(function: FunctionType) -> ast.FunctionDef:
@@ -95,16 +94,13 @@ def _parts(code: CodeType) -> tuple[Any, ...]:
 class _Lowering:
     """Lowers one body, ``(node, k, edges, *grads)``."""
 
-    def __init__(self, node_class: type[Any], function: FunctionType, kernels: Any) -> None:
+    def __init__(
+        self, node_class: type[Any], function: FunctionType, tree: ast.FunctionDef, kernels: Any
+    ) -> None:
         self._class = node_class
         self._function = function
+        self._body = tree.body
         self._kernels = kernels
-        self._registers: dict[str, int] = {}
-        self._bound_within: set[str] = set()
-        self._to = Assembler(())
-
-    def route(self, tree: ast.FunctionDef) -> Route:
-        """Return the program of the function."""
         names = [each.arg for each in tree.args.args]
         if tree.args.vararg is not None:
             names.append(tree.args.vararg.arg)
@@ -115,8 +111,11 @@ class _Lowering:
         self._registers = {each.name: self._to.register(each) for each in arguments}
         within = [each.target for each in ast.walk(tree) if isinstance(each, ast.NamedExpr)]
         self._bound_within = {each.id for each in within}
-        self._statements(tree.body)
-        if not isinstance(tree.body[-1], ast.Return):
+
+    def route(self) -> Route:
+        """Return the program of the function."""
+        self._statements(self._body)
+        if not isinstance(self._body[-1], ast.Return):
             raise NotLoweredError("no return at the end")
         return self._to.route(self._function.__name__)
 
@@ -220,7 +219,7 @@ class _Lowering:
         saved, optional = _SAVED.fullmatch(text), _OPTIONAL.fullmatch(text)
         if saved is not None and self._load_saved(saved[1], expression, register):
             return
-        if optional is not None and self._offset(optional[1]) is not None:
+        if optional is not None and _offsets(self._class, optional[1]) is not None:
             self._load(optional[1], register)
             absent = self._to.emit("UNLESS_GIVEN", register)
             if not self._load_saved(optional[1], expression, register):
@@ -238,9 +237,10 @@ class _Lowering:
         """Read a saved tensor, if it has slots, or else compute the expression, which explains what
         is wrong with it; return whether it has.
         """
-        slot, version = self._offset(name), self._offset(f"{name}_version")
-        if slot is None or version is None:
+        offsets = _offsets(self._class, name, f"{name}_version")
+        if offsets is None:
             return False
+        slot, version = offsets
         function, _ = self._function_of(expression)
         objects = (self._class, function)
         node = self._registers["node"]
@@ -259,11 +259,11 @@ class _Lowering:
         self._to.call(function, operands, register, names=names)
 
     def _load(self, name: str, register: int) -> None:
-        slot = self._offset(name)
-        if slot is None:
+        offsets = _offsets(self._class, name)
+        if offsets is None:
             raise NotLoweredError(f"{name} is no slot")
         node = self._registers["node"]
-        self._to.emit("LOAD", register, node, slot=slot, objects=(self._class,))
+        self._to.emit("LOAD", register, node, slot=offsets[0], objects=(self._class,))
 
     def _function_of(self, expression: ast.expr) -> tuple[Callable[..., Any], list[LoweredOperand]]:
         """Return a Python function that computes an expression, and what it takes."""
@@ -313,9 +313,3 @@ class _Lowering:
         if found is _ABSENT:
             raise NotLoweredError(f"no name {name}")
         return found
-
-    def _offset(self, name: str) -> int | None:
-        try:
-            return slot_offset(self._class, name)
-        except (AttributeError, TypeError):
-            return None
