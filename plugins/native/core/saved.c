@@ -18,13 +18,8 @@ int
 do_load(PyObject **registers, const instruction *in)
 {
     PyObject *node = node_of(registers, in);
-    if (node == NULL) {
-        return -1;
-    }
-    PyObject *value = SLOT(node, in->slot);
-    if (UNLIKELY(value == NULL)) {
-        PyErr_Format(
-            PyExc_AttributeError, "a slot of %.100s was never stored", Py_TYPE(node)->tp_name);
+    PyObject *value = node == NULL ? NULL : stored(node, in->slot);
+    if (value == NULL) {
         return -1;
     }
     set_register(registers, in->a, Py_NewRef(value));

@@ -2,17 +2,39 @@
 #include "slots.h"
 
 PyObject *
+empty_slot(PyObject *object)
+{
+    return PyErr_Format(
+        PyExc_AttributeError, "a slot of %.100s was never stored", Py_TYPE(object)->tp_name);
+}
+
+PyObject *
 tensor_slot(const module_state *state, PyObject *object, Py_ssize_t offset)
 {
     if (UNLIKELY(!is_tensor(state, object))) {
         return PyErr_Format(
             PyExc_TypeError, "a route takes tensors, not %.100s", Py_TYPE(object)->tp_name);
     }
-    PyObject *value = SLOT(object, offset);
-    if (UNLIKELY(value == NULL)) {
-        PyErr_SetString(PyExc_AttributeError, "a slot of the tensor was never stored");
+    return stored(object, offset);
+}
+
+PyObject *
+new_tensor(const module_state *state, PyObject *array, PyObject *signature, PyObject *output_nr)
+{
+    PyObject *tensor = bare_instance(state->tensor_type);
+    if (tensor == NULL) {
+        Py_DECREF(array);
+        Py_DECREF(signature);
+        return NULL;
     }
-    return value;
+    SLOT(tensor, state->tensor_array) = array;
+    SLOT(tensor, state->tensor_signature) = signature;
+    SLOT(tensor, state->tensor_grad_fn) = Py_NewRef(Py_None);
+    SLOT(tensor, state->tensor_output_nr) = Py_NewRef(output_nr);
+    SLOT(tensor, state->tensor_storage) = Py_NewRef(Py_None);
+    SLOT(tensor, state->tensor_counter) = Py_NewRef(Py_None);
+    SLOT(tensor, state->tensor_meta) = Py_NewRef(Py_None);
+    return tensor;
 }
 
 int

@@ -7,6 +7,9 @@
 /* The slot of an object; the object must be of the class that the offset was taken from. */
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
+/* Returns NULL with an AttributeError. */
+PyObject *empty_slot(PyObject *object);
+
 /* Store a value, whose reference is stolen. */
 static inline void
 set_slot(PyObject *object, Py_ssize_t offset, PyObject *value)
@@ -19,6 +22,14 @@ is_tensor(const module_state *state, PyObject *object)
 {
     return Py_TYPE(object) == state->tensor_type ||
            PyObject_TypeCheck(object, state->tensor_base_type);
+}
+
+/* Borrowed value of a slot; NULL with AttributeError if it is empty. */
+static inline PyObject *
+stored(PyObject *object, Py_ssize_t offset)
+{
+    PyObject *value = SLOT(object, offset);
+    return LIKELY(value != NULL) ? value : empty_slot(object);
 }
 
 /* Borrowed value of a slot of a tensor. NULL with TypeError or AttributeError if `object` is no
@@ -47,6 +58,11 @@ int count_write(const module_state *state, PyObject *tensor);
 
 /* A new VersionCounter. */
 PyObject *new_counter(const module_state *state, PyObject *value);
+
+/* A new tensor that no node records yet, and that shares no memory. The references of `array` and
+ * `signature` are stolen. */
+PyObject *new_tensor(
+    const module_state *state, PyObject *array, PyObject *signature, PyObject *output_nr);
 
 /* A new instance of `type`, a Python class without __new__ and __init__, with empty slots. */
 static inline PyObject *

@@ -128,18 +128,11 @@ do_wrap(const module_state *state, PyObject **registers, const instruction *in)
     if (signature == NULL) {
         return -1;
     }
-    PyObject *tensor = bare_instance(state->tensor_type);
+    PyObject *tensor =
+        new_tensor(state, Py_NewRef(array), signature, objects[WRAP_OUTPUT_NR]);
     if (tensor == NULL) {
-        Py_DECREF(signature);
         return -1;
     }
-    SLOT(tensor, state->tensor_array) = Py_NewRef(array);
-    SLOT(tensor, state->tensor_signature) = signature;
-    SLOT(tensor, state->tensor_grad_fn) = Py_NewRef(Py_None);
-    SLOT(tensor, state->tensor_output_nr) = Py_NewRef(objects[WRAP_OUTPUT_NR]);
-    SLOT(tensor, state->tensor_storage) = Py_NewRef(Py_None);
-    SLOT(tensor, state->tensor_counter) = Py_NewRef(Py_None);
-    SLOT(tensor, state->tensor_meta) = Py_NewRef(Py_None);
     if (in->flags & WRAP_IS_SHARED) {
         PyObject *shared = register_value(registers, in->c);
         if (shared == NULL || share_memory(state, in, tensor, shared) < 0) {

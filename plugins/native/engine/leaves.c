@@ -111,25 +111,6 @@ copied(const module_state *state, PyObject *leaf, PyObject *grad, PyObject *stri
     return PyArray_NewCopy((PyArrayObject *)grad, NPY_CORDER);
 }
 
-/* A plain tensor around an array, whose reference is stolen. */
-static PyObject *
-plain_tensor(const module_state *state, PyObject *array, PyObject *signature)
-{
-    PyObject *tensor = bare_instance(state->tensor_type);
-    if (tensor == NULL) {
-        Py_DECREF(array);
-        return NULL;
-    }
-    SLOT(tensor, state->tensor_array) = array;
-    SLOT(tensor, state->tensor_signature) = Py_NewRef(signature);
-    SLOT(tensor, state->tensor_grad_fn) = Py_NewRef(Py_None);
-    SLOT(tensor, state->tensor_output_nr) = Py_NewRef(state->zero);
-    SLOT(tensor, state->tensor_storage) = Py_NewRef(Py_None);
-    SLOT(tensor, state->tensor_counter) = Py_NewRef(Py_None);
-    SLOT(tensor, state->tensor_meta) = Py_NewRef(Py_None);
-    return tensor;
-}
-
 /* Make an array the gradient of a leaf that has none. */
 static int
 begin(const module_state *state, PyObject *leaf, PyObject *meta, PyObject *grad)
@@ -139,8 +120,11 @@ begin(const module_state *state, PyObject *leaf, PyObject *meta, PyObject *grad)
     if (array == NULL) {
         array = copied(state, leaf, grad, strides);
     }
-    PyObject *tensor =
-        array == NULL ? NULL : plain_tensor(state, array, SLOT(leaf, state->leaf_signature));
+    if (array == NULL) {
+        return -1;
+    }
+    PyObject *signature = Py_NewRef(SLOT(leaf, state->leaf_signature));
+    PyObject *tensor = new_tensor(state, array, signature, state->zero);
     int failed = tensor == NULL ? -1 : PyObject_SetAttr(meta, state->str_grad, tensor);
     Py_XDECREF(tensor);
     return failed;

@@ -8,12 +8,7 @@ node_slot(const module_state *state, PyObject *node, Py_ssize_t offset)
         return PyErr_Format(
             PyExc_TypeError, "a graph is made of nodes, not %.100s", Py_TYPE(node)->tp_name);
     }
-    PyObject *value = SLOT(node, offset);
-    if (UNLIKELY(value == NULL)) {
-        PyErr_Format(
-            PyExc_AttributeError, "a slot of %.100s was never stored", Py_TYPE(node)->tp_name);
-    }
-    return value;
+    return stored(node, offset);
 }
 
 int
