@@ -14,41 +14,11 @@ make_constants(module_state *state)
 {
     state->zero = PyLong_FromLong(0);
     state->one = PyLong_FromLong(1);
-    const struct {
-        PyObject **kept;
-        const char *text;
-    } names[] = {
-#define NAME(text) {&state->str_##text, #text}
-        NAME(accumulate_array),
-        NAME(accumulator),
-        NAME(acquire),
-        NAME(apply_arrays),
-        NAME(arrays),
-        NAME(attr_version),
-        NAME(base),
-        NAME(creation_meta),
-        NAME(dtype),
-        NAME(grad),
-        NAME(ndim),
-        NAME(popitem),
-        NAME(post_accumulate),
-        NAME(release),
-        NAME(requires_grad),
-        NAME(shape),
-        NAME(backend),
-        NAME(captures),
-        NAME(keep_graph),
-        NAME(kept),
-        NAME(prunes),
-        NAME(side),
-        NAME(value),
-        {&state->str_release_saved, "_release_saved"},
-#undef NAME
-    };
     int made = state->zero && state->one;
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        made = (*names[i].kept = PyUnicode_InternFromString(names[i].text)) != NULL && made;
-    }
+#define INTERN(type, name) \
+    made = (state->name = PyUnicode_InternFromString(&#name[strlen("str_")])) != NULL && made;
+    STATE_NAMES(INTERN)
+#undef INTERN
     state->bodies = PyDict_New();
     state->names_of_out = Py_BuildValue("(s)", "out");
     made = made && state->bodies != NULL && state->names_of_out != NULL;

@@ -21,8 +21,36 @@
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
+/* Names that are interned: str_grad is "grad". */
+#define STATE_NAMES(X) \
+    X(PyObject, str__release_saved) \
+    X(PyObject, str_accumulate_array) \
+    X(PyObject, str_accumulator) \
+    X(PyObject, str_acquire) \
+    X(PyObject, str_apply_arrays) \
+    X(PyObject, str_arrays) \
+    X(PyObject, str_attr_version) \
+    X(PyObject, str_backend) \
+    X(PyObject, str_base) \
+    X(PyObject, str_captures) \
+    X(PyObject, str_creation_meta) \
+    X(PyObject, str_dtype) \
+    X(PyObject, str_grad) \
+    X(PyObject, str_keep_graph) \
+    X(PyObject, str_kept) \
+    X(PyObject, str_ndim) \
+    X(PyObject, str_popitem) \
+    X(PyObject, str_post_accumulate) \
+    X(PyObject, str_prunes) \
+    X(PyObject, str_release) \
+    X(PyObject, str_requires_grad) \
+    X(PyObject, str_shape) \
+    X(PyObject, str_side) \
+    X(PyObject, str_value)
+
 /* Objects of one module object, which holds references to all of them. */
 #define STATE_OBJECTS(X) \
+    STATE_NAMES(X) \
     X(PyTypeObject, ufunc_loop_type) \
     X(PyTypeObject, route_type) \
     X(PyTypeObject, tensor_base_type) \
@@ -37,30 +65,6 @@
     X(PyObject, dtypes) \
     X(PyObject, zero) \
     X(PyObject, one) \
-    X(PyObject, str_value) \
-    X(PyObject, str_accumulator) \
-    X(PyObject, str_attr_version) \
-    X(PyObject, str_base) \
-    X(PyObject, str_creation_meta) \
-    X(PyObject, str_dtype) \
-    X(PyObject, str_ndim) \
-    X(PyObject, str_shape) \
-    X(PyObject, str_accumulate_array) \
-    X(PyObject, str_acquire) \
-    X(PyObject, str_apply_arrays) \
-    X(PyObject, str_arrays) \
-    X(PyObject, str_grad) \
-    X(PyObject, str_backend) \
-    X(PyObject, str_captures) \
-    X(PyObject, str_keep_graph) \
-    X(PyObject, str_kept) \
-    X(PyObject, str_popitem) \
-    X(PyObject, str_prunes) \
-    X(PyObject, str_side) \
-    X(PyObject, str_post_accumulate) \
-    X(PyObject, str_release) \
-    X(PyObject, str_requires_grad) \
-    X(PyObject, str_release_saved) \
     X(PyObject, names_of_out) \
     X(PyObject, add_loop) \
     X(PyObject, arrays_of_task) \

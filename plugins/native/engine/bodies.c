@@ -108,7 +108,7 @@ release_saved(array_loop *loop, PyObject *body)
     PyObject *freed = body == NULL ? Py_None : PyTuple_GET_ITEM(body, BODY_FREED);
     if (freed == Py_None) {
         return drop_result(
-            PyObject_CallMethodNoArgs(loop->node, loop->state->str_release_saved));
+            PyObject_CallMethodNoArgs(loop->node, loop->state->str__release_saved));
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(freed); i++) {
         Py_ssize_t offset = PyLong_AsSsize_t(PyTuple_GET_ITEM(freed, i));
