@@ -13,7 +13,6 @@ import numpy
 from dovetail_aten.kernel_support.geometry.window_geometry import Window
 
 from .accumulation import add_at
-from .places_under_windows import lines_of, places_under
 
 _MANY: Final = 1 << 16
 """Elements of patches from which on copying lines is faster."""
@@ -28,10 +27,17 @@ def _places_of(channels: int, windows: tuple[Window, ...]) -> Any:
 
     Behind the image there is a zero, which stands for all padding.
     """
-    found = places_under([lines_of(each) for each in windows], _MANY)
-    if found is None:
+    if not 0 < prod([each.number * each.kernel for each in windows]) <= _MANY:
         return None
-    places, within = [each.T for each in found]
+    places: Any = numpy.zeros((1, 1), numpy.int64)
+    within: Any = numpy.ones((1, 1), bool)
+    for each in windows:
+        elements = numpy.arange(each.kernel)[:, None] * each.dilation
+        at = elements + numpy.arange(each.number) * each.stride - each.padding
+        shape = (len(places) * len(at), places.shape[1] * at.shape[1])
+        places = (places[:, None, :, None] * each.size + at[:, None]).reshape(shape)
+        is_inside = (at >= 0) & (at < each.size)
+        within = (within[:, None, :, None] & is_inside[:, None]).reshape(shape)
     pixels = prod([each.size for each in windows])
     every = numpy.arange(channels)[:, None, None] * pixels + places
     return numpy.where(within, every, channels * pixels).reshape(-1, places.shape[1])

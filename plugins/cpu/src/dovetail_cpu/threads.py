@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from queue import SimpleQueue
 
 __all__ = [
-    "ROWS_TOGETHER",
     "SHARED_FROM",
     "get_num_threads",
     "processors",
@@ -33,9 +32,6 @@ SHARED_FROM: Final = 1 << 19
 """Elements from which several threads pay: each step of a kernel waits for the interpreter, which
 the other thread may have just then.
 """
-
-ROWS_TOGETHER: Final = 16
-"""Divided by the number of rows that BLAS computes together in products with a vector."""
 
 
 class _Helper(local):
