@@ -65,6 +65,14 @@ read_numbers(PyObject *object, int ndim, npy_intp least, npy_intp otherwise, npy
     return 1;
 }
 
+/* The same of numbers that are given, each for its own axis. */
+static int
+read_numbers_of_axes(PyObject *object, int ndim, npy_intp least, npy_intp *numbers)
+{
+    return object != NULL && read_numbers(object, ndim, least, 0, numbers) &&
+           PySequence_Fast_GET_SIZE(object) == ndim;
+}
+
 /* Read the windows of a pooling. Return whether they are right. */
 static int
 read_windows(
@@ -125,9 +133,8 @@ static int
 read_number_of_windows(pooling *read, PyObject *object)
 {
     npy_intp numbers[3];
-    return object != NULL && (PyTuple_Check(object) || PyList_CheckExact(object)) &&
-           PySequence_Fast_GET_SIZE(object) == read->ndim &&
-           read_numbers(object, read->ndim, 1, 0, numbers) && set_number_of_windows(read, numbers);
+    return read_numbers_of_axes(object, read->ndim, 1, numbers) &&
+           set_number_of_windows(read, numbers);
 }
 
 /* A new array of a dtype with an element for each window. */
@@ -161,6 +168,21 @@ is_of_windows(const pooling *read, PyObject *images, PyObject *object)
         }
     }
     return 1;
+}
+
+/* Read images, and gradients of nearly equal windows over them, one for each. Return whether they
+ * are such. */
+static int
+read_gradients(PyObject *grad, PyObject *images, int ndim, pooling *read)
+{
+    if (images == NULL || !read_images(images, ndim, read) ||
+        precision_of(grad) != read->precision ||
+        PyArray_NDIM((PyArrayObject *)grad) != PyArray_NDIM((PyArrayObject *)images)) {
+        return 0;
+    }
+    int lead = PyArray_NDIM((PyArrayObject *)grad) - ndim;
+    return set_number_of_windows(read, PyArray_DIMS((PyArrayObject *)grad) + lead) &&
+           is_of_windows(read, images, grad);
 }
 
 static const pooling_kernels_of *
@@ -294,18 +316,10 @@ adaptive_avg_pool(PyObject *const *arguments, int ndim)
 static PyObject *
 adaptive_avg_pool_backward(PyObject *const *arguments, int ndim)
 {
-    PyObject *grad = arguments[0], *images = arguments[1];
     pooling read;
     pooling_divisor divisor = {0, 0};
-    if (images == NULL || !read_images(images, ndim, &read) ||
-        precision_of(grad) != read.precision ||
-        PyArray_NDIM((PyArrayObject *)grad) != PyArray_NDIM((PyArrayObject *)images)) {
-        return NULL;
-    }
-    int lead = PyArray_NDIM((PyArrayObject *)grad) - ndim;
-    return set_number_of_windows(&read, PyArray_DIMS((PyArrayObject *)grad) + lead) &&
-                   is_of_windows(&read, images, grad)
-               ? compute_averages(&read, images, grad, divisor)
+    return read_gradients(arguments[0], arguments[1], ndim, &read)
+               ? compute_averages(&read, arguments[1], arguments[0], divisor)
                : NULL;
 }
 
@@ -361,14 +375,7 @@ static PyObject *
 maxima_backward(PyObject *grad, PyObject *images, PyObject *indices, int ndim)
 {
     pooling read;
-    if (images == NULL || !read_images(images, ndim, &read) ||
-        !are_values_at(grad, indices, ndim) || precision_of(grad) != read.precision ||
-        PyArray_NDIM((PyArrayObject *)grad) != PyArray_NDIM((PyArrayObject *)images)) {
-        return NULL;
-    }
-    int lead = PyArray_NDIM((PyArrayObject *)grad) - ndim;
-    return set_number_of_windows(&read, PyArray_DIMS((PyArrayObject *)grad) + lead) &&
-                   is_of_windows(&read, images, grad)
+    return read_gradients(grad, images, ndim, &read) && are_values_at(grad, indices, ndim)
                ? write_at(grad, indices, PyArray_DIMS((PyArrayObject *)images), ndim, 1)
                : NULL;
 }
@@ -395,10 +402,8 @@ static PyObject *
 max_unpool(PyObject *const *arguments, int ndim)
 {
     npy_intp sizes[3], shape[NPY_MAXDIMS];
-    if (!are_values_at(arguments[0], arguments[1], ndim) || arguments[2] == NULL ||
-        !(PyTuple_Check(arguments[2]) || PyList_CheckExact(arguments[2])) ||
-        PySequence_Fast_GET_SIZE(arguments[2]) != ndim ||
-        !read_numbers(arguments[2], ndim, 1, 0, sizes)) {
+    if (!are_values_at(arguments[0], arguments[1], ndim) ||
+        !read_numbers_of_axes(arguments[2], ndim, 1, sizes)) {
         return NULL;
     }
     PyArrayObject *values = (PyArrayObject *)arguments[0];
@@ -413,15 +418,10 @@ static PyObject *
 max_unpool3d(PyObject *const *arguments)
 {
     npy_intp numbers[3];
-    for (int i = 3; i < 5; i++) {
-        if (arguments[i] == NULL ||
-            !(PyTuple_Check(arguments[i]) || PyList_CheckExact(arguments[i])) ||
-            PySequence_Fast_GET_SIZE(arguments[i]) != 3 ||
-            !read_numbers(arguments[i], 3, i == 3, 0, numbers)) {
-            return NULL;
-        }
-    }
-    return max_unpool(arguments, 3);
+    return read_numbers_of_axes(arguments[3], 3, 1, numbers) &&
+                   read_numbers_of_axes(arguments[4], 3, 0, numbers)
+               ? max_unpool(arguments, 3)
+               : NULL;
 }
 
 static PyObject *
