@@ -242,6 +242,36 @@ def test_an_inner_trace_is_part_of_the_outer() -> None:
     assert names(outer.spans) == ["aten::add.Tensor", "aten::mul.Tensor", "aten::sub.Tensor"]
 
 
+@pytest.mark.parametrize("inner", [{}, {"hashes": True}])
+def test_an_inner_trace_notes_the_hashes_of_the_outer(inner: dict[str, bool]) -> None:
+    x = dovetail.ones(2)
+    with dovetail.tracing(hashes=True) as outer:
+        x.exp()
+        with dovetail.tracing(**inner) as t:
+            x.exp()
+        x.exp()
+    prints = [span["fingerprints"] for span in outer.as_dict()["spans"]]
+    assert len(prints) == 3 and prints[0] == prints[1] == prints[2]
+    assert ("fingerprints" in t.as_dict()["spans"][0]) == bool(inner)
+
+
+def test_a_trace_and_a_profile_inside_of_each_other_both_see_the_values() -> None:
+    x = dovetail.ones(2, 3)
+
+    def profile() -> Any:
+        return dovetail.profiler.profile(record_shapes=True, profile_memory=True)
+
+    with profile() as outer, dovetail.tracing(hashes=True) as inside:
+        x.exp()
+    with dovetail.tracing(hashes=True) as around, profile() as inner:
+        x.exp()
+    for profiled in (outer, inner):
+        (event,) = profiled.events()
+        assert event.input_shapes == [[2, 3]] and event.cpu_memory_usage == 24
+    (first,), (second,) = (each.as_dict()["spans"] for each in (inside, around))
+    assert first["fingerprints"] == second["fingerprints"]
+
+
 def test_other_threads_and_tasks_are_left_out() -> None:
     x = dovetail.ones(2)
 

@@ -36,6 +36,31 @@ class Observer:
         """Take what was returned; None if an exception ended it."""
 
 
+class _Nested(Observer):
+    """Two observers of one span: that of the trace around it, and its own inside that."""
+
+    def __init__(self, outer: Observer, inner: Observer) -> None:
+        self._outer = outer
+        self._inner = inner
+
+    def opened(self, span: Span, given: Sequence[Any]) -> None:
+        """Tell both, the outer one first."""
+        self._outer.opened(span, given)
+        self._inner.opened(span, given)
+
+    def closed(self, span: Span, result: Any) -> None:
+        """Tell both, the inner one first."""
+        self._inner.closed(span, result)
+        self._outer.closed(span, result)
+
+
+def of_both(outer: Observer | None, inner: Observer | None) -> Observer | None:
+    """Return the observer of a trace inside another one, which gets its spans, too."""
+    if outer is None or inner is None or outer is inner:
+        return inner or outer
+    return _Nested(outer, inner)
+
+
 class Span:
     """Something that took time, and the spans inside.
 

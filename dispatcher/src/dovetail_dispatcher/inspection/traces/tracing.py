@@ -33,7 +33,7 @@ from ..decisions import decide
 from ..notebook_trees import InNotebooks
 from .chrome_traces import chrome_trace
 from .kernel_names import ask_backends, listen, stop_listening, why_unknown
-from .spans import CALL, NODE, REDISPATCH, CallSpan, Observer, Span, open_span
+from .spans import CALL, NODE, REDISPATCH, CallSpan, Observer, Span, of_both, open_span
 
 T = TypeVar("T")
 
@@ -107,7 +107,9 @@ class Trace(InNotebooks, Guard):
     def change(self) -> Self:
         """Open a new outermost span."""
         root = self._root = Span("trace", "trace")
-        root.observer = self._observer
+        outer = open_span.get()
+        around = None if outer is None else outer.observer
+        root.observer = of_both(around, self._observer)
         listen(root)
         open_span.set(root)
         set_state(tracing_on(state()))
