@@ -204,6 +204,32 @@ def test_a_wrong_kernel_is_named_inside_of_a_transform(transformed: Any) -> None
     assert comparison.parting.name == "aten::exp"
 
 
+def test_a_wrong_kernel_is_named_inside_of_a_part_with_a_name(tmp_path: Path) -> None:
+    def named(x: Any) -> Any:
+        with dovetail.profiler.record_function("outer"), dovetail.profiler.record_function("inner"):
+            return (x * 0.5).exp().sin()
+
+    x = dovetail.linspace(-1, 1, 6)
+    live = dovetail.compare_runs(named, (x,), second={"within": planted("exp")})
+    before = saved(tmp_path / "before.json", named, x)
+    with planted("exp")():
+        after = saved(tmp_path / "after.json", named, x)
+    for comparison in (live, dovetail.compare_runs(first=before, second=after)):
+        assert comparison.parting is not None, str(comparison)
+        assert comparison.parting.name == "aten::exp"
+    assert dovetail.compare_runs(named, (x,))
+
+
+def test_complex_numbers_on_the_real_line_are_compared_with_others(tmp_path: Path) -> None:
+    real = dovetail.linspace(1, 2, 6, dtype=dovetail.float64)
+    on_the_line, beside_it, off_it = [
+        saved(tmp_path / f"{name}.json", dovetail.exp, dovetail.complex(real, real * shift))
+        for name, shift in {"on": 0.0, "beside": 1e-15, "off": 0.5}.items()
+    ]
+    assert dovetail.compare_runs(first=on_the_line, second=beside_it)
+    assert not dovetail.compare_runs(first=on_the_line, second=off_it)
+
+
 def test_the_arguments_and_the_model_stay_as_they_are() -> None:
     model = nn.BatchNorm1d(4)
     x = dovetail.randn(5, 4, requires_grad=True)

@@ -15,7 +15,7 @@ from .program_text import program_of
 from .recording import RecordedSpan, load_recording
 from .runners import Outcome, runner_of
 from .settings import Settings, settings_of
-from .values import Tolerance, difference, scale_of
+from .values import Difference, Tolerance, difference_of_errors, first_difference, scale_of
 
 __all__ = ["RunComparison", "compare_runs"]
 
@@ -160,9 +160,8 @@ def _notes(search: Search, outcomes: Sequence[Outcome], *, live: bool) -> tuple[
     """
     notes = []
     if live and outcomes[0].error != outcomes[1].error:
-        notes.append(
-            f"One run raises: {outcomes[0].error or 'no error'}; {outcomes[1].error or 'no error'}."
-        )
+        found = difference_of_errors(outcomes[0].error, outcomes[1].error)
+        notes.append(f"One run raises: {found.text}.")
     apart = _apart(outcomes, search.tolerance) if live else None
     if search.lone and (apart is not None or not live):
         x, y = search.lone[0]
@@ -174,7 +173,7 @@ def _notes(search: Search, outcomes: Sequence[Outcome], *, live: bool) -> tuple[
             f"Only the {where} run calls {lone.name}{at}, or has these values for its arguments."
         )
     if apart is not None:
-        notes.append(f"The results of the runs differ: {apart}.")
+        notes.append(f"The results of the runs differ: {apart.text}.")
     if search.explained and (notes or not live):
         shown = "; ".join(search.explained[:_SHOWN])
         notes.append(
@@ -185,28 +184,23 @@ def _notes(search: Search, outcomes: Sequence[Outcome], *, live: bool) -> tuple[
 
 
 def _notes_on_plain(search: Search, plain: Sequence[Outcome]) -> tuple[str, ...]:
-    if plain[0].error != plain[1].error:
-        text = f"{plain[0].error or 'no error'}; {plain[1].error or 'no error'}"
+    first, second = plain
+    if first.error != second.error:
+        found: Difference | None = difference_of_errors(first.error, second.error)
     else:
-        text = _apart(plain, search.tolerance) or ""
-    if not text:
+        found = _apart(plain, search.tolerance)
+    if found is None:
         return ()
     return (
         "The runs agree while their calls are recorded, and differ without a trace, where backward "
-        f"runs formulas over arrays: {text}.",
+        f"runs formulas over arrays: {found.text}.",
     )
 
 
-def _apart(outcomes: Sequence[Outcome], tolerance: Tolerance) -> str | None:
+def _apart(outcomes: Sequence[Outcome], tolerance: Tolerance) -> Difference | None:
     """Return how the results of two runs differ, by more than rounding in each call explains."""
     first, second = (each.results for each in outcomes)
-    if len(first) != len(second):
-        return f"{len(first)} and {len(second)} tensors"
-    for a, b in zip(first, second, strict=True):
-        found = difference(a, b, tolerance, scale_of([*first, *second]))
-        if found is not None:
-            return found.text
-    return None
+    return first_difference(first, second, tolerance, scale_of([*first, *second]))
 
 
 def _text_of(parting: Parting) -> list[str]:

@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
 from .recording import RecordedSpan, values_in
 from .runners import Repeated, Runner
-from .values import Difference, Fingerprint, Tolerance, Value, difference, scale_of
+from .values import (
+    Difference,
+    Fingerprint,
+    Tolerance,
+    Value,
+    difference_of_errors,
+    first_difference,
+    scale_of,
+)
 
 __all__ = ["Parting", "Search"]
 
+_EXACTLY: Final = Tolerance(0.0, 0.0)
 _UNINITIALIZED: Final = ("empty", "new_empty", "_empty")
 Pair = tuple[RecordedSpan | None, RecordedSpan | None]
 
@@ -147,10 +155,12 @@ class Search:
         if x.error is None and y.error is None:
             found = self._results(x.results, y.results, x.given)
             if found is None:
-                # Of tensors inside of a transform nothing is known here; its inner calls tell.
-                return None if _are_known(x.results) else self._inside(x, y, place)
+                # A part that the program named has no results, and of tensors inside of a transform
+                # nothing is known here: the inner calls tell.
+                known = x.results and _are_known(x.results)
+                return None if known else self._inside(x, y, place)
         else:
-            found = Difference(f"{x.error or 'no error'}; {y.error or 'no error'}", float("inf"))
+            found = difference_of_errors(x.error, y.error)
             if (x.error is None) == (y.error is None):
                 return self._inside(x, y, place)
         if self._can_repeat(x, y):
@@ -190,8 +200,7 @@ class Search:
         elif (made[0].error is None) == (made[1].error is None):
             found = None
         else:
-            text = f"{made[0].error or 'no error'}; {made[1].error or 'no error'}"
-            found = Difference(text, float("inf"))
+            found = difference_of_errors(made[0].error, made[1].error)
         if found is None:
             return self._unrepeatable(x, y, place)
         inner = self._inside(x, y, place) if _names(x.children) == _names(y.children) else None
@@ -205,7 +214,7 @@ class Search:
         same arguments, so that something else decided.
         """
         found = self._results(x.results, y.results, x.given)
-        if found is None or not self._equal(x.given, y.given):
+        if found is None or first_difference(x.given, y.given, _EXACTLY) is not None:
             self.explained.append(f"{x.name} (the results agree for the same arguments)")
             return None
         text = f"{found.text}; made again alone, the calls agree"
@@ -219,12 +228,6 @@ class Search:
         values = [*values_in(x.arguments), *values_in(y.arguments)]
         return all([each.array is not None for each in values])
 
-    def _equal(
-        self, first: Sequence[Value | Fingerprint], second: Sequence[Value | Fingerprint]
-    ) -> bool:
-        exactly = Tolerance(0.0, 0.0)
-        return all([difference(a, b, exactly) is None for a, b in zip(first, second, strict=True)])
-
     def _results(
         self,
         first: Sequence[Value | Fingerprint],
@@ -232,14 +235,7 @@ class Search:
         given: Sequence[Value | Fingerprint],
     ) -> Difference | None:
         """Return the first difference between tensors of two calls."""
-        scale = scale_of(list(given))
-        for a, b in zip_longest(first, second):
-            if a is None or b is None:
-                return Difference(f"{len(first)} and {len(second)} tensors", float("inf"))
-            found = difference(a, b, self.tolerance, scale)
-            if found is not None:
-                return found
-        return None
+        return first_difference(first, second, self.tolerance, scale_of(given))
 
 
 def _aligned(first: Sequence[RecordedSpan], second: Sequence[RecordedSpan]) -> list[Pair]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
+from itertools import zip_longest
 from math import prod, sqrt
 from typing import Any, Final
 
@@ -21,7 +22,8 @@ __all__ = [
     "Tolerance",
     "Value",
     "copied_array",
-    "difference",
+    "difference_of_errors",
+    "first_difference",
     "recorded_value",
     "scale_of",
 ]
@@ -59,15 +61,8 @@ class Fingerprint:
     sketch: tuple[float, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fingerprint as plain lists, strings and numbers."""
-        return {
-            "shape": list(self.shape),
-            "dtype": self.dtype,
-            "digest": self.digest,
-            "greatest": self.greatest,
-            "odd": self.odd,
-            "sketch": list(self.sketch),
-        }
+        """Return the fingerprint as plain tuples, strings and numbers."""
+        return asdict(self)
 
     @classmethod
     def of_array(cls, array: NDArray[Any], dtype: str) -> Fingerprint:
@@ -81,22 +76,13 @@ class Fingerprint:
             kinds = np.where(np.isnan(flat), 3, np.where(finite, 0, np.where(flat.real > 0, 1, 2)))
             odd = blake2b(kinds.astype(np.uint8).tobytes(), digest_size=16).hexdigest()
             flat = np.where(finite, flat, 0)
-        parts = flat.real if flat.imag.any() is np.False_ else flat.view(np.float64)
-        return cls(
-            tuple(array.shape), dtype, digest, _greatest(flat), odd, _sketch(np.asarray(parts))
-        )
+        parts = flat.view(np.float64) if flat.dtype.kind == "c" else flat
+        return cls(tuple(array.shape), dtype, digest, _greatest(flat), odd, _sketch(parts))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Fingerprint:
         """Return what `as_dict` wrote."""
-        return cls(
-            tuple(data["shape"]),
-            data["dtype"],
-            data["digest"],
-            data["greatest"],
-            data["odd"],
-            tuple(data["sketch"]),
-        )
+        return cls(**{**data, "shape": tuple(data["shape"]), "sketch": tuple(data["sketch"])})
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,6 +239,39 @@ def difference(
     return _estimated_difference(marks[0], marks[1], rtol, atol)
 
 
+def first_difference(
+    first: Sequence[Value | Fingerprint],
+    second: Sequence[Value | Fingerprint],
+    tolerance: Tolerance,
+    scale: float = 0.0,
+) -> Difference | None:
+    """Return the first difference between the values of two lists; None if they agree.
+
+    Parameters
+    ----------
+    scale
+        As for `difference`.
+    """
+    for a, b in zip_longest(first, second):
+        if a is None or b is None:
+            return Difference(f"{len(first)} and {len(second)} tensors", float("inf"))
+        found = difference(a, b, tolerance, scale)
+        if found is not None:
+            return found
+    return None
+
+
+def difference_of_errors(first: str | None, second: str | None) -> Difference:
+    """Return the difference between two calls or runs of which at least one raised.
+
+    Parameters
+    ----------
+    first, second
+        Type and text of the exception; None if there was none.
+    """
+    return Difference(f"{first or 'no error'}; {second or 'no error'}", float("inf"))
+
+
 def _exact_difference(
     first: NDArray[Any], second: NDArray[Any], rtol: float, atol: float
 ) -> Difference | None:
@@ -301,7 +320,7 @@ def _estimated_difference(
     )
 
 
-def scale_of(values: list[Value | Fingerprint]) -> float:
+def scale_of(values: Iterable[Value | Fingerprint]) -> float:
     """Return the greatest absolute value among floating point arguments; 0 if it is not known."""
     found = [0.0]
     for each in values:
