@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -323,11 +325,9 @@ def test_the_program_that_is_printed_shows_the_difference(tmp_path: Path) -> Non
         return
     program = tmp_path / "alone.py"
     program.write_text(f"import wrong_kernels\n{comparison.program}\n")
-    printed = subprocess.run(
-        [sys.executable, str(program)], capture_output=True, text=True, check=False
-    )
-    assert "part in forward, at aten::cos" in printed.stdout, printed.stderr
-    assert comparison.parting is not None and comparison.parting.text in printed.stdout
+    done = printed(program)
+    assert "part in forward, at aten::cos" in done.stdout, done.stderr
+    assert comparison.parting is not None and comparison.parting.text in done.stdout
 
 
 def saved(path: Path, f: Callable[..., Any], *args: Any) -> Path:
@@ -408,12 +408,66 @@ def test_other_configurations_are_refused(setting: Any) -> None:
         dovetail.compare_runs(step, (dovetail.ones(2),), second=setting)
 
 
-@pytest.mark.cpu_only(reason="compiled code is for the CPU")
+ELSEWHERE = pytest.mark.cpu_only(reason="compiled code is for the CPU")
+NATIVE = {"first": {"native": False}, "second": {"native": True}}
+
+
+@ELSEWHERE
 def test_compiled_code_and_python_agree_in_processes_of_their_own() -> None:
     x = dovetail.randn(6, 8, requires_grad=True)
-    comparison = dovetail.compare_runs(
-        F.gelu, (x,), first={"native": False}, second={"native": True}
-    )
+    comparison = dovetail.compare_runs(F.gelu, (x,), **NATIVE)
     assert comparison, str(comparison)
-    with pytest.raises(TypeError, match="lambda"):
-        dovetail.compare_runs(lambda x: x, (x,), second={"native": False})
+
+
+@ELSEWHERE
+@pytest.mark.parametrize("f", [lambda x: x, dovetail.ops.aten.cos.default])
+def test_what_cannot_be_sent_to_another_process_is_refused(f: Any) -> None:
+    with pytest.raises(TypeError, match="function of a module"):
+        dovetail.compare_runs(f, (dovetail.ones(2),), second={"native": False})
+
+
+def printed(program: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(program)], capture_output=True, text=True, check=False, timeout=300
+    )
+
+
+@ELSEWHERE
+def test_a_script_without_a_main_guard_is_told_so(tmp_path: Path) -> None:
+    program = tmp_path / "unguarded.py"
+    program.write_text(
+        "import dovetail\n"
+        "dovetail.compare_runs(dovetail.exp, (dovetail.ones(2),), second={'native': False})\n"
+    )
+    last = printed(program).stderr.splitlines()[-1]
+    assert last.startswith("RuntimeError: compare_runs()") and "__main__" in last
+
+
+@ELSEWHERE
+def test_a_process_that_ends_is_an_error_and_no_wait() -> None:
+    with pytest.raises(RuntimeError, match="ended before"):
+        dovetail.compare_runs(os._exit, (3,), first={"native": False}, second={"native": False})
+
+
+@ELSEWHERE
+def test_the_program_that_is_printed_runs_in_processes_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "wrong_in_compiled_code.py").write_text(
+        "import os\n"
+        "import dovetail\n"
+        "if os.environ.get('DOVETAIL_NATIVE') == '1':\n"
+        "    library = dovetail.library.Library('aten', 'IMPL')\n"
+        "    library.array_impl('cos', lambda x: x, 'CPU', when=lambda x: True, why='always')\n"
+        "def program(x):\n"
+        "    return dovetail.cos(x)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delenv("DOVETAIL_NATIVE", raising=False)
+    module = importlib.import_module("wrong_in_compiled_code")
+    comparison = dovetail.compare_runs(module.program, (dovetail.linspace(1, 2, 200),), **NATIVE)
+    assert comparison.parting is not None and comparison.program is not None
+    program = tmp_path / "alone.py"
+    program.write_text(f"import wrong_in_compiled_code\n{comparison.program}\n")
+    done = printed(program)
+    assert "part in forward, at aten::cos" in done.stdout, done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import zlib
+from textwrap import indent
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -49,15 +50,21 @@ def program_of(parting: Parting, first: Settings, second: Settings) -> str | Non
     if "frombuffer(" in text:
         lines += ["import base64", "import zlib", ""]
     lines += ["import dovetail  # and the modules that register the kernels", ""]
-    lines += ["args = [", *[f"    {each}," for each in positional], "]"]
-    lines += ["kwargs = {", *[f"    {each}," for each in named], "}"] if named else []
-    lines += [
+    body = ["args = [", *[f"    {each}," for each in positional], "]"]
+    body += ["kwargs = {", *[f"    {each}," for each in named], "}"] if named else []
+    # A process of its own imports the program, and is sent a function of it.
+    elsewhere = first.native is not None or second.native is not None
+    body += [
         "comparison = dovetail.compare_runs(",
-        f"    {op}, args{', kwargs' if named else ''},",
+        f"    {'call' if elsewhere else op}, args{', kwargs' if named else ''},",
         f"    first={first.as_code()}, second={second.as_code()},",
         ")",
         "print(comparison)",
     ]
+    if not elsewhere:
+        return "\n".join(lines + body)
+    lines += ["", "def call(*args, **kwargs):", f"    return {op}(*args, **kwargs)", "", ""]
+    lines += ['if __name__ == "__main__":', indent("\n".join(body), "    ")]
     return "\n".join(lines)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import pickle
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Any, Final, NamedTuple, Protocol, Self
+from multiprocessing import get_context
+from typing import Any, Final, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from .settings import Settings, device_of, in_force, placed
 from .values import Value, copied_array
 
 __all__ = ["Outcome", "Runner", "runner_of"]
+
+T = TypeVar("T")
 
 _SEED: Final = 0
 
@@ -70,7 +73,7 @@ class Repeated(NamedTuple):
 class Runner(Protocol):
     """Runs a program, and single calls of it, under one configuration."""
 
-    can_repeat: bool
+    can_repeat: bool = True
     """Whether calls can be made again."""
 
     def run(self, program: Any, *, traced: bool, backward: bool) -> Outcome:
@@ -79,17 +82,14 @@ class Runner(Protocol):
     def repeat(self, name: str, arguments: Sequence[Any], records: bool) -> Repeated:
         """Call an operator with recorded arguments: see `repeat`."""
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        place: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, *_: object) -> None:
+        return None
 
 
-class _Saved:
+class _Saved(Runner):
     """Returns a run that was saved."""
 
     can_repeat = False
@@ -103,17 +103,9 @@ class _Saved:
     def repeat(self, name: str, arguments: Sequence[Any], records: bool) -> Repeated:
         raise NotImplementedError(f"{name} cannot be called again in a saved run")
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        return None
-
-
-class _Here:
+class _Here(Runner):
     """Runs in this process."""
-
-    can_repeat = True
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -124,24 +116,17 @@ class _Here:
     def repeat(self, name: str, arguments: Sequence[Any], records: bool) -> Repeated:
         return repeat(self.settings, name, arguments, records)
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        return None
-
-
-class _Elsewhere:
+class _Elsewhere(Runner):
     """Runs in a process of its own, with or without compiled code."""
-
-    can_repeat = True
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self._pool = ProcessPoolExecutor(1, get_context("spawn"))
         variable, before = "DOVETAIL_NATIVE", os.environ.get("DOVETAIL_NATIVE")
         os.environ[variable] = "1" if settings.native else "0"
         try:
-            self._pool = multiprocessing.get_context("spawn").Pool(1)
+            self._made(int)  # starts the process, which reads the variable
         finally:
             if before is None:
                 del os.environ[variable]
@@ -151,25 +136,30 @@ class _Elsewhere:
     def run(self, program: Any, *, traced: bool, backward: bool) -> Outcome:
         try:
             packed = pickle.dumps(program)
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
+        except (pickle.PicklingError, AttributeError, TypeError, RuntimeError) as error:
             raise TypeError(
                 "compare_runs(): a run with the setting 'native' has a process of its own, and the "
                 f"program cannot be sent there ({error}). Pass a function of a module, not a "
-                "lambda or an inner function, and arguments that can be pickled."
+                "lambda, an inner function or an operator, and arguments that can be pickled."
             ) from None
-        made: Outcome = self._pool.apply(_run_packed, (self.settings, packed, traced, backward))
-        return made
+        return self._made(_run_packed, self.settings, packed, traced, backward)
 
     def repeat(self, name: str, arguments: Sequence[Any], records: bool) -> Repeated:
-        made: Repeated = self._pool.apply(repeat, (self.settings, name, arguments, records))
-        return made
+        return self._made(repeat, self.settings, name, arguments, records)
 
-    def __enter__(self) -> Self:
-        return self
+    def _made(self, function: Callable[..., T], *args: Any) -> T:
+        """Return ``function(*args)``, called in the process."""
+        try:
+            return self._pool.submit(function, *args).result()
+        except BrokenProcessPool as error:
+            raise RuntimeError(
+                "compare_runs(): the process of a run with the setting 'native' ended before its "
+                "result was there; what it wrote to stderr says why. It imports the program first: "
+                "in a script, call compare_runs below 'if __name__ == \"__main__\":'."
+            ) from error
 
     def __exit__(self, *_: object) -> None:
-        self._pool.terminate()
-        self._pool.join()
+        self._pool.shutdown(cancel_futures=True)
 
 
 def runner_of(settings: Settings | list[RecordedSpan]) -> Runner:
