@@ -196,7 +196,12 @@ def test_the_program_in_the_error_raises_it_again(make: Callable[..., Any]) -> N
     ) as caught:
         opcheck(
             op,
-            (dovetail.tensor([1.0, dovetail.inf], dtype=dovetail.float64), [1.5], dovetail.int64),
+            (
+                dovetail.tensor([1.0, dovetail.inf], dtype=dovetail.float64),
+                [1.5, -dovetail.inf, dovetail.nan],
+                dovetail.int64,
+                dovetail.tensor([complex(dovetail.nan, -dovetail.inf), 1j]),
+            ),
         )
     assert isinstance(caught.value.__cause__, RuntimeError)
     assert f"defined at {__file__}" in str(caught.value)

@@ -330,6 +330,23 @@ def test_the_program_that_is_printed_shows_the_difference(tmp_path: Path) -> Non
     assert comparison.parting is not None and comparison.parting.text in done.stdout
 
 
+def test_the_program_that_is_printed_spells_infinities(capsys: pytest.CaptureFixture[str]) -> None:
+    library = Library("aten", "IMPL")
+    library.array_impl(
+        "sub.Tensor", lambda x, y, alpha: x, KEY, when=lambda *_, **__: True, why="always"
+    )
+    try:
+        x = dovetail.tensor([1.0, complex(dovetail.nan, -dovetail.inf)])
+        comparison = dovetail.compare_runs(
+            dovetail.sub, (x, x + 1), {"alpha": 2.5}, second={"conditions": False}
+        )
+        assert comparison.program is not None
+        exec(comparison.program, {})
+    finally:
+        library._destroy()
+    assert "part in forward, at aten::sub.Tensor" in capsys.readouterr().out
+
+
 def saved(path: Path, f: Callable[..., Any], *args: Any) -> Path:
     with dovetail.tracing(hashes=True) as trace:
         f(*args)

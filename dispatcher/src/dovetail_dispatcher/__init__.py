@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .inspection.checks.opcheck import OpCheckError, opcheck
     from .inspection.explanation import Explanation, FunctionExplanation, explain, explain_function
     from .inspection.notebook_trees import InNotebooks
+    from .inspection.python_text import python_text
     from .inspection.queries.dumps import DispatchTable, dispatch_table
     from .inspection.queries.kernel_handles import get_kernel
     from .inspection.queries.signatures import plain_signature
@@ -115,6 +116,7 @@ _ON_DEMAND = {
     "overridable": "interception.intercepted_functions",
     "overridden_name": "interception.overrides",
     "plain_signature": "inspection.queries.signatures",
+    "python_text": "inspection.python_text",
     "register_autograd": "registration.register",
     "register_fake": "registration.register",
     "register_kernel": "registration.register",
@@ -201,6 +203,7 @@ __all__ = [
     "overridden_name",
     "parse_schema",
     "plain_signature",
+    "python_text",
     "redispatch_function",
     "register_autocast",
     "register_autograd",

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dovetail_dispatcher import _C
-from dovetail_kernel import Device
-from dovetail_kernel import dtype as dtype_class
+from dovetail_dispatcher import _C, python_text
 
 from .recording import values_in
 from .settings import Settings
@@ -69,18 +67,7 @@ def program_of(parting: Parting, first: Settings, second: Settings) -> str | Non
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, Value):
-        return _tensor_text(value)
-    if isinstance(value, list | tuple):
-        inner = ", ".join(map(_text, value))
-        return f"[{inner}]"
-    if isinstance(value, dtype_class):
-        return f"dovetail.{value.name}"
-    if isinstance(value, Device):
-        return repr(str(value))
-    if isinstance(value, float) and not np.isfinite(value):
-        return f"float({str(value)!r})"
-    return repr(value)
+    return python_text(value, lambda v: _tensor_text(v) if isinstance(v, Value) else repr(v))
 
 
 def _tensor_text(value: Value) -> str:
@@ -107,8 +94,8 @@ def _tensor_text(value: Value) -> str:
 
 
 def _numbers(array: np.ndarray[Any, Any]) -> str:
-    text = repr(array.astype(np.float64).tolist() if array.dtype.kind == "V" else array.tolist())
-    return text.replace("nan", "float('nan')").replace("inf", "float('inf')")
+    known = array.astype(np.float64) if array.dtype.kind == "V" else array  # "V": of ml_dtypes
+    return python_text(known.tolist())
 
 
 def _bytes_text(array: np.ndarray[Any, Any], dtype: str) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dovetail_kernel import Device, TensorBase, dtype
+from dovetail_kernel import TensorBase
 
 from ...table.operator import Operator
+from ..python_text import python_text
 
 _SHOWN: Final = 32
 """Tensors of more elements are made with random values."""
@@ -31,16 +32,7 @@ def reproducer(op: Operator, values: list[Any], check: str) -> str:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, TensorBase):
-        return _tensor_text(value)
-    if isinstance(value, list | tuple):
-        inner = ", ".join(map(_text, value))
-        return f"[{inner}]" if isinstance(value, list) else f"({inner},)"
-    if isinstance(value, dtype):
-        return f"dovetail.{value.name}"
-    if isinstance(value, Device):
-        return repr(str(value))
-    return repr(value)
+    return python_text(value, lambda v: _tensor_text(v) if isinstance(v, TensorBase) else repr(v))
 
 
 def _tensor_text(tensor: TensorBase) -> str:
@@ -56,5 +48,4 @@ def _tensor_text(tensor: TensorBase) -> str:
         maker = "randn" if tensor.dtype.is_floating_point or tensor.dtype.is_complex else "ones"
         return f"dovetail.{maker}({tuple(tensor.shape)}, {settings})"
     host = tensor._backend.arrays.to_host(tensor.array)
-    text = repr(host.tolist()).replace("nan", "dovetail.nan").replace("inf", "dovetail.inf")
-    return f"dovetail.tensor({text}, {settings})"
+    return f"dovetail.tensor({python_text(host.tolist())}, {settings})"

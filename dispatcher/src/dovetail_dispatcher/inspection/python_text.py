@@ -1,0 +1,34 @@
+"""Values as Python writes them, for programs that are printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isfinite
+from typing import Any
+
+from dovetail_kernel import Device, dtype
+
+__all__ = ["python_text"]
+
+
+def python_text(value: Any, others: Callable[[Any], str] = repr) -> str:
+    """Return the Python expression of an argument: of lists and tuples with what is in them, of
+    numbers (infinities and NaN included), dtypes and devices.
+
+    Parameters
+    ----------
+    others
+        Returns the text of everything else, such as tensors. Default: `repr`.
+    """
+    if isinstance(value, list) or type(value) is tuple:
+        inner = ", ".join([python_text(each, others) for each in value])
+        return f"[{inner}]" if isinstance(value, list) else f"({inner},)" if value else "()"
+    if isinstance(value, float) and not isfinite(value):
+        return f"float({str(value)!r})"
+    if isinstance(value, complex) and not (isfinite(value.real) and isfinite(value.imag)):
+        return f"complex({python_text(value.real)}, {python_text(value.imag)})"
+    if isinstance(value, dtype):
+        return f"dovetail.{value.name}"
+    if isinstance(value, Device):
+        return repr(str(value))
+    return others(value)
