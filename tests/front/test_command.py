@@ -23,6 +23,7 @@ import dovetail
 from dovetail import Tensor
 from dovetail.command import app
 from dovetail.command.common import print_rows
+from dovetail.inspection import installation_checks
 from dovetail.library import Library, _scoped_library, register_fake, register_op_infos
 from dovetail.testing import OpInfo, SampleInput, TensorMaker, floating_types
 from dovetail_dispatcher.compiled_code import is_in_force
@@ -564,6 +565,21 @@ def test_doctor_finds_a_misspelt_variable(monkeypatch: pytest.MonkeyPatch) -> No
     finding = doctor()["DOVETAIL_BLOK"]
     assert (finding["state"], finding["remedy"]) == ("problem", "Did you mean DOVETAIL_BLOCK?")
     assert CliRunner().invoke(app, ["doctor"]).exit_code == 1
+
+
+def test_doctor_knows_every_variable_that_dovetail_reads() -> None:
+    root = Path(dovetail.__file__).parents[2]
+    files = [
+        file for folder in (".", "*", "plugins/*") for file in root.glob(f"{folder}/src/**/*.py")
+    ]
+    files += root.glob("plugins/native/*/*.[ch]")
+    sources = [
+        each.read_text(encoding="utf-8")
+        for each in files
+        if each != Path(installation_checks.__file__)
+    ]
+    read = {name for text in sources for name in re.findall(r'"(DOVETAIL_[A-Z_]+)"', text)}
+    assert read == set(installation_checks.VARIABLES)
 
 
 def test_doctor_finds_threads_that_there_are_no_cores_for(monkeypatch: pytest.MonkeyPatch) -> None:

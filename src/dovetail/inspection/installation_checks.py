@@ -22,7 +22,14 @@ import dovetail_autograd
 from dovetail_dispatcher import _C, compiled_code
 from dovetail_kernel import PluginError, name_of_distribution, plugin_manager
 
-VARIABLES: Final = ("DOVETAIL_BLOCK", "DOVETAIL_NATIVE", "DOVETAIL_OVERLAYS")
+VARIABLES: Final = (
+    "DOVETAIL_BLOCK",
+    "DOVETAIL_FULL_TRACEBACKS",
+    "DOVETAIL_NATIVE",
+    "DOVETAIL_NATIVE_ISA",
+    "DOVETAIL_OPERATORS",
+    "DOVETAIL_OVERLAYS",
+)
 """The environment variables that Dovetail reads."""
 
 THREAD_VARIABLES: Final = (
@@ -32,6 +39,9 @@ THREAD_VARIABLES: Final = (
     "BLIS_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
+
+PROCESSOR_VARIABLES: Final = ("OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES")
+"""The environment variables that keep NumPy from instructions of the processor."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +177,7 @@ def _environment() -> Iterator[Finding]:
             near = get_close_matches(name, VARIABLES, n=1)
             yield Finding(
                 name, "problem", "is set, but Dovetail does not read it.",
-                f"Did you mean {near[0]}?" if near else f"It reads {' and '.join(VARIABLES)}.",
+                f"Did you mean {near[0]}?" if near else f"It reads {', '.join(VARIABLES)}.",
             )  # fmt: skip
         elif name in VARIABLES:
             yield Finding(name, "note", f"is set to {os.environ[name]!r}.")
@@ -219,7 +229,7 @@ def _numpy() -> Iterator[Finding]:
             "thread for each.",
             f"If matrix products are slow, set OPENBLAS_NUM_THREADS={cores}.",
         )
-    for name in ("OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES"):
+    for name in PROCESSOR_VARIABLES:
         if os.environ.get(name):
             yield Finding(
                 name,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -16,7 +15,14 @@ import dovetail_cpu
 from dovetail_dispatcher import compiled_code
 from dovetail_kernel import plugin_manager
 
-from .installation_checks import THREAD_VARIABLES, Finding, blas_of_numpy, examine, usable_cores
+from .installation_checks import (
+    PROCESSOR_VARIABLES,
+    THREAD_VARIABLES,
+    Finding,
+    blas_of_numpy,
+    examine,
+    usable_cores,
+)
 
 __all__ = ["installation_report"]
 
@@ -29,7 +35,6 @@ _LIBRARIES: Final = (
     "mpi4py",
     "dask",
 )
-_VARIABLES: Final = (*THREAD_VARIABLES, "OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES")
 _WIDTH: Final = 16
 
 
@@ -97,10 +102,8 @@ def _threads() -> Iterator[str]:
 
 def _environment() -> Iterator[str]:
     for name in sorted(os.environ):
-        if name.startswith("DOVETAIL_") or name in _VARIABLES:
+        if name.startswith("DOVETAIL_") or name in (*THREAD_VARIABLES, *PROCESSOR_VARIABLES):
             yield _row("environment", f"{name}={os.environ[name]}")
-    if sys.flags.optimize:
-        yield _row("environment", f"python -{'O' * sys.flags.optimize}")
 
 
 def _plugins() -> Iterator[str]:
