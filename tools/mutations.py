@@ -117,8 +117,9 @@ def _is_none(node: ast.expr) -> bool:
 def places(path: Path, base: Path) -> list[Place]:
     """Return every place of the functions of a module that can be changed."""
     text = path.read_text(encoding="utf-8")
+    lines = text.splitlines(keepends=True)
     starts = [0]
-    for line in text.splitlines(keepends=True):
+    for line in lines:
         starts.append(starts[-1] + len(line))
     found: list[Place] = []
     counts: dict[tuple[str, str, str], int] = {}
@@ -140,12 +141,11 @@ def places(path: Path, base: Path) -> list[Place]:
             visit(child, names, inside)
 
     def add(target: Any, after: str, function: str) -> None:
-        before = ast.get_source_segment(text, target) or ""
-        lines = text.splitlines(keepends=True)
         begin = starts[target.lineno - 1] + _characters(lines, target.lineno, target.col_offset)
         end = starts[target.end_lineno - 1] + _characters(
             lines, target.end_lineno, target.end_col_offset
         )
+        before = text[begin:end]
         key = (function, before, after)
         nth = counts.get(key, 0)
         counts[key] = nth + 1
