@@ -71,6 +71,17 @@ def test_the_route_is_shown_as_text(lib: Library, tensor: Tensors) -> None:
     assert e.error is None
 
 
+def test_the_kernels_come_first_and_the_route_on_request(lib: Library, tensor: Tensors) -> None:
+    e = explain("ee::f", tensor())
+    assert str(e).splitlines()[1] == "├─ kernels"
+    assert "def f(" not in str(e)
+    assert e.as_text(route=True).endswith(
+        "\n".join([f"     {line}" for line in e.route.splitlines()])
+    )
+    lib.define("g(Tensor x) -> Tensor")
+    assert str(explain(ops.ee.g, tensor())).splitlines()[1] == "├─ the call raises"
+
+
 def test_what_would_fail_is_explained_and_not_raised(lib: Library, tensor: Tensors) -> None:
     lib.define("g(Tensor x) -> Tensor")
     e = explain(ops.ee.g, tensor())

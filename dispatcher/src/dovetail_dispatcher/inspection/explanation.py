@@ -46,8 +46,8 @@ class _Printed:
 
 @dataclass(frozen=True, slots=True)
 class Explanation(_Printed, InNotebooks, Decision):
-    """Which kernels a call would run, and why. ``str`` prints a tree, `as_dict` and `as_json` give
-    the same as data.
+    """Which kernels a call would run, and why. ``str`` prints a tree, ``as_text(route=True)`` the
+    composed callable below it; `as_dict` and `as_json` return the same as data.
 
     Attributes
     ----------
@@ -73,13 +73,13 @@ class Explanation(_Printed, InNotebooks, Decision):
     unknown: str | None = None
     launches: tuple[str, ...] | None = None
 
-    def as_text(self, *, route: bool = True) -> str:
+    def as_text(self, *, route: bool = False) -> str:
         """Return the tree as plain text.
 
         Parameters
         ----------
         route
-            With the source text of the composed callable. Default: True.
+            With the source text of the composed callable. Default: False.
         """
         return "\n".join(operator_lines(self, route=route))
 

@@ -15,22 +15,37 @@ if TYPE_CHECKING:
     from .explanation import Explanation, FunctionExplanation
 
 
-def operator_lines(e: Explanation, *, route: bool = True) -> list[str]:
-    """Return the lines of the tree, of at most 100 columns where names are not longer.
+def operator_lines(e: Explanation, *, route: bool) -> list[str]:
+    """Return the lines of the tree: the kernels first, then what decided.
 
     Parameters
     ----------
     route
         With the source text of the composed callable.
     """
-    taken = [key for key in e.excluded if key in e.merged or key in e.included]
-    others = len(e.excluded) - len(taken)
-    rest = f" ({others} more are excluded, but not among them)" if others else ""
-    lines = [e.schema, f"├─ defined at {short_place(e.defined_at)}", "├─ arguments"]
+    lines = [e.schema]
+    if e.error is not None:
+        lines += ["├─ the call raises", *[f"│    {line}".rstrip() for line in e.error.splitlines()]]
+    lines.append("├─ kernels")
+    for position, step in enumerate(e.chain, 1):
+        mark, below = ("└─", "   ") if position == len(e.chain) else ("├─", "│  ")
+        lines += [
+            f"│  {mark} {step.key} [{_rule(step)}]: {step.kernel}",
+            *[f"│  {below}  {line}" for line in _of_step(step)],
+        ]
+    lines += [] if e.chain else ["│  └─ none"]
+    if e.launches is not None:
+        lines.append(f"├─ launches {brief_launches(e.launches) or 'nothing'}")
+    if e.calls or e.unknown:
+        lines += ["├─ calls", *[f"│  {line}" for line in _calls(e.calls, e.unknown)]]
+    lines += [f"├─ {_graph(e.records_graph, e.calls, e.unknown)}", "├─ arguments"]
     lines += _branches(
         [f"{a.name}: {a.value}: {', '.join(a.keys) or 'no keys'}" for a in e.arguments]
         or ["no tensors"]
     )
+    taken = [key for key in e.excluded if key in e.merged or key in e.included]
+    others = len(e.excluded) - len(taken)
+    rest = f" ({others} more are excluded, but not among them)" if others else ""
     lines += [
         "├─ keys",
         f"│  ├─ of the arguments: {', '.join(e.merged) or 'none'}",
@@ -38,26 +53,14 @@ def operator_lines(e: Explanation, *, route: bool = True) -> list[str]:
         f"│  ├─ - excluded: {', '.join(taken) or 'none'}{rest}",
         f"│  ├─ - fallen through: {', '.join(e.fallthrough) or 'none'}",
         f"│  └─ = {', '.join(e.keys) or 'none'}, of which the highest is {e.chosen}",
-        f"├─ {_graph(e.records_graph, e.calls, e.unknown)}",
-        "├─ kernels",
     ]
-    for step in e.chain:
-        lines += [
-            f"│  ├─ {step.key} [{_rule(step)}]: {step.kernel}",
-            *[f"│  │    {line}" for line in _of_step(step)],
-        ]
-    lines += ["│  └─ no further"] if e.chain else ["│  └─ none"]
-    if e.launches is not None:
-        lines.append(f"├─ launches {brief_launches(e.launches) or 'nothing'}")
-    if e.calls or e.unknown:
-        lines += ["├─ calls", *[f"│  {line}" for line in _calls(e.calls, e.unknown)]]
-    if e.error is not None:
-        lines += ["└─ the call raises", *(f"     {line}" for line in e.error.splitlines())]
-    elif route:
-        lines += ["└─ route", *(f"     {line}" for line in e.route.splitlines())]
-    else:
-        lines.append(f"└─ route of {len(e.route.splitlines())} lines, not shown")
-    return lines
+    defined = f"defined at {short_place(e.defined_at)}"
+    if not e.route:
+        return [*lines, f"└─ {defined}"]
+    text = e.route.splitlines()
+    how = f" of {len(text)} lines, not shown: as_text(route=True), --route"
+    shown = [f"     {line}" for line in text] if route else []
+    return [*lines, f"├─ {defined}", f"└─ route{'' if route else how}", *shown]
 
 
 def function_lines(e: FunctionExplanation) -> list[str]:
