@@ -36,6 +36,7 @@ READMES = [
 WITHOUT_SAMPLES = [
     "CONTRIBUTING.md",
     "docs/imports.md",
+    "docs/installing.md",
     "docs/mpi.md",
     "docs/out.md",
     "docs/programs.md",

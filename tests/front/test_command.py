@@ -542,6 +542,17 @@ def test_graph_says_what_it_cannot_find(script: Path, target: str, complaint: st
     assert complaint in failure("graph", target.format(script), status=2)
 
 
+# -- new -------------------------------------------------------------------------------------------
+
+
+def test_a_new_package_names_what_its_tests_need_and_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "first:" not in run("new", "one", "--folder", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "dovetail_pytest", None)
+    assert "first: install dovetail-pytest, from" in run("new", "two", "--folder", str(tmp_path))
+
+
 # -- doctor ----------------------------------------------------------------------------------------
 
 

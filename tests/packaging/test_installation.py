@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import venv
 from collections.abc import Iterable
-from importlib.metadata import distribution
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
@@ -108,9 +109,18 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def documented() -> list[str]:
-    """Return the lines of the README that install without make."""
-    return LINE.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+def documented(page: str = "README.md") -> list[str]:
+    """Return the lines of a page that install without make, without comments."""
+    found = LINE.findall((ROOT / page).read_text(encoding="utf-8"))
+    return [line.partition(" #")[0].rstrip() for line in found]
+
+
+PAGES = ["README.md", *[f"docs/{each.name}" for each in sorted((ROOT / "docs").glob("*.md"))]]
+PAGES += [str(each.relative_to(ROOT)) for each in sorted(ROOT.glob("plugins/*/README.md"))]
+LINES = list(dict.fromkeys([line for page in PAGES for line in documented(page)]))
+LINES.remove("pip install -e 'dovetail-signal[dev]' && pytest dovetail-signal")
+LINES = [line for line in LINES if "./kernel" not in line]
+"""Every command of a page that installs, but for two that have tests of their own."""
 
 
 def test_the_folder_has_a_wheel_and_a_source_distribution_of_each(dist: Path) -> None:
@@ -136,6 +146,22 @@ def test_wheels_install_and_pass_conformance_in_a_fresh_environment(
     report = environment.run(*words)
     assert "| matmul | 2 | " in report
     assert " on cpu: 0 of " in report
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_every_line_that_a_page_has_resolves(line: str, dist: Path, tmp_path: Path) -> None:
+    others = {"cuda12": "cupy-cuda12x", "cuda13": "cupy-cuda13x", "dask": "dask", "mpi": "mpi4py"}
+    others |= {"distributed": "distributed", "zarr": "zarr", "mpich": "mpich", "pytest": "pytest"}
+    wanted = [name for word, name in others.items() if re.search(rf"\b{word}\b", line)]
+    for name in wanted:
+        try:
+            distribution(name)
+        except PackageNotFoundError:
+            pytest.skip(f"{name} is not installed here, and there is no index")
+    environment = FreshEnvironment(tmp_path / "fresh", [*NEEDED, *BUILDING, *wanted])
+    words = shlex.split(line.replace("--find-links dist", ""))[1:]
+    words += ["--find-links", str(dist), "--no-index", "--no-build-isolation", "--dry-run"]
+    environment.pip(*words, cwd=ROOT)
 
 
 def test_a_clone_installs_by_the_line_of_the_readme(tmp_path: Path) -> None:

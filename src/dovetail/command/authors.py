@@ -4,6 +4,7 @@ new package, stubs for type checkers, generated code.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,6 +39,10 @@ def new(
     for path in written:
         typer.echo(f"wrote {path}")
     root = folder / name
+    missing = [each for each in ("testing", "pytest") if find_spec(f"dovetail_{each}") is None]
+    if missing:
+        names = " and ".join([f"dovetail-{each}" for each in missing])
+        typer.echo(f"first: install {names}, from the clone or the wheels of this Dovetail")
     typer.echo(f"next: pip install -e '{root}[dev]' && pytest {root} && dovetail check {name}")
 
 
