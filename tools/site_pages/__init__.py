@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from .api_reference import write_reference
-from .benchmark_plots import write_benchmarks, write_overhead
+from .benchmark_plots import write_benchmarks
 from .copied_pages import copy_pages
 from .counts import write_counts
 from .dispatch_examples import write_dispatch_examples
@@ -29,7 +29,6 @@ def write_all(docs: Path) -> None:
     write_dispatch_examples(made / "static")
     write_names(made / "names_here.md")
     write_reference(made / "api")
-    write_overhead(ROOT / "benchmarks" / "results", docs / "drawings" / "overhead.svg")
     write_benchmarks(ROOT / "benchmarks" / "results", made)
     write_counts(ROOT / "README.md")
     copy_pages(ROOT, made)

@@ -6,10 +6,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from site_pages import ROOT
-from site_pages.benchmark_plots import write_overhead
 from site_pages.counts import write_counts
 from site_pages.drawings import write_drawings
 
 write_drawings(ROOT / "docs" / "drawings")
-write_overhead(ROOT / "benchmarks" / "results", ROOT / "docs" / "drawings" / "overhead.svg")
 write_counts(ROOT / "README.md")

@@ -11,7 +11,7 @@ from typing import Any
 
 from .files import write_text
 
-__all__ = ["write_benchmarks", "write_overhead"]
+__all__ = ["write_benchmarks"]
 
 _ROW, _LEFT, _SCALE, _MOST = 18, 250, 150, 4.0
 
@@ -24,22 +24,6 @@ def _newest(results: Path) -> dict[str, Any] | None:
     found: dict[str, Any] = json.loads(files[-1].read_text(encoding="utf-8"))
     found["rows"] = [row for row in found["rows"] if row.get("ratio")]
     return found
-
-
-def write_overhead(results: Path, path: Path) -> None:
-    """Write the drawing of what small calls cost: two calls of each family, plain and recorded."""
-    found = _newest(results)
-    if found is None:
-        return
-    chosen: dict[str, list[str]] = {}
-    rows = []
-    for row in found["rows"]:
-        if row["group"] == "small calls" and row["mode"] in ("plain", "recording"):
-            names = chosen.setdefault(row["family"], [])
-            if row["name"] in names or len(names) < 2:
-                names.append(row["name"])
-                rows.append(row)
-    write_text(path, plot("time of small calls beside PyTorch's", rows))
 
 
 def write_benchmarks(results: Path, made: Path) -> None:
