@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 from site_pages import write_all  # noqa: E402 - found by the path above
 from site_pages.copied_pages import linked, list_of_others  # noqa: E402
 
-from dovetail_dispatcher.inspection.queries.signatures import plain_signature  # noqa: E402 - as below
+from dovetail_aten import plain_signature  # noqa: E402 - as below
 
 project = "Dovetail"
 copyright = "Dovetail developers"

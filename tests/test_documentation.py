@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import dovetail
-from dovetail_dispatcher.inspection.queries.signatures import plain_signature
+from dovetail_aten import plain_signature
 
 MODULES = [
     "",

@@ -485,7 +485,7 @@ enable_reentrant_dispatch explain explain_function fallthrough_kernel function_m
 get_kernel handle_torch_function has_torch_function has_torch_function_unary
 has_torch_function_variadic impl impl_abstract infer_schema interceptable is_overridable
 kernel_namespace opcheck open_span operator_modules ops overridable overridden_name parse_schema
-plain_signature python_text redispatch_function register_autocast register_autograd register_fake
+python_text redispatch_function register_autocast register_autograd register_fake
 register_kernel
 register_torch_dispatch register_vmap short_place transaction without_conditions wrap_torch_function
 """.split(),

@@ -1,29 +1,19 @@
-"""The text of entries: the same from the templates at run time as in the generated files of the
-base library.
-"""
+"""The text of entries."""
 
 from __future__ import annotations
 
 import inspect
 import linecache
-import re
 from collections.abc import Callable
-from importlib import import_module
-from importlib.util import find_spec
 
 import pytest
 
 from dovetail_dispatcher import Library, ops, parse_schema
 from dovetail_dispatcher.calls.templates import entry_source
-from dovetail_dispatcher.calls.templates.entry import symbol
-from dovetail_dispatcher.calls.templates.python_function import PythonFunction
-from dovetail_dispatcher.table import registry
-from dovetail_kernel import PluginError, TensorBase, plugin_manager
+from dovetail_kernel import TensorBase
 
 Libraries = Callable[..., Library]
 Tensors = Callable[..., TensorBase]
-
-DOCSTRING = re.compile(r'\n    """.*?"""\n', re.DOTALL)
 
 
 def test_an_entry_checks_classes_makes_the_key_and_looks_up_the_route() -> None:
@@ -68,39 +58,3 @@ def test_an_overload_is_called_without_a_layer_between(library: Libraries, tenso
     assert "routes[x._signature | state()]" in "".join(
         linecache.getlines(call.__code__.co_filename)
     )
-
-
-@pytest.mark.skipif(find_spec("dovetail_aten") is None, reason="the base library is not installed")
-def test_the_generated_entries_are_what_the_templates_give() -> None:
-    try:
-        plugin_manager.load_library("aten")
-    except PluginError as reason:
-        pytest.skip(f"the base library cannot be loaded: {reason}")
-    functions = import_module("dovetail_aten._generated.functions")
-    complete = import_module("dovetail_aten.calling.compile_on_first_call").complete
-    ahead = at_first_call = 0
-    for op in registry.all_operators():
-        own = symbol(op.schema)
-        function = getattr(functions, own, None) or getattr(functions, f"{own}_default", None)
-        if op.namespace != "aten" or function is None or "out=None" in inspect.getsource(function):
-            continue
-        names = function.__code__.co_varnames
-        text = PythonFunction(
-            op.schema,
-            op.promote,
-            function.__name__,
-            takes_old=sum(name in ("old1", "old2") for name in names),
-            takes_numpy=bool({"surplus", "old1", "named"}.intersection(names)),
-        ).source()
-        if f"{own}_routes" not in function.__code__.co_names:
-            if "complete" not in function.__code__.co_names:
-                continue  # the choice among overloads
-            signature = inspect.signature(function)
-            complete(function, op.name, op.overload)
-            assert inspect.signature(function) == signature
-            at_first_call += 1
-        else:
-            ahead += 1
-        assert DOCSTRING.sub("\n", inspect.getsource(function), count=1) == text
-    assert ahead > 150
-    assert at_first_call > 200

@@ -12,6 +12,7 @@ from keyword import iskeyword as _iskeyword
 from typing import Any
 
 from dovetail_aten import Tensor
+from dovetail_aten import plain_signature as _plain_signature
 from dovetail_dispatcher import (
     BaseTorchFunctionMode,
     TorchFunctionMode,
@@ -30,7 +31,6 @@ from dovetail_dispatcher import (
     redispatch_function,
     wrap_torch_function,
 )
-from dovetail_dispatcher import plain_signature as _plain_signature
 from dovetail_dispatcher._C import _pop_torch_function_stack, _push_on_torch_function_stack
 from dovetail_kernel import defining_module
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import dovetail
-from dovetail_dispatcher import plain_signature
+from dovetail_aten import plain_signature
 
 MODULES = sorted(
     name

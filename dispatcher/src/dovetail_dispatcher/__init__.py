@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from .inspection.python_text import python_text
     from .inspection.queries.dumps import DispatchTable, dispatch_table
     from .inspection.queries.kernel_handles import get_kernel
-    from .inspection.queries.signatures import plain_signature
     from .inspection.traces.annotations import Annotation
     from .inspection.traces.spans import CallSpan, Observer, Span, open_span
     from .inspection.traces.tracing import Trace
@@ -115,7 +114,6 @@ _ON_DEMAND = {
     "operator_modules": "interception.interceptable_attributes",
     "overridable": "interception.intercepted_functions",
     "overridden_name": "interception.overrides",
-    "plain_signature": "inspection.queries.signatures",
     "python_text": "inspection.python_text",
     "register_autograd": "registration.register",
     "register_fake": "registration.register",
@@ -202,7 +200,6 @@ __all__ = [
     "overridable",
     "overridden_name",
     "parse_schema",
-    "plain_signature",
     "python_text",
     "redispatch_function",
     "register_autocast",

@@ -17,6 +17,5 @@ FORWARDED: Final[dict[str, str]] = {
     "inspection.tracing": "inspection.traces.tracing",
     "inspection.dumps": "inspection.queries.dumps",
     "inspection.kernel_handles": "inspection.queries.kernel_handles",
-    "inspection.signatures": "inspection.queries.signatures",
 }
 """Modules that pickles name, by their old names."""

@@ -5,6 +5,7 @@ formulas are imported when one is first read.
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 import threading
@@ -13,15 +14,17 @@ from typing import Any
 import pytest
 
 import dovetail_aten
-from dovetail_aten import functions
+from dovetail_aten import functions, plain_signature
 from dovetail_aten.calling import compile_on_first_call
 from dovetail_aten.calling.compile_on_first_call import complete
-from dovetail_dispatcher import plain_signature
-from dovetail_dispatcher.calls.numpy_calls import numpy_call
-from dovetail_dispatcher.calls.templates.python_function import PythonFunction
+from dovetail_aten.calling.numpy_calls import numpy_call
+from dovetail_aten.templates.python_function import PythonFunction
+from dovetail_dispatcher.calls.templates.entry import symbol
 from dovetail_dispatcher.missing import MISSING
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import int64
+
+DOCSTRING = re.compile(r'\n    """.*?"""\n', re.DOTALL)
 
 
 def short(name: str, overload: str, function: str) -> tuple[Any, list[str]]:
@@ -137,3 +140,32 @@ def test_a_property_compiles_its_function_once(name: str, monkeypatch: pytest.Mo
     getattr(x, name)
     monkeypatch.setattr(compile_on_first_call, "compile_source", None)
     assert getattr(x, name).numel() == 6
+
+
+def test_the_generated_entries_are_what_the_templates_give() -> None:
+    ahead = at_first_call = 0
+    for op in registry.all_operators():
+        own = symbol(op.schema)
+        function = getattr(functions, own, None) or getattr(functions, f"{own}_default", None)
+        if op.namespace != "aten" or function is None or "out=None" in inspect.getsource(function):
+            continue
+        names = function.__code__.co_varnames
+        text = PythonFunction(
+            op.schema,
+            op.promote,
+            function.__name__,
+            takes_old=sum(name in ("old1", "old2") for name in names),
+            takes_numpy=bool({"surplus", "old1", "named"}.intersection(names)),
+        ).source()
+        if f"{own}_routes" not in function.__code__.co_names:
+            if "complete" not in function.__code__.co_names:
+                continue  # the choice among overloads
+            signature = inspect.signature(function)
+            complete(function, op.name, op.overload)
+            assert inspect.signature(function) == signature
+            at_first_call += 1
+        else:
+            ahead += 1
+        assert DOCSTRING.sub("\n", inspect.getsource(function), count=1) == text
+    assert ahead > 150
+    assert at_first_call > 200

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from dovetail_dispatcher import _C, Explanation, dispatch_table, plain_signature
+from dovetail_aten import plain_signature
+from dovetail_dispatcher import _C, Explanation, dispatch_table
 from dovetail_kernel import Device, all_backends
 
 from ..inspection.explanation import explain as explained

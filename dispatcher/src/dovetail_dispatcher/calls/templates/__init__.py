@@ -5,6 +5,6 @@ makes the call's key and looks up the route. It is specialised per operator, as 
 read; that of the base library is generated ahead of time.
 """
 
-from .entry import entry_source, name_source
+from .entry import entry_source
 
-__all__ = ["entry_source", "name_source"]
+__all__ = ["entry_source"]

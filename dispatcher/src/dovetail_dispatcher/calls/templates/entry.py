@@ -23,13 +23,11 @@ wrong with the call.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Collection, Sequence
 
-from ...schema import Argument, FunctionSchema
+from ...schema import FunctionSchema
 from ...schema.function_schema import OPTIONAL_TENSOR_LIST, TENSOR, TENSOR_LIST
 from .arguments import INT_LISTS, class_test, default_text, local, parameter
-from .numpy_names import SURPLUS, by_name, called, numpy_lines
 
 INDENT = "    "
 
@@ -71,157 +69,45 @@ def entry_source(schema: FunctionSchema, promote: Collection[str] = ()) -> str:
         f"{parameter(a)}={default_text(a) if a.has_default_value() else 'MISSING'}" for a in keyword
     ]
     parameters.append("**unknown")
-    return _source(schema, symbol(schema), parameters, ["extra", "unknown"], promote)
+    return compose_entry(schema, symbol(schema), parameters, ["extra", "unknown"], promote)
 
 
-def name_source(
+def compose_entry(
     schema: FunctionSchema,
     name: str,
-    promote: Collection[str] = (),
+    parameters: Sequence[str],
+    refused: Sequence[str],
+    promote: Collection[str],
     *,
-    out: str | None = None,
-    outs: Sequence[str] = (),
+    first: Sequence[str] = (),
     public: str = "",
     named: str = "",
     returns_list: bool = False,
-    parameters: list[str] | None = None,
-    first: Sequence[str] = (),
     is_operator: bool = False,
-    takes_old: int = 0,
-    numpy: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """Return the text of the function that users call by `name`: the same entry with a Python
-    signature of its own.
+    """Return the text of an entry with the name and the parameters of a function.
 
     Parameters
     ----------
-    out
-        Symbol of the entry to go to when ``out=`` is given; None where the operator has no such
-        variant.
-    outs
-        Names of the tensors that it writes, where that is not ``out`` alone: ``out=`` is a tuple of
-        several.
+    parameters
+        Text of the parameters.
+    refused
+        Names of those that have to be empty: ``extra`` and ``unknown``, or none.
+    promote
+        As for `entry_source`.
+    first
+        Lines that come before all else.
     public
-        Name of the function that users see, which overriding classes and modes get; default: the
+        Text of the function that users see, which overriding classes and modes get; default: the
         `OpOverload`.
     named
         Name of the function that gives the results names; default: they are a plain tuple.
     returns_list
         Whether the operator returns a list of tensors: the function returns a tuple of them.
-    parameters
-        Text of the parameters; default: `name_parameters`.
-    first
-        Lines that come before all else.
     is_operator
         Whether the function is one of Python's binary operators: it has operands alone, and what is
         no operand of `public` it leaves to the other one.
-    takes_old
-        How many arguments its overloads of old have beyond its own: those end in ``old1`` and so
-        on, and such a call in `old_overload`.
-    numpy
-        NumPy's names for its arguments, which it takes too, and what they are by default.
     """
-    if parameters is None:
-        parameters = name_parameters(
-            schema, takes_out=out is not None, takes_old=takes_old, numpy=numpy
-        )
-    lines = list(first)
-    if takes_old:
-        lines += _old_lines(schema, name, takes_old, numpy, takes_out=out is not None)
-    if numpy and "**named" not in parameters:
-        lines += numpy_lines(
-            schema, name, numpy, takes_out=out is not None, takes_old=takes_old > 0
-        )
-    if out:
-        written = f"{outs[0]}=out" if outs else "out=out"
-        if len(outs) > 1:
-            names = ", ".join([f'"{each}"' for each in outs])
-            written = f'**several_outs("{public}", ({names}), out)'
-        given = ", ".join([*passed_on(schema), written])
-        lines += ["if out is not None:", f"{INDENT}return {out}({given})"]
-    return _source(
-        schema,
-        name,
-        parameters,
-        [],
-        promote,
-        first=lines,
-        public=public,
-        named=named,
-        returns_list=returns_list,
-        is_operator=is_operator,
-    )
-
-
-def _old_lines(
-    schema: FunctionSchema, name: str, count: int, numpy: Iterable[str], *, takes_out: bool
-) -> list[str]:
-    """Return the lines that leave a call with surplus arguments to the overloads of old."""
-    positional = [parameter(a) for a in schema.arguments if not a.kwarg_only]
-    keywords = [parameter(a) for a in schema.arguments if a.kwarg_only]
-    args = ", ".join([*positional, *old_parameters(count)])
-    kwargs = by_name([*keywords, *(["out"] if takes_out else []), *numpy])
-    return ["if old1 is not MISSING:", f"{INDENT}return old_overload({name}, ({args}), {kwargs})"]
-
-
-def old_parameters(count: int) -> list[str]:
-    """Return the parameters for what overloads of old have beyond those of the function."""
-    return [f"old{number}" for number in range(1, count + 1)]
-
-
-def name_parameters(
-    schema: FunctionSchema,
-    *,
-    takes_out: bool = False,
-    takes_old: int = 0,
-    numpy: Mapping[str, str] = MappingProxyType({}),
-) -> list[str]:
-    """Return the parameters of the function that users call by name, ``input, *, alpha=1``."""
-    positional = [a for a in schema.arguments if not a.kwarg_only]
-    keyword = [a for a in schema.arguments if a.kwarg_only]
-    outs = ["out=None"] if takes_out else []
-    if not takes_old and not numpy:
-        heads = [declared(a) for a in positional]
-        only = [*[declared(a) for a in keyword], *outs]
-        return [*heads, "*", *only] if only else heads
-    slots = old_parameters(takes_old) or [SURPLUS]
-    return [
-        *[declared(a, required="=MISSING") for a in positional],
-        *[f"{slot}=MISSING" for slot in slots],
-        *[declared(a, required="=MISSING") for a in keyword],
-        *outs,
-        *[f"{each}={default}" for each, default in numpy.items()],
-    ]
-
-
-def declared(argument: Argument, required: str = "") -> str:
-    """Return an argument as it stands in the head of a function, ``alpha=1``; `required` is behind
-    one without default.
-    """
-    default = f"={default_text(argument)}" if argument.has_default_value() else required
-    return parameter(argument) + default
-
-
-def passed_on(schema: FunctionSchema) -> list[str]:
-    """Return the arguments as one function hands them to another, ``input, alpha=alpha``."""
-    return [
-        f"{parameter(a)}={parameter(a)}" if a.kwarg_only else parameter(a) for a in schema.arguments
-    ]
-
-
-def _source(
-    schema: FunctionSchema,
-    name: str,
-    parameters: list[str],
-    refused: list[str],
-    promote: Collection[str],
-    *,
-    first: list[str] | None = None,
-    public: str = "",
-    named: str = "",
-    returns_list: bool = False,
-    is_operator: bool = False,
-) -> str:
     own = symbol(schema)
     arguments = schema.arguments
     positional = [parameter(a) for a in arguments if not a.kwarg_only]
@@ -230,7 +116,6 @@ def _source(
     given = [*positional, "*extra"] if surplus else positional
     args = f"({', '.join(given)}{',' if given else ''})"
     kwargs = f"{{{', '.join([*keywords, '**unknown'] if surplus else keywords)}}}"
-    public = called(schema, public)
     missed = f"miss({own}_op, {args}, {kwargs}{f', {public}' if public else ''})"
     values = [local(a) for a in arguments]
     if is_operator:
@@ -243,7 +128,7 @@ def _source(
         missed, found = f"{named}({missed})", f"{named}({found})"
     refusal = f"return {missed}"
 
-    lines = list(first or [])
+    lines = list(first)
     for argument in arguments:
         kind = argument.kind.removesuffix("?")
         if kind in INT_LISTS:
@@ -324,13 +209,4 @@ def _route_lines(schema: FunctionSchema, own: str, promote: Collection[str]) -> 
     return lines
 
 
-__all__ = [
-    "declared",
-    "entry_source",
-    "name_parameters",
-    "name_source",
-    "numbers_allowed",
-    "old_parameters",
-    "passed_on",
-    "symbol",
-]
+__all__ = ["compose_entry", "entry_source", "numbers_allowed", "symbol"]

@@ -12,11 +12,11 @@ from weakref import WeakSet
 
 from dovetail_dispatcher.calls.entry_support import entry_bindings
 from dovetail_dispatcher.calls.templates.entry import symbol
-from dovetail_dispatcher.calls.templates.numpy_names import SURPLUS
-from dovetail_dispatcher.calls.templates.python_function import PythonFunction, result_type
 from dovetail_dispatcher.compilation import compile_source
 from dovetail_dispatcher.table import registry
 
+from ..templates.numpy_names import SURPLUS
+from ..templates.python_function import PythonFunction, result_type
 from .return_types import names_results
 
 

@@ -9,15 +9,15 @@ from typing import Any
 
 from dovetail_dispatcher import Operator
 from dovetail_dispatcher.calls.entry_forms import EntryForm, form_of
-from dovetail_dispatcher.calls.templates.python_function import (
-    python_schema,
-    result_type,
-    returns_list,
-)
 from dovetail_dispatcher.compiled_code import load_compiled_code
 from dovetail_dispatcher.sockets import COMPILED_ENTRY
 from dovetail_dispatcher.table import registry
 
+from ..templates.python_function import (
+    python_schema,
+    result_type,
+    returns_list,
+)
 from .overloads import Overloads, is_decided_by_class
 from .return_types import names_results
 

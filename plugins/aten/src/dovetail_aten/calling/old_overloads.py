@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from dovetail_dispatcher.calls.numpy_calls import defaults_of
 from dovetail_dispatcher.interception.overrides import call_overrides, overriding
 from dovetail_dispatcher.missing import MISSING
 from dovetail_dispatcher.schema.numbers import is_number
 from dovetail_kernel import TensorBase, warn_user_once
 
+from .numpy_calls import defaults_of
 from .refused_calls import refuse
 
 

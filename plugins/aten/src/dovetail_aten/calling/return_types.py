@@ -11,9 +11,10 @@ from operator import itemgetter
 from typing import Any, ClassVar, Self
 
 from dovetail_dispatcher import Operator
-from dovetail_dispatcher.calls.templates.python_function import result_type
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import TensorBase
+
+from ..templates.python_function import result_type
 
 __all__ = ["NamedResult", "named", "names", "names_results"]
 

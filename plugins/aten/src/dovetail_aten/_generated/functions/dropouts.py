@@ -9,11 +9,11 @@ from __future__ import annotations
 from dovetail_dispatcher.calls.entry_support import (
     MISSING, SCALAR_BITS, DType, are_ints, miss, state,
 )
-from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.compile_on_first_call import complete, operator
+from dovetail_aten.calling.numpy_calls import numpy_call
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
 from dovetail_aten.calling.overloads import NUMBERS, Overloads

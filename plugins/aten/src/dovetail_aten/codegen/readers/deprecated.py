@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from dovetail_dispatcher.calls.templates.python_function import python_schema
 from dovetail_dispatcher.schema import Argument, FunctionSchema
 
+from ...templates.python_function import python_schema
 from ..errors import DeclarationError
 from .entries import Entry, read_entries
 from .native_functions import NativeFunction, read_schema

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from dovetail_dispatcher.calls.templates.arguments import parameter
-from dovetail_dispatcher.calls.templates.python_function import python_schema
 
+from ...templates.python_function import python_schema
 from ..errors import DeclarationError, Location
 from .entries import Entry, read_named_entries
 from .native_functions import NativeFunction

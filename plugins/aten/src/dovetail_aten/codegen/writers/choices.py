@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dovetail_dispatcher.calls.templates.python_function import python_schema, variadic_argument
 from dovetail_dispatcher.schema import Argument
 
+from ...templates.python_function import python_schema, variadic_argument
 from ..overload_sets import OverloadSet, function_name
 from ..readers.native_functions import NativeFunction
 from .text import INDENT, bracketed

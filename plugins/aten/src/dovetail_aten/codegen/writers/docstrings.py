@@ -9,9 +9,9 @@ from textwrap import wrap
 from typing import Final
 
 from dovetail_dispatcher.calls.templates.arguments import parameter
-from dovetail_dispatcher.calls.templates.python_function import python_schema, variadic_argument
 from dovetail_dispatcher.schema import Argument
 
+from ...templates.python_function import python_schema, variadic_argument
 from ..overload_sets import OverloadSet
 from ..readers.documentation import Documentation
 from .text import INDENT, WIDTH

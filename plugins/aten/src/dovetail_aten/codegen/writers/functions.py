@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from dovetail_dispatcher.calls.templates.arguments import default_text, parameter
-from dovetail_dispatcher.calls.templates.python_function import PythonFunction, result_type
 
+from ...templates.python_function import PythonFunction, result_type
 from ..families import by_family
 from ..overload_sets import OverloadSet, check_names, function_name, overload_sets
 from ..readers.documentation import Documentation
@@ -27,11 +27,11 @@ from __future__ import annotations
 from dovetail_dispatcher.calls.entry_support import (
     MISSING, SCALAR_BITS, DType, are_ints, miss, state,
 )
-from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.compiled_entries import compile_entries
 from dovetail_aten.calling.compile_on_first_call import complete, operator
+from dovetail_aten.calling.numpy_calls import numpy_call
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
 from dovetail_aten.calling.overloads import NUMBERS, Overloads

@@ -7,13 +7,13 @@ from __future__ import annotations
 import keyword
 from collections.abc import Sequence
 
-from dovetail_dispatcher.calls.templates.python_function import (
+from dovetail_dispatcher.schema import Argument
+
+from ...templates.python_function import (
     python_schema,
     result_type,
     variadic_argument,
 )
-from dovetail_dispatcher.schema import Argument
-
 from ..families import by_family
 from ..overload_sets import OverloadSet, function_name, overload_sets
 from ..readers.native_functions import NativeFunction

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dovetail_dispatcher.calls.templates.entry import declared, passed_on
-
+from ...templates.python_function import declared, passed_on
 from ..overload_sets import overload_sets
 from ..readers.native_functions import NativeFunction
 from .functions import called_functions

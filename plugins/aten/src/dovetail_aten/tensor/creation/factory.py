@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from dovetail_dispatcher.calls.arrays.array_writes import resize_out
-from dovetail_dispatcher.calls.templates.numpy_names import NUMPY_NAMES
 from dovetail_dispatcher.interception.overrides import call_overrides
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import (
@@ -37,6 +36,7 @@ from ..._generated import functions as aten
 from ...backend.backend_select import check_layout, is_selected_here, route_below
 from ...backend.devices import as_device, backend_for
 from ...backend.pinned_memory import check_pinning
+from ...templates.numpy_names import NUMPY_NAMES
 from ..data.dtype_arguments import as_dtype
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher import overridable
-from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.missing import MISSING
 from dovetail_kernel import TensorBase
+
+from ...calling.numpy_calls import numpy_call
 
 if TYPE_CHECKING:
     from ..tensor_class import Tensor

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..missing import MISSING
-from .templates.numpy_names import MEANING
+from dovetail_dispatcher.missing import MISSING
+
+from ..templates.numpy_names import MEANING
 
 __all__ = ["defaults_of", "numpy_call"]
 

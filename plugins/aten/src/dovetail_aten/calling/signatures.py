@@ -6,8 +6,9 @@ from collections.abc import Callable
 from inspect import Parameter, Signature, signature
 from typing import Any
 
-from ...calls.templates.numpy_names import MEANING, SURPLUS
-from ...missing import MISSING
+from dovetail_dispatcher.missing import MISSING
+
+from ..templates.numpy_names import MEANING, SURPLUS
 
 __all__ = ["plain_signature"]
 

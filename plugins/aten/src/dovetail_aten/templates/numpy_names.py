@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from ...schema import FunctionSchema
-from .arguments import parameter
+from dovetail_dispatcher.calls.templates.arguments import parameter
+from dovetail_dispatcher.schema import FunctionSchema
 
 NUMPY_NAMES: Final = {
     "dim": ("axis",),

@@ -11,20 +11,13 @@ the file::
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from ...schema import Argument, FunctionSchema
-from .arguments import parameter
-from .entry import (
-    INDENT,
-    declared,
-    name_parameters,
-    name_source,
-    old_parameters,
-    passed_on,
-    symbol,
-)
-from .numpy_names import SURPLUS, by_name, numpy_names
+from dovetail_dispatcher.calls.templates.arguments import default_text, parameter
+from dovetail_dispatcher.calls.templates.entry import INDENT, compose_entry, symbol
+from dovetail_dispatcher.schema import Argument, FunctionSchema
+
+from .numpy_names import SURPLUS, by_name, called, numpy_lines, numpy_names
 
 
 class PythonFunction:
@@ -78,20 +71,17 @@ class PythonFunction:
         """Return the text of the function."""
         schema = python_schema(self.schema)
         renamed = schema is not self.schema
-        return name_source(
+        return compose_entry(
             schema,
             self.name,
+            self._parameters(schema),
+            (),
             ["input" if renamed and name == "self" else name for name in self.promote],
-            out=self.out,
-            outs=self.outs,
-            public=self.schema.name.partition("::")[2],
+            first=self._first_lines(schema),
+            public=called(schema, self.schema.name.partition("::")[2]),
             named=f"{symbol(self.schema)}_named" if result_type(self.schema) else "",
             returns_list=returns_list(self.schema),
-            parameters=self._parameters(schema),
-            first=self._gather(schema),
             is_operator=self.is_operator,
-            takes_old=self.takes_old,
-            numpy=self.numpy,
         )
 
     def short_source(self) -> str:
@@ -106,7 +96,7 @@ class PythonFunction:
         if self.is_operator:
             given = [parameter(a) for a in schema.arguments if not a.kwarg_only]
         if self.numpy and variadic_argument(schema) is None:
-            slots = old_parameters(self.takes_old) or [SURPLUS]
+            slots = _old_parameters(self.takes_old) or [SURPLUS]
             given += [f"{each}={each}" for each in (*slots, *self.numpy)]
         if (variadic := variadic_argument(schema)) is not None:
             name = parameter(variadic)
@@ -119,7 +109,7 @@ class PythonFunction:
         if self.is_operator:
             return [parameter(a) for a in schema.arguments if not a.kwarg_only]
         if variadic is None:
-            return name_parameters(
+            return _name_parameters(
                 schema,
                 takes_out=self.out is not None,
                 takes_old=self.takes_old,
@@ -133,6 +123,28 @@ class PythonFunction:
         outs = ["out=None"] if self.out is not None else []
         named = ["**named"] if self.numpy else []
         return [*before, f"*{name}s_", f"{name}=None", *keyword, *outs, *named]
+
+    def _first_lines(self, schema: FunctionSchema) -> list[str]:
+        """Return the lines for calls that another function makes: of overloads of old, with
+        NumPy's names, with ``out=``.
+        """
+        lines = self._gather(schema)
+        takes_out = self.out is not None
+        if self.takes_old:
+            lines += _old_lines(schema, self.name, self.takes_old, self.numpy, takes_out=takes_out)
+        if self.numpy and variadic_argument(schema) is None:
+            lines += numpy_lines(
+                schema, self.name, self.numpy, takes_out=takes_out, takes_old=self.takes_old > 0
+            )
+        if self.out:
+            written = f"{self.outs[0]}=out" if self.outs else "out=out"
+            if len(self.outs) > 1:
+                names = ", ".join([f'"{each}"' for each in self.outs])
+                public = self.schema.name.partition("::")[2]
+                written = f'**several_outs("{public}", ({names}), out)'
+            given = ", ".join([*passed_on(schema), written])
+            lines += ["if out is not None:", f"{INDENT}return {self.out}({given})"]
+        return lines
 
     def _gather(self, schema: FunctionSchema) -> list[str]:
         """Return the lines that make one list of ints that were given one by one."""
@@ -155,6 +167,62 @@ class PythonFunction:
             own = by_name([parameter(a) for a in schema.arguments] + ["out"] * bool(self.out))
             lines += ["if named:", f"{INDENT}return numpy_call({self.name}, {own}, MISSING, named)"]
         return lines
+
+
+def _old_lines(
+    schema: FunctionSchema, name: str, count: int, numpy: Iterable[str], *, takes_out: bool
+) -> list[str]:
+    """Return the lines that leave a call with surplus arguments to the overloads of old."""
+    positional = [parameter(a) for a in schema.arguments if not a.kwarg_only]
+    keywords = [parameter(a) for a in schema.arguments if a.kwarg_only]
+    args = ", ".join([*positional, *_old_parameters(count)])
+    kwargs = by_name([*keywords, *(["out"] if takes_out else []), *numpy])
+    return ["if old1 is not MISSING:", f"{INDENT}return old_overload({name}, ({args}), {kwargs})"]
+
+
+def _old_parameters(count: int) -> list[str]:
+    """Return the parameters for what overloads of old have beyond those of the function."""
+    return [f"old{number}" for number in range(1, count + 1)]
+
+
+def _name_parameters(
+    schema: FunctionSchema,
+    *,
+    takes_out: bool,
+    takes_old: int,
+    numpy: Mapping[str, str],
+) -> list[str]:
+    """Return the parameters of the function that users call by name, ``input, *, alpha=1``."""
+    positional = [a for a in schema.arguments if not a.kwarg_only]
+    keyword = [a for a in schema.arguments if a.kwarg_only]
+    outs = ["out=None"] if takes_out else []
+    if not takes_old and not numpy:
+        heads = [declared(a) for a in positional]
+        only = [*[declared(a) for a in keyword], *outs]
+        return [*heads, "*", *only] if only else heads
+    slots = _old_parameters(takes_old) or [SURPLUS]
+    return [
+        *[declared(a, required="=MISSING") for a in positional],
+        *[f"{slot}=MISSING" for slot in slots],
+        *[declared(a, required="=MISSING") for a in keyword],
+        *outs,
+        *[f"{each}={default}" for each, default in numpy.items()],
+    ]
+
+
+def declared(argument: Argument, required: str = "") -> str:
+    """Return an argument as it stands in the head of a function, ``alpha=1``; `required` is behind
+    one without default.
+    """
+    default = f"={default_text(argument)}" if argument.has_default_value() else required
+    return parameter(argument) + default
+
+
+def passed_on(schema: FunctionSchema) -> list[str]:
+    """Return the arguments as one function hands them to another, ``input, alpha=alpha``."""
+    return [
+        f"{parameter(a)}={parameter(a)}" if a.kwarg_only else parameter(a) for a in schema.arguments
+    ]
 
 
 def python_schema(schema: FunctionSchema) -> FunctionSchema:
@@ -200,4 +268,12 @@ def returns_list(schema: FunctionSchema) -> bool:
     return [item.real_type.schema_str for item in schema.returns] == ["Tensor[]"]
 
 
-__all__ = ["PythonFunction", "python_schema", "result_type", "returns_list", "variadic_argument"]
+__all__ = [
+    "PythonFunction",
+    "declared",
+    "passed_on",
+    "python_schema",
+    "result_type",
+    "returns_list",
+    "variadic_argument",
+]
