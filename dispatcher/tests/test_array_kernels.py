@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from dovetail_dispatcher.table.registry import forget_all_routes
 from dovetail_dispatcher.table.updates.changes import Change, open_transaction, take_back
 from dovetail_dispatcher.table.updates.definitions import define_many
 from dovetail_kernel import BySize, TensorBase, backend, dispatch_state, float32
-from dovetail_kernel.devices.lowering import CallSpec
+from dovetail_kernel.devices.lowering import CallSpec, PlanFacts
 
 Libraries = Callable[..., Library]
 Tensors = Callable[..., TensorBase]
@@ -371,14 +371,17 @@ def test_a_backend_may_call_another_function_for_large_arrays(
         forget_all_routes()
 
 
-def test_a_plan_asks_the_backend_how_each_function_is_called(
+def test_a_plan_asks_the_backend_once_how_its_kernel_is_called(
     pointwise: Any, tensor: Tensors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[tuple[Any, bool, bool]] = []
+    asked: list[tuple[list[str], PlanFacts]] = []
 
-    def lower(function: Any, dtype: Any, *, writes: bool, counts: bool, **_: Any) -> CallSpec:
-        asked.append((dtype, writes, counts))
-        return CallSpec(lambda *args, **kwargs: function(*args, **kwargs) + 10)
+    def lower(kernel: Mapping[str, Any], facts: PlanFacts) -> dict[str, CallSpec]:
+        asked.append((list(kernel), facts))
+        return {
+            role: CallSpec(lambda *args, f=function, **kwargs: f(*args, **kwargs) + 10)
+            for role, function in kernel.items()
+        }
 
     x = tensor([1.0])
     with monkeypatch.context() as patch:
@@ -386,9 +389,37 @@ def test_a_plan_asks_the_backend_how_each_function_is_called(
         forget_all_routes()
         assert pointwise.add(x, x).array.tolist() == [12.0]
         assert pointwise.add(x, x, alpha=2).array.tolist() == [13.0]
-    assert asked == [(float32, False, True)] * 2  # all of the kernel, and its fast path
+    assert asked == [(["kernel", "fast_path"], PlanFacts(float32))]
     forget_all_routes()
     assert pointwise.add(x, x).array.tolist() == [2.0]
+
+
+@pytest.mark.parametrize(
+    "returns", ["Tensor", "(Tensor, Tensor)", "Tensor[]", "(Tensor(a!), Tensor(b!))"]
+)
+def test_a_plan_through_a_kernel_of_another_asks_the_backend_once(
+    lib: Library, tensor: Tensors, monkeypatch: pytest.MonkeyPatch, returns: str
+) -> None:
+    writes = "!" in returns
+    outs = ", *, Tensor(a!) one, Tensor(b!) two" if writes else ""
+    lib.define(f"of(Tensor x{outs}) -> {returns}")
+    made: Any = {"Tensor": np.negative, "Tensor[]": lambda x: [x + 1]}
+    lib.array_impl("of", made.get(returns, lambda x, **_: (x + 1, x + 2)), "CPU")
+    x, given = tensor([1.0]), {}
+    if writes:
+        given = {"one": tensor([0.0]), "two": tensor([0.0])}
+    arrays = backend("cpu").arrays
+    asked: list[list[str]] = []
+    lower = arrays.lower
+
+    def counted(kernel: Mapping[str, Any], facts: PlanFacts) -> dict[str, CallSpec]:
+        asked.append(list(kernel))
+        return lower(kernel, facts)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(arrays, "lower", counted, raising=False)
+        ops.aa.of(x, **given)
+    assert len(asked) == 1
 
 
 def test_a_replaced_kernel_takes_effect_in_the_variants_too(

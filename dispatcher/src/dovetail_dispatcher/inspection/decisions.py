@@ -15,6 +15,7 @@ from dovetail_kernel import (
     backends_of_signature,
     full_after,
 )
+from dovetail_kernel.devices.lowering import PlanFacts
 
 from ..calls.plans.composition import (
     AUTOGRAD_FALLBACK,
@@ -249,7 +250,8 @@ def _by_size(key: DispatchKey, kernel: Kernel, composition: Composition) -> str:
     function = kernel.fast_path or kernel.fn
     if not backends or function is None:
         return ""
-    note = backends[0].arrays.lower(function, static_dtype(composition.key)).note
+    facts = PlanFacts(static_dtype(composition.key))
+    note = backends[0].arrays.lower({"kernel": function}, facts)["kernel"].note
     return f"; {note}" if note else ""
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from ..types.dtype import dtype
 
-__all__ = ["BySize", "CallSpec", "Lowering"]
+__all__ = ["BySize", "CallSpec", "Lowering", "PlanFacts"]
 
 
 class BySize(NamedTuple):
@@ -55,6 +55,28 @@ class CallSpec(NamedTuple):
     note: str = ""
 
 
+class PlanFacts(NamedTuple):
+    """What a plan knows of the arrays that its kernel is given.
+
+    Attributes
+    ----------
+    dtype
+        Their dtype, if the route is for those of one.
+    in_halves
+        Whether some are of half precision.
+    computes
+        Whether the kernel computes: not if it only shows or makes arrays, which has nothing to warn
+        of.
+    counts
+        Whether there is an array whose elements can be counted.
+    """
+
+    dtype: dtype | None = None
+    in_halves: bool = False
+    computes: bool = True
+    counts: bool = True
+
+
 class Lowering:
     """The part of a backend that plans ask: how array functions are called.
 
@@ -97,38 +119,36 @@ class Lowering:
         return None
 
     def lower(
-        self,
-        function: Callable[..., Any],
-        dtype: dtype | None,
-        *,
-        in_halves: bool = False,
-        computes: bool = True,
-        counts: bool = True,
-        writes: bool = False,
-    ) -> CallSpec:
-        """Return how a route calls an array function: the one question that a plan asks of the
-        backend.
+        self, kernel: Mapping[str, Callable[..., Any]], facts: PlanFacts
+    ) -> dict[str, CallSpec]:
+        """Return how a route calls the functions of an array kernel: the one question that a plan
+        asks of the backend.
 
         Parameters
         ----------
-        function
-            An array function.
-        dtype
-            Of the arrays that it is given, if the route is for those of one dtype.
-        in_halves
-            Whether some are of half precision.
-        computes
-            Whether it computes: not if it only shows or makes arrays, which has nothing to warn of.
-        counts
-            Whether it is given an array whose elements can be counted.
-        writes
-            Whether it writes into an array that there is, ``out=``.
+        kernel
+            The functions that the route calls, by their roles: ``kernel``, ``fast_path``,
+            ``out_function`` and ``general_out_function``. The last two write into an array that
+            there is, ``out=``.
+        facts
+            What is known of the arrays.
+
+        Returns
+        -------
+        dict
+            How each is called, by its role.
         """
-        if in_halves:
-            function = self.for_halves(function)
-        if not computes:
-            return CallSpec(function)
-        found = self.by_size(function, dtype) if counts else None
-        if found is None or (writes and not found.writes):
-            return CallSpec(function, self.may_warn(function))
-        return CallSpec(found.few, self.may_warn(found.few), found.least, found.many, found.note)
+        specs = {}
+        for role, function in kernel.items():
+            if facts.in_halves:
+                function = self.for_halves(function)
+            if not facts.computes:
+                specs[role] = CallSpec(function)
+                continue
+            found = self.by_size(function, facts.dtype) if facts.counts else None
+            if found is None or (role.endswith("out_function") and not found.writes):
+                specs[role] = CallSpec(function, self.may_warn(function))
+            else:
+                few, least, many, _, note = found
+                specs[role] = CallSpec(few, self.may_warn(few), least, many, note)
+        return specs

@@ -4,13 +4,14 @@ promoted, and the call itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from typing import Any, Final
 
 from dovetail_kernel import Backend
 from dovetail_kernel import dtype as DType
+from dovetail_kernel.devices.lowering import PlanFacts
 from dovetail_kernel.types.signature import INFERENCE, NORMAL, PYTHON_SCALAR
 
 from ...record import Record
@@ -167,28 +168,61 @@ def _promotion_per_call(
 def kernel_call(call: ArrayCall, promotion: Promotion, results: tuple[Value, ...]) -> CallKernel:
     """Return the step that calls the kernel and gets new arrays."""
     kernel = call.kernel
+    functions = {"kernel": kernel.fn}
     if call.in_single:
-        general = general_call(call, promotion, "kernel", in_single(call.backend, kernel.fn))
-        return CallKernel(results, general, rewording=call.rewording)
-    general = general_call(call, promotion, "kernel", kernel.fn)
-    if kernel.fast_path is None:
-        return CallKernel(results, general, rewording=call.rewording)
-    fast = call_of_tensors(call, promotion, "fast_path", kernel.fast_path)
-    return CallKernel(results, general, fast, call.facts.defaults, call.rewording)
+        functions = {"kernel": in_single(call.backend, kernel.fn)}
+    elif kernel.fast_path is not None:
+        functions["fast_path"] = kernel.fast_path
+    general, fast = calls_of(call, promotion, functions)
+    defaults = () if fast is None else call.facts.defaults
+    return CallKernel(results, general, fast, defaults, call.rewording)
 
 
-def general_call(
-    call: ArrayCall, promotion: Promotion, role: str, function: Callable[..., Any]
-) -> KernelCall:
-    """Return the call of `function` with all arguments."""
+def calls_of(
+    call: ArrayCall, promotion: Promotion, functions: Mapping[str, Callable[..., Any]]
+) -> tuple[KernelCall, KernelCall | None]:
+    """Return how a route calls a kernel: with all arguments, and with the tensors alone.
+
+    Parameters
+    ----------
+    functions
+        What is called by its role: first with all arguments, then, if there is a second one, with
+        the tensors alone.
+    """
+    facts, operands = call.facts, promotion.operands
+    tensors = tuple(map(operands.__getitem__, facts.arrays_of))
+    counted = next(
+        iter([each for each in tensors if isinstance(each, ArrayOf) and each.kind == TENSOR]), None
+    )
+    computes = call.op.kind not in _COMPUTE_NOTHING
+    arrays = call.backend.arrays
+    specs = arrays.lower(
+        functions, PlanFacts(promotion.dtype, call.in_halves, computes, counted is not None)
+    )
+    state = arrays.error_state if computes else None
+    calls: list[KernelCall] = []
+    for role, function in functions.items():
+        spec = specs[role]
+        given, keywords = (tensors, ()) if calls else _all_arguments(call, promotion, function)
+        large = None
+        if spec.many is not None and counted is not None:
+            large = Large(counted, spec.least, spec.many)
+        quiet = None if state is None else _known_quiet(*state[1:], not spec.warns)
+        calls.append(KernelCall(role, spec.function, given, keywords, large=large, quiet=quiet))
+    return calls[0], calls[1] if len(calls) > 1 else None
+
+
+def _all_arguments(
+    call: ArrayCall, promotion: Promotion, function: Callable[..., Any]
+) -> tuple[tuple[Operand, ...], tuple[tuple[str, Operand], ...]]:
+    """Return what `function` is given by position and by keyword."""
     facts, operands = call.facts, promotion.operands
     positional = tuple(map(operands.__getitem__, facts.positional))
-    keywords: tuple[tuple[str, Operand], ...] = ()
-    if facts.keywords:
-        heeded = _heeded(call, function)
-        names = [name for name in facts.keywords if heeded is None or name in heeded]
-        keywords = tuple(zip(names, map(operands.__getitem__, names), strict=True))
-    return _lowered(call, promotion, role, function, positional, keywords)
+    if not facts.keywords:
+        return positional, ()
+    heeded = _heeded(call, function)
+    names = [name for name in facts.keywords if heeded is None or name in heeded]
+    return positional, tuple(zip(names, map(operands.__getitem__, names), strict=True))
 
 
 def _heeded(call: ArrayCall, function: Callable[..., Any]) -> tuple[str, ...] | None:
@@ -203,45 +237,6 @@ def _heeded(call: ArrayCall, function: Callable[..., Any]) -> tuple[str, ...] | 
     named = code.co_argcount + code.co_kwonlyargcount
     rest = code.co_varnames[named + bool(code.co_flags & CO_VARARGS)]
     return code.co_varnames[:named] if rest == "options" else None
-
-
-def call_of_tensors(
-    call: ArrayCall, promotion: Promotion, role: str, function: Callable[..., Any]
-) -> KernelCall:
-    """Return the call of `function` with the tensors alone."""
-    tensors = tuple(map(promotion.operands.__getitem__, call.facts.arrays_of))
-    return _lowered(call, promotion, role, function, tensors)
-
-
-def _lowered(
-    call: ArrayCall,
-    promotion: Promotion,
-    role: str,
-    function: Callable[..., Any],
-    given: tuple[Operand, ...],
-    keywords: tuple[tuple[str, Operand], ...] = (),
-) -> KernelCall:
-    """Return the call of `function` as the backend makes it."""
-    counted: ArrayOf | None = None
-    for each in given:
-        if isinstance(each, ArrayOf) and each.kind == TENSOR:
-            counted = each
-            break
-    computes = call.op.kind not in _COMPUTE_NOTHING
-    spec = call.backend.arrays.lower(
-        function,
-        promotion.dtype,
-        in_halves=call.in_halves,
-        computes=computes,
-        counts=counted is not None,
-        writes=role.endswith("out_function"),
-    )
-    large = None
-    if spec.many is not None and counted is not None:
-        large = Large(counted, spec.least, spec.many)
-    state = call.backend.arrays.error_state if computes else None
-    quiet = None if state is None else _known_quiet(*state[1:], not spec.warns)
-    return KernelCall(role, spec.function, given, keywords, large=large, quiet=quiet)
 
 
 def quiet(backend: Backend, function: Callable[..., Any]) -> Quiet | None:
@@ -291,10 +286,9 @@ __all__ = [
     "COMPUTED",
     "ArrayCall",
     "Promotion",
-    "call_of_tensors",
+    "calls_of",
     "check_own",
     "check_written",
-    "general_call",
     "given_arrays",
     "kernel_call",
     "moves",

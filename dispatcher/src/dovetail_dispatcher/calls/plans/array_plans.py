@@ -43,10 +43,9 @@ from .array_calls import (
     COMPUTED,
     ArrayCall,
     Promotion,
-    call_of_tensors,
+    calls_of,
     check_own,
     check_written,
-    general_call,
     given_arrays,
     kernel_call,
     moves,
@@ -118,10 +117,9 @@ def _wrapping_several(call: ArrayCall, promotion: Promotion) -> RoutePlan:
     numbers = range(len(call.schema.returns))
     arrays = tuple([Value(f"array{number}") for number in numbers])
     results = tuple([Value(f"result{number}") for number in numbers])
-    steps: list[Step] = [kernel_call(call, promotion, arrays)]
+    steps: list[Step] = [kernel_call(call, promotion, arrays if call.by_schema else (_RETURNED,))]
     if not call.by_schema:
-        compute = kernel_call(call, promotion, (_RETURNED,))
-        steps = [compute, UnpackArrays(_RETURNED, arrays, call.array_results.several)]
+        steps.append(UnpackArrays(_RETURNED, arrays, call.array_results.several))
     for number, (array, result) in enumerate(zip(arrays, results, strict=True)):
         steps += _wraps(call, promotion, array, result, arrays[:number])
     return RoutePlan(call.op, tuple(steps), results)
@@ -240,21 +238,26 @@ def _inference_checks(call: ArrayCall, written: Value) -> list[Step]:
 
 def _call_into(call: ArrayCall, promotion: Promotion, written: Value) -> CallKernel:
     """Return the call that has the kernel write into the array of the argument."""
-    out_function, general_out = call.kernel.out_function, call.kernel.general_out_function
-    if general_out is None:
-        general = general_call(call, promotion, "kernel", call.kernel.fn).replaced(written=written)
-        if not call.by_schema:
-            general = general.replaced(checked=call.array_results.array)
+    kernel, functions = call.kernel, {}
+    if kernel.general_out_function is None:
+        functions["kernel"] = kernel.fn
     else:
-        general = general_call(call, promotion, "general_out_function", general_out)
+        functions["general_out_function"] = kernel.general_out_function
+    if kernel.out_function is not None:
+        functions["out_function"] = kernel.out_function
+    general, fast = calls_of(call, promotion, functions)
+    if kernel.general_out_function is not None:
         general = general.replaced(out=written)
+    else:
+        checked = None if call.by_schema else call.array_results.array
+        general = general.replaced(written=written, checked=checked)
     rewording = call.rewording
     if rewording is not None:
         call_error = partial(rewording.call_error, writes=True)
         rewording = rewording.replaced(call_error=call_error, writes=True)
-    if out_function is None:
+    if fast is None:
         return CallKernel((), general, rewording=rewording)
-    fast = call_of_tensors(call, promotion, "out_function", out_function).replaced(out=written)
+    fast = fast.replaced(out=written)
     return CallKernel((), general, fast, call.facts.defaults, rewording)
 
 
@@ -310,11 +313,11 @@ def _writing_out(call: ArrayCall, promotion: Promotion) -> RoutePlan:
     """
     arrays = tuple([Value(f"array{number}") for number, _ in enumerate(call.facts.outs)])
     checks = _operand_checks(call)
-    steps: list[Step] = [kernel_call(call, promotion, arrays)]
-    if not call.by_schema and len(arrays) > 1:
+    unpacks = not call.by_schema and len(arrays) > 1
+    steps: list[Step] = [kernel_call(call, promotion, (_RETURNED,) if unpacks else arrays)]
+    if unpacks:
         several = partial(call.array_results.of_count, len(arrays))
-        compute = kernel_call(call, promotion, (_RETURNED,))
-        steps = [compute, UnpackArrays(_RETURNED, arrays, several)]
+        steps.append(UnpackArrays(_RETURNED, arrays, several))
     steps += check_written(call, arrays)
     steps += [WriteOut(tuple(call.facts.outs), arrays), *map(CountWrite, call.facts.outs)]
     results = tuple(call.facts.outs) if call.schema.returns else ()
