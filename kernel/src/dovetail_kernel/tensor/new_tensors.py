@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..devices.backends import Backend
-from ..keys.state import DispatchState, dispatch_state, state
+from ..keys.state import DispatchState, dispatch_state, known_state, state
 from ..sockets import AUTOGRAD, TENSOR_CLASS
 from ..types.signature import DTYPE_MASK, INFERENCE, NO_GRAD, NORMAL, ZERO_DIM
 from .dataless import DatalessArray
@@ -77,9 +77,10 @@ def wrap(array: Any, backend: Backend, cls: type[TensorBase] | None = None) -> T
     signature = backend.bit | arrays.dtype_bits[array.dtype] | cls._class_bits
     if not array.shape:
         signature |= ZERO_DIM
-    if not state() & ~NO_GRAD:
+    other = state() & ~NO_GRAD
+    if not other:
         return new_tensor(array, signature | NORMAL, cls)
-    now = dispatch_state()
+    now = known_state(other)
     tensor = new_tensor(array, signature | (INFERENCE if now.inference else NORMAL), cls)
     if now.transformed:
         tensor._counter = inside_counter()

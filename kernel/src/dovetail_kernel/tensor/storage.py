@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from ..devices.backends import Backend
+from ..devices.backends import Backend, backend_of_signature
 from ..devices.device import Device
 from ..devices.memory import new_memory
 from ..sockets import STORAGE_CLASS
@@ -13,6 +13,8 @@ from .dataless import DatalessArray
 
 if TYPE_CHECKING:
     from .tensor_base import TensorBase
+
+_new: Final = object.__new__
 
 
 class Storage:
@@ -92,11 +94,12 @@ def share_storage(tensor: TensorBase) -> Storage:
     """Return the storage of `tensor`, made if there is none yet, for another object to hold."""
     storage = tensor._storage
     if storage is None:
-        backend = tensor._backend
+        backend = backend_of_signature(tensor._signature)
         array = tensor.array
         memory = array if array.__class__ is DatalessArray else backend.arrays.storage_of(array)
-        cls = STORAGE_CLASS.plug or Storage
-        storage = tensor._storage = cls.of(memory, backend)
+        storage = _new(STORAGE_CLASS.plug or Storage)  # every view asks: without a call of `of`
+        storage._array, storage._backend = memory, backend
+        tensor._storage = storage
     return storage
 
 

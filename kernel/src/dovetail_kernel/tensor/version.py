@@ -146,7 +146,8 @@ def share_version(tensor: TensorBase) -> VersionCounter:
     """Return the counter of `tensor`, made if there is none yet, for another object to hold."""
     counter = tensor._counter
     if counter is None:
-        counter = tensor._counter = VersionCounter()
+        counter = tensor._counter = _new(VersionCounter)  # every view asks: without __init__
+        counter.value = 0
     return counter
 
 

@@ -236,11 +236,14 @@ def fused_plan(composition: Composition, kernel: Kernel) -> RoutePlan | None:
 def call_keys(key: int, now: DispatchState) -> DispatchKeySet:
     """Return the dispatch keys of a call: ``(keys of the arguments | included) - excluded``.
 
-    Modes and classes are not asked of a call on wrapped tensors, but of the physical calls that it
-    makes.
+    Modes and classes, and the device that a call names, are not asked of a call on wrapped tensors,
+    but of the physical calls that it makes.
     """
     keys = (argument_keys(key) | now.included) - now.excluded
-    return keys - PYTHON_KEYS if key & WRAPPED_BIT else keys
+    return keys - _OF_PHYSICAL_CALLS if key & WRAPPED_BIT else keys
+
+
+_OF_PHYSICAL_CALLS: Final = PYTHON_KEYS | DispatchKeySet.of(DispatchKey.BackendSelect)
 
 
 def argument_keys(signature: int) -> DispatchKeySet:

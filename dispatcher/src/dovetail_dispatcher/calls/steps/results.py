@@ -240,9 +240,15 @@ class MarkInside(Step):
     is_list: bool = False
 
     def print(self, to: Printer) -> None:
-        mark = to.bind("mark_inside", mark_inside)
-        for result in self.results:
-            to.add(f"{mark}({'*' if self.is_list else ''}{to.name(result)})")
+        if self.is_list:
+            mark = to.bind("mark_inside", mark_inside)
+            to.add(f"{mark}(*{to.name(self.results[0])})")
+            return
+        counter = to.bind("inside_counter", inside_counter)
+        for result in self.results:  # what `mark_inside` does
+            name = to.name(result)
+            to.add(f"if {name} is not None and {name}._counter is None:")
+            to.add(f"    {name}._counter = {counter}()")
 
 
 def mark_inside(*tensors: TensorBase | None) -> None:

@@ -61,6 +61,8 @@ def padded(tensor: Any, in_dim: int | None, ndim: int) -> Any:
         return tensor
     shape = tensor.array.shape
     missing = ndim - (len(shape) - 1)
+    if missing == 1:
+        return F.unsqueeze(tensor, 1)
     return tensor if missing <= 0 else F.view(tensor, (shape[0], *([1] * missing), *shape[1:]))
 
 
@@ -78,6 +80,8 @@ def front(dim: int, ndim: int) -> int:
 def flat(tensor: Any) -> Any:
     """Return a batched tensor with each sample made one dimension."""
     shape = tensor.array.shape
+    if len(shape) == 2:
+        return tensor
     return F.reshape(tensor, (shape[0], math.prod(shape[1:])))
 
 

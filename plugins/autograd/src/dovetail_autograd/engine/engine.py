@@ -14,7 +14,7 @@ from threading import Thread
 from typing import Any, Final
 
 from dovetail_kernel import TensorBase
-from dovetail_kernel.keys.state import dispatch_state, functions_as_they_are, set_state, state
+from dovetail_kernel.keys.state import functions_as_they_are, known_state, set_state, state
 from dovetail_kernel.types.signature import NO_GRAD
 
 from ..graph.node import EdgeTuple
@@ -112,7 +112,7 @@ def _run(
     accumulate_grad: bool,
 ) -> None:
     before = state()
-    if before & ~NO_GRAD and dispatch_state(before).function_modes:
+    if known_state(before & ~NO_GRAD).function_modes:
         try:
             set_state(functions_as_they_are(before))  # what the engine calls, no user has called
             _run(task, grads, outputs, accumulate_grad)

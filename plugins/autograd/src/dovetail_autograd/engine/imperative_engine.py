@@ -50,8 +50,9 @@ class Engine:
         """Run what `graph_root` leads to, over tensors, and then the callbacks; return the
         gradients that were asked for.
         """
-        graph_task.ready_queue.push(graph_root, input_buffer)
-        call_in_task(graph_task, thread_main, graph_task)
+        ready_queue = graph_task.ready_queue
+        ready_queue.push(graph_root, input_buffer)
+        call_in_task(graph_task, thread_main, graph_task, ready_queue)
         if graph_task.final_callbacks:
             call_in_task(graph_task, call_back, graph_task)
         return graph_task.captured_vars
@@ -59,7 +60,7 @@ class Engine:
     @staticmethod
     def thread_main(graph_task: GraphTask) -> None:
         """Run the nodes that are ready, and those that become ready, until none is left."""
-        call_in_task(graph_task, thread_main, graph_task)
+        call_in_task(graph_task, thread_main, graph_task, graph_task.ready_queue)
 
     @staticmethod
     def evaluate_function(

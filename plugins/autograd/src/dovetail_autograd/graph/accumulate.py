@@ -11,7 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
-from dovetail_kernel import TensorBase, VersionCounter, is_grad_enabled
+from dovetail_kernel import TensorBase, VersionCounter, backend_of_signature, is_grad_enabled
 from dovetail_kernel.keys.interception import NOT_PLAIN
 from dovetail_kernel.tensor.new_tensors import bare_tensor_maker, wrap
 from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, INFERENCE, NORMAL, VIEW, WRAPPED_BIT
@@ -87,7 +87,7 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable: TensorBase, meta: AutogradMeta, lock: Lock) -> None:
         array = variable.array
-        backend = variable._backend
+        backend = backend_of_signature(variable._signature)
         # The dead reference takes the place of this node, which holds `meta` and with it the
         # gradient. A callback without Python code: an interrupt that came in one would be lost.
         self.leaf = ref(variable, partial(setattr, meta, "accumulator"))

@@ -204,7 +204,7 @@ def has_memory(tensor: TensorBase) -> bool:
     """
     while tensor._signature & WRAPPED_BIT:
         tensor = tensor.array.physical
-    is_mutable: bool = tensor._backend.arrays.mutable_arrays
+    is_mutable: bool = backend_of_signature(tensor._signature).arrays.mutable_arrays
     return is_mutable
 
 

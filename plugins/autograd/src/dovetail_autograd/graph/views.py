@@ -8,7 +8,13 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import TensorBase, VersionCounter
-from dovetail_kernel.keys.state import dispatch_state, inference_mode_off, set_state, state
+from dovetail_kernel.keys.state import (
+    dispatch_state,
+    inference_mode_off,
+    known_state,
+    set_state,
+    state,
+)
 from dovetail_kernel.types.signature import GRAD, NO_GRAD, NORMAL, VIEW, WRAPPED_BIT
 
 from . import engine_ops
@@ -94,7 +100,7 @@ def view_of(source: TensorBase, several: bool) -> tuple[TensorBase, CreationMeta
 
 def creation_in(now: int, recorded: CreationMeta) -> CreationMeta:
     """Return how views come about in the dispatch state `now`: as `recorded` where it records."""
-    if dispatch_state(now).inference:
+    if known_state(now & ~NO_GRAD).inference:
         return CreationMeta.INFERENCE_MODE
     return CreationMeta.NO_GRAD_MODE if now & NO_GRAD else recorded
 

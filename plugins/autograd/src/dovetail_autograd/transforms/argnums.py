@@ -23,27 +23,24 @@ def checked_argnums(argnums: Any, count: int) -> Argnums:
     """
     if not isinstance(argnums, (int, tuple)) or isinstance(argnums, bool):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
-    if isinstance(argnums, int):
-        return _checked_argnum(argnums, count)
-    if not argnums:
+    numbers = (argnums,) if isinstance(argnums, int) else argnums
+    if not numbers:
         raise RuntimeError(
             "argnums must be non-empty: name at least one argument to differentiate by."
         )
-    if any([not isinstance(each, int) for each in argnums]):
-        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {argnums}")
-    found = tuple([_checked_argnum(each, count) for each in argnums])
+    found = []
+    for each in numbers:
+        if not isinstance(each, int):
+            raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {argnums}")
+        if not -count <= each < count:
+            raise RuntimeError(
+                f"Got argnum={each}, but only {count} positional inputs. Only positional arguments "
+                "can be selected."
+            )
+        found.append(each % count)
     if len(set(found)) != len(found):
         raise RuntimeError(f"argnums elements must be unique, got {argnums}")
-    return found
-
-
-def _checked_argnum(argnum: int, count: int) -> int:
-    if not -count <= argnum < count:
-        raise RuntimeError(
-            f"Got argnum={argnum}, but only {count} positional inputs. Only positional arguments "
-            "can be selected."
-        )
-    return argnum % count
+    return found[0] if isinstance(argnums, int) else tuple(found)
 
 
 def selected(args: Sequence[Any], argnums: Argnums) -> Any:
@@ -62,18 +59,14 @@ def replaced(args: Sequence[Any], argnums: Argnums, values: Any) -> tuple[Any, .
     return tuple(result)
 
 
-def split_aux(call: str, returned: Any, has_aux: bool) -> tuple[Any, Any]:
-    """Return the output and the auxiliary output of a function; the latter is None without
-    `has_aux`.
+def split_aux(call: str, returned: Any) -> tuple[Any, Any]:
+    """Return the output and the auxiliary output of a function that has one.
 
     Raises
     ------
     RuntimeError
-        If `has_aux`, and the function did not return a pair, or something in the auxiliary output
-        is no tensor.
+        If the function did not return a pair, or something in the auxiliary output is no tensor.
     """
-    if not has_aux:
-        return returned, None
     if not isinstance(returned, tuple) or len(returned) != 2:
         raise RuntimeError(
             f"{call}: output of function f should be a tuple: (output, aux) if has_aux is True"

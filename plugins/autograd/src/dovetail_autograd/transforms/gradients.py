@@ -40,6 +40,11 @@ class GradLevel(Level):
     """One reverse-mode transform in force: grad mode is on. It wraps nothing.
 
     Until `function_returned`, only what the transform knows may be written.
+
+    Attributes
+    ----------
+    is_silent
+        Whether grad mode is off outside.
     """
 
     variables = (STATE, LEVELS, EXTRAS)
@@ -48,16 +53,12 @@ class GradLevel(Level):
         """Become the innermost level, with grad mode on, and inference mode off."""
         refuse_hooks(_NO_HOOKS)
         self.outer_state = outside = outside_inference_mode(state())
+        self.is_silent = bool(outside & NO_GRAD)
         set_state(outside)
         super().change()
         self.number = next_transform()
         set_state(inside_transform(outside))
         return self
-
-    @property
-    def is_silent(self) -> bool:
-        """Whether grad mode is off outside."""
-        return bool((self.outer_state or 0) & NO_GRAD)
 
     def function_returned(self) -> None:
         """Go on with grad mode on, as outside."""
@@ -91,7 +92,7 @@ class GradLevel(Level):
             ):  # so that the calls inside of the level record nothing that leads to this leaf
                 enclosed._signature |= GRAD
                 return enclosed
-        if tensor.requires_grad and not self.is_silent:
+        if tensor._signature & GRAD and not self.is_silent and tensor.requires_grad:
             alias: TensorBase = operator("alias", "default")(tensor)
             info = view_meta(alias)
             assert info is not None
@@ -238,7 +239,7 @@ def _differentiated(
         inputs = [level.fresh(each) for each in leaves]
         returned = func(*replaced(args, chosen, unflatten(structure, inputs)), **kwargs)
         level.function_returned()
-        output, aux = split_aux(call, returned, has_aux)
+        output, aux = split_aux(call, returned) if has_aux else (returned, None)
         _check_scalar(call, output)
         tracked = level.is_tracked([output], inputs)
         gradient = differentiate([output], inputs, None, tracked, retain_graph=False)
@@ -297,7 +298,7 @@ def pull_back(
         inputs = [level.fresh(each) for each in leaves]
         returned = func(*replaced(args, argnums, unflatten(input_structure, inputs)))
         level.function_returned()
-        output, aux = split_aux(call, returned, has_aux)
+        output, aux = split_aux(call, returned) if has_aux else (returned, None)
         outputs, output_structure = checked_outputs(call, output)
         tracked = level.is_tracked(outputs, inputs)
         keep = _identity if tracked else released

@@ -100,7 +100,7 @@ def push_forward(
             dual(level, primal, tangent) for primal, tangent in zip(primals, tangents, strict=True)
         ]
         returned = func(*unflatten(structure, duals))
-        output, aux = split_aux(call, returned, has_aux)
+        output, aux = split_aux(call, returned) if has_aux else (returned, None)
         flat, out_structure = checked_outputs(call, output)
         outputs = [level.primal(each) for each in flat]
         out_tangents = []

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from heapq import heappop
 from typing import Any
 
-from dovetail_kernel import TensorBase, backend_of_signature, dispatch_state, state
+from dovetail_kernel import TensorBase, backend_of_signature
+from dovetail_kernel.keys.state import known_state, state
 from dovetail_kernel.types.signature import NO_GRAD
 
 from ...graph.node import EdgeTuple, Node
@@ -45,12 +46,11 @@ def loop_over_tensors(
     task.count(edges)
     ready_queue = task.ready_queue
     _deliver(task, node, edges, grads, ready_queue)
-    thread_main(task)
+    thread_main(task, ready_queue)
 
 
-def thread_main(task: GraphTask) -> None:
+def thread_main(task: GraphTask, ready_queue: ReadyQueue) -> None:
     """Run the nodes that are ready, and those that become ready, until none is left."""
-    ready_queue = task.ready_queue
     heap = ready_queue.heap
     while heap:
         _, _, fn, inputs = heappop(heap)
@@ -62,7 +62,7 @@ def evaluate_function(
 ) -> None:
     """Run the node `fn` on `inputs`, and bring what it returns to where its edges lead."""
     run_node, reach_leaf = evaluate, run_leaf
-    if state() & ~NO_GRAD and dispatch_state().traced:
+    if known_state(state() & ~NO_GRAD).traced:
         from .traced import traced_evaluate as run_node
         from .traced import traced_run_leaf as reach_leaf
     if fn._is_leaf_node:

@@ -147,11 +147,11 @@ class VmapLevel(Level):
         None: shared.
         """
         if dim is None:
-            return wrapped(SharedArray(tensor, self))
+            return wrapped(tensor, self, SharedArray(tensor, self))
         if dim:
             moved = operator("movedim", "int")(tensor, dim, 0)
-            return wrapped(MovedArray(moved, self, dim % tensor.dim()))
-        return wrapped(BatchedArray(tensor, self))
+            return wrapped(moved, self, MovedArray(moved, self, dim % tensor.dim()))
+        return wrapped(tensor, self)
 
     def enclose(self, tensor: TensorBase) -> TensorBase | None:
         """Return `tensor` as one that all samples share; None if it is at this level already."""
@@ -202,7 +202,19 @@ class VmapLevel(Level):
         shape = _shape_of(op)
         if shape.has_out:
             raise RuntimeError(loop_refusal(op))
-        physical, in_dims = self.physical(args, shape.lists)
+        physical: list[Any] = list(args)
+        in_dims: list[Any] = [None] * len(args)
+        for position, value in enumerate(args):
+            if (
+                isinstance(value, TensorBase)
+                and value._signature & WRAPPED_BIT
+                and value.array.level is self
+            ):
+                physical[position], in_dims[position] = value.array.physical, value.array.dim
+        for position in shape.lists:
+            pairs = [(None, None) if each is None else self.unwrap(each) for each in args[position]]
+            physical[position] = [tensor for tensor, _ in pairs]
+            in_dims[position] = [dim for _, dim in pairs]
         if shape.keywords:
             in_dims += self.dims_of_keywords(shape.keywords, kwargs)
         named = kwargs
@@ -227,10 +239,10 @@ class VmapLevel(Level):
             outputs, out_dims = self.apply(rule, op, physical, in_dims, named)
         if shape.is_plain and isinstance(outputs, TensorBase):
             if out_dims == 0:
-                return wrapped(BatchedArray(outputs, self))
+                return wrapped(outputs, self)
             return self.wrap(outputs, out_dims)
         if shape.view_of is not None and out_dims == 0:
-            view, source = wrapped(BatchedArray(outputs, self)), args[shape.view_of]
+            view, source = wrapped(outputs, self), args[shape.view_of]
             view._storage, view._counter = share_storage(source), share_version(source)
             note_view(op, view, source, args, kwargs)
             return view
@@ -287,31 +299,6 @@ class VmapLevel(Level):
             outputs
         )
         return outputs, out_dims
-
-    def physical(self, args: Sequence[Any], lists: Sequence[int]) -> tuple[list[Any], list[Any]]:
-        """Return positional arguments with the tensors of this level unwrapped, and their batch
-        dimensions.
-        """
-        values: list[Any] = []
-        dims: list[Any] = []
-        for value in args:
-            dim = None
-            if (
-                isinstance(value, TensorBase)
-                and value._signature & WRAPPED_BIT
-                and value.array.level is self
-            ):
-                dim = value.array.dim
-                value = value.array.physical
-            values.append(value)
-            dims.append(dim)
-        for position in lists:
-            pairs = [
-                (None, None) if each is None else self.unwrap(each) for each in values[position]
-            ]
-            values[position] = [tensor for tensor, _ in pairs]
-            dims[position] = [dim for _, dim in pairs]
-        return values, dims
 
     def dims_of_keywords(self, names: Sequence[str], kwargs: Mapping[str, Any]) -> list[Any]:
         """Return the batch dimensions of the tensors that are keyword-only, in the order of the

@@ -142,7 +142,8 @@ class _Inputs:
                 "vmap over a function with no inputs. The latter is unsupported."
             )
         leaves, self.structure = flatten(args)
-        dims = flatten_prefix(in_dims, self.structure)
+        is_one = in_dims.__class__ is int  # most often, and known without a call
+        dims = [in_dims] * len(leaves) if is_one else flatten_prefix(in_dims, self.structure)
         if dims is None:
             raise ValueError(
                 f"{call}: in_dims is not compatible with the structure of `inputs`. in_dims has "
@@ -246,12 +247,14 @@ class _Outputs:
         """
         leaves, structure = flatten(returned)
         self.structure = structure
-        self.dims = self._dims(structure)
+        self.dims = self._dims(structure, len(leaves))
         return [
             self._unwrapped(level, leaf, dim) for leaf, dim in zip(leaves, self.dims, strict=True)
         ]
 
-    def _dims(self, structure: Structure) -> list[Any]:
+    def _dims(self, structure: Structure, count: int) -> list[Any]:
+        if self.out_dims.__class__ is int:
+            return [self.out_dims] * count
         given, _ = flatten(self.out_dims)
         if any(
             [

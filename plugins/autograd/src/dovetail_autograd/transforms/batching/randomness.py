@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from threading import Lock
 from typing import Any
 
@@ -32,14 +32,13 @@ _lock = renewed_after_fork(Lock())
 _installed = False
 
 
+@cache
 def install() -> None:
     """Register the kernels, once."""
     global _installed
-    if _installed:
-        return
     with _lock, transaction():
         if _installed:
-            return  # type: ignore[unreachable]  # another thread was faster
+            return  # another thread was faster
         for op in list(registry.all_operators()):
             if op.namespace == "aten" and op.kind == "random" and op.variant_of is None:
                 kernel = Kernel(_Call(op), DispatchKey.FuncTorchVmapMode, TENSOR, f"{__file__}:1")

@@ -157,7 +157,7 @@ class JvpLevel(Level):
             return value
         if any([tangent is each for each in map(self.tangent, filter(_is_tensor, inputs))]):
             tangent = operator("clone", "default")(tangent)
-        return wrapped(self.dual(value, _checked_tangent(tangent, value)))
+        return wrapped(value, self, self.dual(value, _checked_tangent(tangent, value)))
 
 
 def _is_tensor(value: Any) -> bool:
@@ -194,7 +194,7 @@ def dual(level: JvpLevel, primal: TensorBase, tangent: TensorBase) -> TensorBase
     alias = operator("alias", "default")(primal)
     if level.number:
         as_input(alias, level.number)
-    return wrapped(level.dual(alias, tangent))
+    return wrapped(alias, level, level.dual(alias, tangent))
 
 
 def attached_dual(level: JvpLevel, primal: TensorBase, tangent: TensorBase) -> TensorBase:

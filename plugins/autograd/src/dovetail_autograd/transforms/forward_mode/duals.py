@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel import TensorBase, share_storage, share_version, wrap
+from dovetail_kernel import (
+    TensorBase,
+    backend_of_signature,
+    share_storage,
+    share_version,
+    wrap,
+)
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
 from dovetail_kernel.types.signature import GRAD, WRAPPED_BIT
 
@@ -61,7 +67,8 @@ def cut(tensor: TensorBase) -> TensorBase:
     inside a wrapper.
     """
     asks = tensor._signature & PYTHON_DISPATCH
-    twin = wrap(tensor.array, tensor._backend, type(tensor) if asks else None)
+    backend = backend_of_signature(tensor._signature)
+    twin = wrap(tensor.array, backend, type(tensor) if asks else None)
     if asks:
         vars(twin).update(vars(tensor))
     twin._storage = share_storage(tensor)

@@ -87,7 +87,8 @@ class Plan:
                 # A formula returned the tangent of an argument: a write to one is not for both.
                 tangent = operator("clone", "default")(tangent)
                 break
-        return wrapped(DualArray(result, conformed(tangent, result), level))
+        array = DualArray(result, conformed(tangent, result), level)
+        return wrapped(result, level, array)
 
     def tangent(
         self,

@@ -32,9 +32,12 @@ class WrappedArray:
         The transform that the wrapper belongs to.
     physical
         The tensor inside, which may be wrapped itself, by a transform further out.
+    shape, dtype
+        The sizes, as users see them, and the dtype: the native dtypes of wrapped arrays are the
+        dtypes themselves. An operator that changes sizes in place gives its tensor another wrapper.
     """
 
-    __slots__ = ("level", "physical")
+    __slots__ = ("dtype", "level", "physical", "shape")
     kind = "wrapped"
     hidden_dims: ClassVar[int] = 0
     """How many of the dimensions of the physical tensor, its first, users do not see."""
@@ -42,23 +45,15 @@ class WrappedArray:
     def __init__(self, physical: TensorBase, level: Level) -> None:
         self.physical = physical
         self.level = level
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The sizes, as users see them."""
-        shape: tuple[int, ...] = self.physical.array.shape
-        return shape
+        hidden, shape = self.hidden_dims, physical.array.shape
+        self.shape: tuple[int, ...] = shape[hidden:] if hidden else shape
+        self.dtype: dtype = BY_BIT[physical._signature & DTYPE_MASK]
 
     @property
     def element_strides(self) -> tuple[int, ...]:
         """The strides in elements."""
         strides: tuple[int, ...] = tuple(self.physical.stride())
         return strides
-
-    @property
-    def dtype(self) -> dtype:
-        """The dtype: the native dtypes of wrapped arrays are the dtypes themselves."""
-        return BY_BIT[self.physical._signature & DTYPE_MASK]
 
     @property
     def ndim(self) -> int:
@@ -121,12 +116,6 @@ class BatchedArray(WrappedArray):
     kind = "BatchedTensor"
     dim: ClassVar[int | None] = 0
     hidden_dims = 1
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The sizes of one entry."""
-        shape: tuple[int, ...] = self.physical.array.shape[1:]
-        return shape
 
     @property
     def element_strides(self) -> tuple[int, ...]:
@@ -253,15 +242,22 @@ def is_wrapped(value: object) -> bool:
     return isinstance(value, TensorBase) and bool(value._signature & WRAPPED_BIT)
 
 
-def wrapped(array: WrappedArray) -> TensorBase:
-    """Return a new leaf around `array`."""
-    signature = WRAPPED_BIT | array.physical._signature & DTYPE_MASK
-    if array.physical.array.ndim == array.hidden_dims:
+def wrapped(physical: TensorBase, level: Level, array: WrappedArray | None = None) -> TensorBase:
+    """Return a new leaf around `physical` at `level`, by the wrapper `array`. Default: as a
+    batch.
+    """
+    # Every result of a physical call comes by here: nothing is called that Python is written in.
+    if array is None:
+        array = _new(BatchedArray)
+        array.physical, array.level = physical, level
+        array.shape = physical.array.shape[1:]
+        array.dtype = BY_BIT[physical._signature & DTYPE_MASK]
+    signature = WRAPPED_BIT | array.dtype.bit
+    if not array.shape:
         signature |= ZERO_DIM
     now = known_state(state() & ~NO_GRAD)
     if not now.inference:
         signature |= NORMAL
-    # As `new_tensor` does it: every result of a physical call comes by here.
     tensor: TensorBase = _new(tensor_class())
     tensor.array = array
     tensor._signature = signature

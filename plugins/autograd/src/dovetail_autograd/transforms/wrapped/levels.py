@@ -69,7 +69,7 @@ class Level(Guard):
         self._before = before = active_levels()
         self.depth = 1 + (before[-1].depth if before else 0)
         self.is_alive = True
-        self._modes = dispatch_modes.modes
+        self._modes = dispatch_modes.variable.get()
         self._outside = _restoring(state() & ~NO_GRAD)
         set_active_levels((*before, self))
         return self

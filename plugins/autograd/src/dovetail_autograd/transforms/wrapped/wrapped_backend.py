@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from threading import Lock
 
 from dovetail_dispatcher import Kernel
@@ -17,22 +18,18 @@ from .wrapped_calls import run_wrapped
 from .wrapped_functions import call_wrapped_function
 
 _lock = renewed_after_fork(Lock())
-_installed = False
 
 
+@cache
 def install() -> None:
     """Give the wrapped backend its arrays and its kernel, and `Function.apply` its way there,
     once.
     """
-    global _installed
-    if _installed:
-        return
     with _lock:
-        if not _installed:
-            backend = wrapped_backend()
+        backend = wrapped_backend()
+        if not backend.is_attached:
             backend.attach(WrappedArrays())
             key = backend_key("Dense", backend)
             add_built_in_fallbacks([Kernel(run_wrapped, key, WRAPPED, BUILT_IN)])
             WRAPPED_FUNCTION.fill(call_wrapped_function)
             GUARD_LAYER.fill(guarding_captured)
-            _installed = True

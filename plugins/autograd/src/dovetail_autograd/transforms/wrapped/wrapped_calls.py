@@ -223,7 +223,7 @@ def _presented(output: Any, source: Any) -> Any:
         if isinstance(source, TensorBase) and isinstance(output, TensorBase):
             keep_number(output, source)  # a view that left the wrapper
         return output
-    result = wrapped(output)
+    result = wrapped(output.physical, output.level, output)
     if isinstance(source, TensorBase):
         result._storage = share_storage(source)
         result._counter = share_version(source)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.families.pointwise.kernels.comparison import check_tolerances
-from dovetail_kernel import complex128, float64, int64, result_dtype, scalar_category
+from dovetail_kernel import complex64, complex128, float64, int64, result_dtype, scalar_category
+
+_COMPLEX: Final = complex64.bit | complex128.bit
+"""The bits of a signature that say that the numbers are complex."""
 
 
 def square(self: Any) -> Any:
@@ -36,7 +39,7 @@ def _bool() -> Any:
 
 def conj(self: Any) -> Any:
     """Return the complex conjugate; a real tensor itself."""
-    return F._conj_physical(self) if self.dtype.is_complex else self
+    return F._conj_physical(self) if self._signature & _COMPLEX else self
 
 
 def resolve_conj(self: Any) -> Any:
