@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -60,12 +62,13 @@ class Hunt:
     def run(self, seeds: Iterable[int]) -> Report:
         """Run the trials of some seeds and report where the ways differ."""
         report = Report()
-        for seed in seeds:
-            subject, turn = self.of_seed(seed)
-            kind, find = self.check(subject, turn, report.nestings)
-            report.counts[kind] += 1
-            if find is not None:
-                report.finds.append(find)
+        with _long_lived_objects_apart():
+            for seed in seeds:
+                subject, turn = self.of_seed(seed)
+                kind, find = self.check(subject, turn, report.nestings)
+                report.counts[kind] += 1
+                if find is not None:
+                    report.finds.append(find)
         return report
 
     def check(
@@ -96,6 +99,16 @@ class Hunt:
             return compare(make(parts), self.references, self.plan)[0] == kind
 
         return make(shrinking.smaller(trial.parts, differs))
+
+
+@contextlib.contextmanager
+def _long_lived_objects_apart() -> Iterator[None]:
+    """Keep the garbage collector from the objects that exist: it took a sixth of the time."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 @dataclass(frozen=True)

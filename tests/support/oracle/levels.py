@@ -108,29 +108,30 @@ class Level:
         return self._jacobian(way, body, reverse=False)
 
     def _jacobian(self, way: Way, body: Body, *, reverse: bool) -> Body:
-        """Differentiate by two parameters, along two directions of the leaves."""
+        """Differentiate by two parameters, along two directions of the leaves.
+
+        The result is the product of the Jacobian and a vector: differences need two points for
+        it, and an error in any element of the Jacobian changes it.
+        """
 
         def outer(leaves: Leaves) -> list[Any]:
             chosen = [leaves[i] for i in self.leaves]
             first, second = self._directions(way, chosen), self._directions(way, chosen, 1)
 
             def of_parameters(point: Any) -> list[Any]:
+                by_first, by_second = point.unbind()
                 moved = [
-                    x + point[0] * u + point[1] * v
+                    x + by_first * u + by_second * v
                     for x, u, v in zip(chosen, first, second, strict=True)
                 ]
                 results = body(put(leaves, self.leaves, moved))
                 if not reverse:  # `jacfwd` refuses complex results
                     return [_real(way.lib, one) for one in results]
-                pairs = [
-                    [self._weighed(way, one, k + n) for n in (0, 1)]
-                    for k, one in enumerate(results)
-                ]
-                return [way.lib.stack(pair) for pair in pairs]
+                return [self._weighed(way, one, k, outputs=2) for k, one in enumerate(results)]
 
-            return way.jacobian(
-                of_parameters, way.lib.zeros(2, dtype=way.lib.float64), reverse=reverse
-            )
+            origin = way.lib.zeros(2, dtype=way.lib.float64)
+            along = direction(way.lib, origin, f"{self.seed} column")
+            return list(way.jacobian(of_parameters, origin, along, reverse=reverse))
 
         return outer
 
@@ -140,12 +141,17 @@ class Level:
             for place, each in zip(self.leaves, leaves, strict=True)
         ]
 
-    def _weighed(self, way: Way, result: Any, place: int) -> Any:
-        """Return a scalar of a result, not linear in it: so its second derivatives count."""
-        weights = direction(way.lib, result, f"{self.seed} weights {place}")
-        if result.is_complex():
-            return (result * weights).real.sum() + 0.25 * (result * result.conj()).real.sum()
-        return (result * weights).sum() + 0.25 * (result * result).sum()
+    def _weighed(self, way: Way, result: Any, place: int, outputs: int = 1) -> Any:
+        """Return numbers of a result, not linear in it: so its second derivatives count."""
+        square = 0.25 * (result * result.conj() if result.is_complex() else result * result).sum()
+        shape = (*result.shape,) if outputs == 1 else (outputs, *result.shape)
+        weights = direction(way.lib, result, f"{self.seed} weights {place}", shape)
+        products = weights * result
+        if outputs == 1:
+            value = products.sum() + square
+        else:
+            value = products.reshape(outputs, result.numel()).sum(-1) + square
+        return value.real if value.is_complex() else value
 
 
 def _real(lib: Any, tensor: Any) -> Any:
@@ -170,13 +176,17 @@ def applied(levels: Sequence[Level], way: Way, body: Body) -> Body:
 _NUMBERS = np.random.default_rng(32).uniform(-1, 1, 997)
 
 
-def direction(lib: Any, like: Any, seed: str) -> Any:
-    """Return numbers without a pattern in the shape and dtype of a tensor."""
+def direction(lib: Any, like: Any, seed: str, shape: tuple[int, ...] | None = None) -> Any:
+    """Return numbers without a pattern in the dtype of a tensor; `shape` is its own by default."""
+    values = _values(tuple(like.shape) if shape is None else shape, like.is_complex(), seed)
+    return lib.from_numpy(values.copy()).to(like.dtype)
+
+
+@functools.lru_cache(maxsize=4096)
+def _values(shape: tuple[int, ...], is_complex: bool, seed: str) -> Any:
     start = int.from_bytes(seed.encode()[-8:], "little") % 991 + sum(seed.encode())
-    count = int(np.prod(tuple(like.shape), dtype=int))
-    values = _NUMBERS[(start + 7 * np.arange(count)) % 997].reshape(tuple(like.shape))
-    if like.is_complex():
-        values = values + 1j * _NUMBERS[(start + 11 + 5 * np.arange(count)) % 997].reshape(
-            tuple(like.shape)
-        )
-    return lib.from_numpy(values).to(like.dtype)
+    count = int(np.prod(shape, dtype=int))
+    values = _NUMBERS[(start + 7 * np.arange(count)) % 997].reshape(shape)
+    if not is_complex:
+        return values
+    return values + 1j * _NUMBERS[(start + 11 + 5 * np.arange(count)) % 997].reshape(shape)

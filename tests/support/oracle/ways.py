@@ -44,8 +44,8 @@ class Way(Protocol):
     def pulled(self, function: Function, leaves: Sequence[Any], along: Sequence[Any]) -> Any:
         """Return the derivative of the sum of the results along the direction, by `grad`."""
 
-    def jacobian(self, function: Function, point: Any, *, reverse: bool) -> Any:
-        """Return the Jacobians of the results at a vector of parameters."""
+    def jacobian(self, function: Function, point: Any, along: Any, *, reverse: bool) -> Any:
+        """Return the products of the Jacobians of the results at a vector, and a vector."""
 
     def functionalized(self, function: Function, leaves: Sequence[Any]) -> Any:
         """Return the results of `function` with its writes replaced by new tensors."""
@@ -100,9 +100,10 @@ class Transforms:
         grads = self._func.grad(lambda *each: total(function(*each)), argnums=places)(*leaves)
         return [total([inner(g, v) for g, v in zip(grads, along, strict=True)])]
 
-    def jacobian(self, function: Function, point: Any, *, reverse: bool) -> Any:
+    def jacobian(self, function: Function, point: Any, along: Any, *, reverse: bool) -> Any:
         transform = self._func.jacrev if reverse else self._func.jacfwd
-        return list(transform(lambda each: tuple(function(each)))(point))
+        found = transform(lambda each: tuple(function(each)))(point)
+        return [(each * along).sum(-1) for each in found]
 
     def functionalized(self, function: Function, leaves: Sequence[Any]) -> Any:
         def body(*each: Any) -> Any:
@@ -194,13 +195,8 @@ class Differences(Looped):
 
         return self.pushed(slope, leaves, along)
 
-    def jacobian(self, function: Function, point: Any, *, reverse: bool) -> Any:
-        columns = []
-        for place in range(point.numel()):
-            unit = self.lib.zeros_like(point)
-            unit[place] = 1.0
-            columns.append(self.pushed(function, [point], [unit]))
-        return [self.lib.stack(list(column), -1) for column in zip(*columns, strict=True)]
+    def jacobian(self, function: Function, point: Any, along: Any, *, reverse: bool) -> Any:
+        return self.pushed(function, [point], [along])
 
     def _slopes(self, at: Callable[[float], list[Any]]) -> list[Any]:
         values = {k: [_array(each) for each in at(k * STEP)] for k in self._steps}
