@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -176,3 +178,124 @@ def test_forward_mode_goes_through_what_was_functionalized(function: Any) -> Non
 
     for found, wanted in zip(twice(functionalize(function)), twice(function), strict=True):
         assert found.allclose(wanted)
+
+
+def _writes(x: Any) -> Any:
+    """Write to a tensor, to a part of it and to none of it, and read all of them."""
+    base = x * 1
+    nothing, part = base[1:1], base[2:]
+    base.mul_(2)
+    part.mul_(base.sum())
+    return (base.sum() + nothing.sum() + part.sum()) * x.sum()
+
+
+def _writes_nothing(x: Any) -> Any:
+    twice = x * 2
+    return (twice[:2].sum() + 2 * twice[2:].sum() * twice.sum()) * x.sum()
+
+
+_LEVELS: dict[str, Callable[[Any], Any]] = {
+    "vmap": lambda f: lambda x: dovetail.func.vmap(f)(dovetail.stack([x, x * 2])).sum(),
+    "grad": lambda f: lambda x: dovetail.func.grad(lambda y: f(y).sum())(x).sum(),
+    "jvp": lambda f: lambda x: dovetail.func.jvp(f, (x,), (dovetail.ones_like(x),))[1],
+    "jacrev": lambda f: lambda x: dovetail.func.jacrev(f)(x).sum(),
+    "jacfwd": lambda f: lambda x: dovetail.func.jacfwd(f)(x).sum(),
+    "functionalize": functionalize,
+}
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_writes_to_views_have_the_same_derivatives_in_every_nesting(depth: int) -> None:
+    x = dovetail.tensor([0.3, -0.7, 1.1], dtype=dovetail.float64)
+    wrong = []
+    for names in itertools.product(_LEVELS, repeat=depth):
+        written, plain = _writes, _writes_nothing
+        for name in reversed(names):
+            written, plain = _LEVELS[name](written), _LEVELS[name](plain)
+        if not dovetail.allclose(written(x), plain(x)):
+            wrong.append(names)
+    assert not wrong
+
+
+def test_inside_functionalize_values_of_a_batch_are_copied_to_a_tensor_without_one() -> None:
+    def f(x: Any) -> Any:
+        made = dovetail.zeros(3)
+        made[1:].copy_(x)
+        return made
+
+    x = dovetail.tensor([[1.0, 2.0], [3.0, 4.0]])
+    found = dovetail.func.vmap(functionalize(f))(x)
+    assert found.tolist() == [[0.0, 1.0, 2.0], [0.0, 3.0, 4.0]]
+
+
+def test_a_tensor_that_functionalize_captures_is_seen_by_it_before_the_levels_outside() -> None:
+    def f(row: Any, x: Any) -> Any:
+        made = x.clone()
+        made.addr_(row, row)
+        return made.sum()
+
+    row, x = dovetail.tensor([1.0, 2.0]), dovetail.zeros(2, 2)
+
+    def outer(row: Any) -> Any:
+        return functionalize(lambda x: f(row, x))(x)
+
+    assert dovetail.func.grad(outer)(row).tolist() == [6.0, 6.0]
+    assert dovetail.func.jvp(outer, (row,), (dovetail.ones(2),))[1].item() == 12.0
+
+
+_BASES: dict[str, Callable[[Any], Any]] = {
+    "a copy": lambda x: x.clone(),
+    "a view of a copy": lambda x: x.clone().unsqueeze(0),
+    "an expanded copy": lambda x: x.clone().expand(1, 3),
+    "a transposed stack": lambda x: dovetail.stack([x, x * 2]).t(),
+}
+_PARTS: dict[str, Callable[[Any], Any]] = {
+    "all": lambda base: base,
+    "the last": lambda base: base[-1],
+    "a flat view": lambda base: base.reshape(-1),
+    "some": lambda base: base[..., 1:],
+}
+_DERIVATIVES: dict[str, Callable[[Any], Any]] = {
+    "grad": dovetail.func.grad,
+    "jvp": lambda f: lambda x: dovetail.func.jvp(f, (x,), (dovetail.ones_like(x),))[1],
+    "jvp of grad": lambda f: (
+        lambda x: dovetail.func.jvp(dovetail.func.grad(f), (x,), (dovetail.ones_like(x),))[1]
+    ),
+    "vmap of grad": lambda f: (
+        lambda x: dovetail.func.vmap(dovetail.func.grad(f), in_dims=1)(dovetail.stack([x, x], 1))
+    ),
+}
+
+
+@pytest.mark.parametrize("part", _PARTS)
+@pytest.mark.parametrize("base", _BASES)
+def test_functionalize_around_derivatives_leaves_them_as_they_are(base: str, part: str) -> None:
+    x = dovetail.tensor([0.3, -0.7, 1.1], dtype=dovetail.float64)
+    for write in ("exp_", "zero_"):
+
+        def f(x: Any, write: str = write) -> Any:
+            whole = _BASES[base](x)
+            written = _PARTS[part](whole)
+            getattr(written, write)()
+            return (whole * 1).sum() + (written * written).sum()
+
+        for name, derivative in _DERIVATIVES.items():
+            found, expected = functionalize(derivative(f))(x), derivative(f)(x)
+            assert dovetail.allclose(found, expected), (write, name)
+            around = functionalize(dovetail.func.vmap(derivative(f), in_dims=1))
+            assert dovetail.allclose(around(dovetail.stack([x, x], 1))[0], expected), (write, name)
+
+
+def test_views_of_tensors_that_functionalize_stands_for_count_their_writes_together() -> None:
+    versions = []
+
+    def f(x: Any) -> Any:
+        base = x.clone()
+        view = base.unsqueeze(0)[0]
+        view.add_(1)
+        versions.append((base._version, view._version))
+        return base.sum()
+
+    functionalize(f)(dovetail.ones(2))
+    functionalize(dovetail.func.grad(f))(dovetail.ones(2))
+    assert versions == [(1, 1), (1, 1)]

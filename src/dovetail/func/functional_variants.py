@@ -21,7 +21,7 @@ import dovetail_autograd
 from dovetail_aten import Tensor
 from dovetail_autograd import enable_grad, is_grad_enabled
 from dovetail_dispatcher import Library, OpOverload, ops, register_autograd, transaction
-from dovetail_kernel import renewed_after_fork, restoring
+from dovetail_kernel import contiguous_format, renewed_after_fork, restoring
 
 _library: Library | None = None
 _lock = renewed_after_fork(RLock())
@@ -74,9 +74,20 @@ def functional_variant(writing: OpOverload) -> OpOverload:
         return result
 
     base = writing._opname
-    return _variant(
-        writing, FUNCTIONAL_NAMES.get(base, base.removesuffix("_")), "", functional_form
-    )
+    body = copied if base == "copy_" else functional_form
+    return _variant(writing, FUNCTIONAL_NAMES.get(base, base.removesuffix("_")), "", body)
+
+
+def copied(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """Return `src` with the shape, dtype, device and order of dimensions in memory of `self`.
+
+    It writes to nothing, since `src` may vary in a `vmap` where `self` does not.
+    """
+    spread = src.to(self.device, self.dtype, non_blocking).expand(tuple(self.shape))
+    order = sorted(range(self.ndim), key=self.stride, reverse=True)
+    inverse = sorted(range(self.ndim), key=order.__getitem__)
+    copy: Tensor = spread.permute(order).clone(memory_format=contiguous_format)
+    return copy.permute(inverse)
 
 
 def _variant(
@@ -148,13 +159,16 @@ def _backward_of(body: Callable[..., Any]) -> Callable[..., Any]:
             result = body(*inputs, **ctx.options)
             outputs = list(result) if isinstance(result, list | tuple) else [result]
             given = list(grads[0]) if isinstance(result, list | tuple) else list(grads)
-            found = dovetail_autograd.grad(
-                outputs,
-                [inputs[index] for index in wanted],
-                given,
-                create_graph=again,
-                allow_unused=True,
-            )
+            pairs = [(o, g) for o, g in zip(outputs, given, strict=True) if o.requires_grad]
+            found: Any = [None] * len(wanted)  # `copy` depends on nothing of what it overwrites
+            if pairs:
+                found = dovetail_autograd.grad(
+                    [each for each, _ in pairs],
+                    [inputs[index] for index in wanted],
+                    [each for _, each in pairs],
+                    create_graph=again,
+                    allow_unused=True,
+                )
         gradients: list[Any] = [None] * len(inputs)
         differentiated = any([each is not None and each.requires_grad for each in given])
         for index, gradient in zip(wanted, found, strict=True):

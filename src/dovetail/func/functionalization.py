@@ -13,7 +13,7 @@ from dovetail_kernel import ForceDispatchKeyGuard, dispatch_state, restoring, sh
 
 from .functional_tensors import FunctionalTensor, Memory, resize, show_source, strided
 from .functional_variants import copy_variant, functional_variant
-from .replayed_views import View
+from .replayed_views import View, laid_out
 
 REMOVABLE: Final = ("mutations", "mutations_and_views")
 
@@ -93,6 +93,8 @@ def _map(function: Callable[[Any], Any], value: Any) -> Any:
 class _Functionalization(TorchDispatchMode):
     """One run of a function: what stands for which argument, and what becomes of every operator."""
 
+    is_transform = True
+
     def __init__(self, copies_views: bool) -> None:
         self._copies_views = copies_views
         self._arguments: list[tuple[Tensor, FunctionalTensor]] = []
@@ -156,12 +158,17 @@ class _Functionalization(TorchDispatchMode):
         if func.is_view and isinstance(args[0], FunctionalTensor):
             return self._view(func, args[0], args[1:], kwargs)
         made = func(*_map(_value, args), **_map(_value, kwargs))
-        return _map(partial(self._made, is_captured=func.is_view), made)
+        return _map(partial(self._made, func), made)
 
-    def _made(self, value: Any, is_captured: bool) -> Any:
+    def _made(self, func: Any, value: Any) -> Any:
         if not isinstance(value, Tensor):
             return value
-        return FunctionalTensor(value, Memory(value, is_captured))
+        if func.is_view:
+            return FunctionalTensor(value, Memory(value, is_captured=True))
+        if not func._opname.endswith("empty_strided"):
+            # In a `vmap` the elements of a sample lie apart, and no view could be put back.
+            value = laid_out(value, value.stride())
+        return FunctionalTensor(value, Memory(value))
 
     def _view(
         self, func: Any, base: FunctionalTensor, args: list[Any], kwargs: dict[str, Any]

@@ -48,12 +48,13 @@ INSIDE = (
     *("aten::slogdet", "aten::linalg_slogdet", "aten::logdet"),
     *("aten::sort", "aten::msort", "aten::median", "aten::nanmedian", "aten::kthvalue"),
     *("aten::topk", "aten::quantile", "aten::nanquantile"),
+    *("aten::atan2", "aten::arctan2"),
     *OF_PHASES,
 )
 """Operators without a derivative at boundary values, though differences may find a slope there. The
 pseudoinverse jumps with the rank, the logarithm of a determinant is infinite at 0, and its sign
-jumps; which of equal numbers comes first depends on the direction; equal eigenvalues have no single
-vectors."""
+jumps; which of equal numbers comes first depends on the direction; the origin has no angle; equal
+eigenvalues have no single vectors."""
 
 
 @functools.cache

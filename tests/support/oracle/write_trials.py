@@ -24,6 +24,8 @@ NESTINGS = (
     *[("grad", "vmap"), ("jvp", "vmap"), ("backward", "vmap")],
     *[("vmap", "grad"), ("vmap", "jvp")],
     *[("grad", "functionalize"), ("jvp", "functionalize"), ("backward", "functionalize")],
+    *[("functionalize", "grad"), ("functionalize", "jvp"), ("functionalize", "jvp", "grad")],
+    *[("vmap", "functionalize", "grad"), ("jvp", "functionalize", "vmap")],
 )
 DIFFERENTIAL = ("grad", "jvp", "backward")
 SIZE = 80

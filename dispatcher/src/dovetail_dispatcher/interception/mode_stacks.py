@@ -54,13 +54,15 @@ class ModeStack:
         As given.
     """
 
-    __slots__ = ("kind", "put", "seen", "unseen", "variable")
+    __slots__ = ("active", "kind", "put", "seen", "unseen", "variable")
 
     def __init__(self, kind: str, seen: Transition, unseen: Transition) -> None:
         self.kind = kind
         self.variable: ContextVar[tuple[Any, ...]] = ContextVar(f"dovetail_{kind}", default=())
         self.put: Callable[[tuple[Any, ...]], Any] = self.variable.set
         """Makes modes the active ones, in a state that fits them already."""
+        self.active: Callable[[], tuple[Any, ...]] = self.variable.get
+        """Returns `modes`, without a frame of Python."""
         self.seen = seen
         self.unseen = unseen
 

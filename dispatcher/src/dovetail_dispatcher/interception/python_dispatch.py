@@ -5,18 +5,20 @@ below autograd.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from dovetail_kernel import (
     TensorBase,
     bump_version,
     set_state,
+    share_storage,
     share_version,
     state,
 )
 from dovetail_kernel.keys.guard import STATE
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
 from dovetail_kernel.keys.state import StateGuard
+from dovetail_kernel.tensor.version import InsideCounter
 from dovetail_kernel.types.signature import NORMAL, SCALAR_BITS
 
 from ..table import registry
@@ -40,9 +42,16 @@ class TorchDispatchMode(Mode):
     decomposed, and backward is seen as well. The innermost mode is asked first; while its handler
     runs it is not active, so calling ``func`` there goes to the next mode out, then to arguments
     with ``__torch_dispatch__``, then to the kernel. Modes belong to the task that entered them.
+
+    Attributes
+    ----------
+    is_transform
+        Whether the mode transforms a function, as `vmap` does: then it runs before the transforms
+        around it for tensors that the function captures too. Default: False.
     """
 
     variables = (STATE, dispatch_modes.variable)
+    is_transform: ClassVar[bool] = False
     _stack = dispatch_modes
 
     def __torch_dispatch__(
@@ -100,6 +109,7 @@ def python_fallback(func: Any, *args: Any, **kwargs: Any) -> Any:
         set_state(below)
         if modes:
             mode, rest = modes[-1], modes[:-1]
+            versions = _versions(op, given, kwargs)
             try:
                 dispatch_modes.put(rest)
                 set_state((dispatch_modes.seen if rest else dispatch_modes.unseen)(below))
@@ -110,6 +120,7 @@ def python_fallback(func: Any, *args: Any, **kwargs: Any) -> Any:
                 dispatch_modes.put(modes)
                 set_state(below)
             if result is not NotImplemented:
+                _count_writes(versions)
                 return _finished(op, _checked(op, result, mode, rule), given, kwargs)
             asked.append(f"  - mode object {mode!r}")
         for value in overloaded:
@@ -209,7 +220,8 @@ def _finished(op: Operator, result: Any, args: Sequence[Any], kwargs: Mapping[st
     """Return `result` with the aliases that the schema promises: what is written is returned
     itself.
 
-    A view of a tensor with ``__torch_dispatch__`` counts the writes to its base.
+    A view of a tensor with ``__torch_dispatch__`` counts the writes to its base, and shares its
+    storage: those are found that show the same memory.
     """
     returns = op.schema.returns
     for each in returns:
@@ -248,9 +260,25 @@ def _finished(op: Operator, result: Any, args: Sequence[Any], kwargs: Mapping[st
                 if isinstance(results[position], list | tuple)
                 else (results[position],)
             ):
-                if isinstance(view, TensorBase) and view is not value and view._counter is None:
+                if not isinstance(view, TensorBase) or view is value:
+                    continue
+                if _counts_alone(view):
                     view._counter = share_version(value)
+                if view._signature & PYTHON_DISPATCH and view._storage is None:
+                    view._storage = share_storage(value)
     return tuple(results) if several else results[0]
+
+
+def _counts_alone(view: TensorBase) -> bool:
+    """Return whether a view that a handler returned counts writes by itself: it has no counter, or
+    the one that a wrapper gets when it is made inside of a function transform.
+    """
+    counter = view._counter
+    return counter is None or bool(
+        view._signature & PYTHON_DISPATCH
+        and isinstance(counter, InsideCounter)
+        and not counter.value
+    )
 
 
 def _versions(
@@ -259,6 +287,8 @@ def _versions(
     """Return the tensors with ``__torch_dispatch__`` that the operator writes, and their
     versions.
     """
+    if not op.schema.is_mutable:
+        return []
     written = [_argument(op, a.name, args, kwargs) for a in op.schema.arguments if a.is_write]
     tensors = [t for each in written for t in (each if isinstance(each, list | tuple) else (each,))]
     return [

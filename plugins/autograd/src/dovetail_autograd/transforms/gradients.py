@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from dovetail_kernel import TensorBase
 from dovetail_kernel.keys.guard import STATE
+from dovetail_kernel.keys.interception import PYTHON_DISPATCH
 from dovetail_kernel.keys.state import inside_transform, outside_inference_mode, set_state, state
 from dovetail_kernel.tensor.version import next_transform
 from dovetail_kernel.types.signature import GRAD, NO_GRAD
@@ -29,6 +30,7 @@ from .forward_mode.duals import cut, is_tracked, is_tracked_inside, leads_elsewh
 from .pytree import Structure, flatten, map_leaves, unflatten
 from .wrapped.captured_writes import as_input
 from .wrapped.levels import Level, leaves_levels
+from .wrapped.wrapped_calls import is_asked_before
 
 _NO_HOOKS: Final = (
     "dovetail.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks, nor does "
@@ -86,6 +88,8 @@ class GradLevel(Level):
                 f"{tensor.dtype}. Convert it, or leave it out of argnums."
             )
         for level in reversed(self._before):
+            if tensor._signature & PYTHON_DISPATCH and is_asked_before(tensor, level):
+                continue
             enclosed = level.enclose(tensor)
             if (
                 enclosed is not None

@@ -7,7 +7,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
-from dovetail_kernel import ArrayBackend, TensorBase, dtype, tensor_class
+from dovetail_kernel import ArrayBackend, DatalessArray, TensorBase, dtype, tensor_class
 from dovetail_kernel.keys.state import known_state, state
 from dovetail_kernel.tensor.version import inside_counter
 from dovetail_kernel.types.dtype import BY_BIT, DTYPES
@@ -216,8 +216,15 @@ class WrappedArrays(ArrayBackend):
         return array.host()
 
     def data_ptr(self, array: WrappedArray) -> int:
-        """Return the address of the first element of the physical tensor."""
-        return array.physical.data_ptr()
+        """Return the address of the first element of the physical tensor, also without elements.
+
+        That of a wrapper subclass, which has no memory, is the distance from its beginning.
+        """
+        physical = array.physical
+        inner = physical.array
+        if inner.__class__ is DatalessArray:
+            return int(inner.offset) * int(inner.dtype.itemsize)
+        return physical._backend.arrays.data_ptr(inner)
 
     def storage_of(self, array: WrappedArray) -> WrappedArray:
         """Return the wrapper itself: views of wrapped tensors share the storage object of their

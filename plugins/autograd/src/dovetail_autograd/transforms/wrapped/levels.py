@@ -106,9 +106,15 @@ class Level(Guard):
 
     def has_modes_inside(self) -> bool:
         """Return whether a `TorchDispatchMode` was entered inside of the level: it is asked before
-        the level.
+        the level about tensors with ``__torch_dispatch__``.
         """
         return len(dispatch_modes.modes) > len(self._modes)
+
+    def is_behind_modes(self) -> bool:
+        """Return whether one of the modes inside of the level is a transform, so that modes are
+        asked about all tensors.
+        """
+        return any([each.is_transform for each in dispatch_modes.modes[len(self._modes) :]])
 
     def enclose(self, tensor: TensorBase) -> TensorBase | None:
         """Return `tensor` wrapped at this level as what does not vary there; None if the level does

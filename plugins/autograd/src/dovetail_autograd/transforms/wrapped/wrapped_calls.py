@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from dovetail_dispatcher import dispatch_modes
 from dovetail_dispatcher.calls.arrays.immutable_array_writes import note_views
 from dovetail_dispatcher.calls.plans.tensor_plans import strip_defaults
 from dovetail_dispatcher.calls.promotion.scalar_operands import tensor_of_number
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from .levels import Level
 
 _NOT_PLAIN: Final = WRAPPED_BIT | PYTHON_DISPATCH
+_modes: Final = dispatch_modes.active
 
 
 def run_wrapped(
@@ -57,7 +59,9 @@ def run_wrapped(
                 if level is None or its.depth > level.depth:
                     level = its
     assert level is not None, "the kernel of wrapped tensors was called without one"
-    if asked and (level.has_modes_inside() or any([holds(each, level) for each in asked])):
+    if (_modes() and level.is_behind_modes()) or (
+        asked and any([is_asked_before(each, level) for each in asked])
+    ):
         given, named = strip_defaults(op._schema, *args, *kwargs.values())
         return python_fallback(op, *given, **named)
     if autograd is None:
@@ -70,6 +74,13 @@ def run_wrapped(
         # The physical calls reach the kernel with tensors that are not wrapped at this level.
         outputs = level.run_outside(level.interpret, op, args, kwargs)
         return undifferentiable(outputs, list(tensors_in(args, kwargs)), str(error))
+
+
+def is_asked_before(wrapper: TensorBase, level: Level) -> bool:
+    """Return whether the class of a tensor with ``__torch_dispatch__``, or a mode, sees its calls
+    before the level does.
+    """
+    return level.has_modes_inside() or holds(wrapper, level)
 
 
 def holds(wrapper: TensorBase, level: Level) -> bool:

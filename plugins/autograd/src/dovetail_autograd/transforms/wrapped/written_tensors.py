@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from dovetail_dispatcher.calls.arrays.immutable_array_writes import keep_views
 from dovetail_kernel import wrapped_backend
+from dovetail_kernel.keys.interception import PYTHON_DISPATCH
 from dovetail_kernel.tensor.new_tensors import new_tensor, tensor_class
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, NORMAL, VIEW, ZERO_DIM
@@ -112,13 +113,16 @@ def views_of(base: TensorBase, written: TensorBase) -> list[TensorBase]:
 
 def moved_out(tensor: TensorBase) -> TensorBase:
     """Return a new tensor that is what `tensor` was: array, memory, version and place in the
-    graph.
+    graph; with ``__torch_dispatch__`` also its class, and the attributes with what it wraps.
     """
+    asks = tensor._signature & PYTHON_DISPATCH
     made = new_tensor(
         tensor.array,
         tensor._signature & ~(VIEW | (0 if tensor._grad_fn is not None else GRAD)),
-        tensor_class(),
+        type(tensor) if asks else tensor_class(),
     )
+    if asks:
+        vars(made).update(vars(tensor))
     made._grad_fn = tensor._grad_fn
     made.output_nr = tensor.output_nr
     made._storage = tensor._storage
