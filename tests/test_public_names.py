@@ -457,9 +457,11 @@ view_as_complex_copy view_as_real view_as_real_copy view_copy vsplit vstack wher
 zeros zeros_like
 """.split(),
     "dovetail_autograd": """
-AccumulateGrad AutogradMeta Edge Engine ExecInfo Function FunctionNode GradcheckError GradientEdge
-GraphRoot GraphTask InputBuffer Node NodeTask Plan PlannedNode ReadyQueue RemovableHandle SavedValue
-_get_autograd_fallback_mode _set_autograd_fallback_mode active_levels
+AccumulateGrad AutogradMeta BackwardCFunction DelayedError Edge Engine ExecInfo Function FunctionCtx
+FunctionMeta GradcheckError GradientEdge GraphRoot GraphTask InputBuffer Node NodeTask Plan
+PlannedNode ReadyQueue RemovableHandle SavedValue UndefinedGrad _FunctionBase _HookMixin
+_SingleLevelFunction _get_autograd_fallback_mode _is_setup_context_defined
+_set_autograd_fallback_mode active_levels
 allow_mutation_on_saved_tensors backward
 build_node_class current_autograd_node current_graph_task current_graph_task_execution_order
 current_graph_task_id default_engine detect_anomaly disable_saved_tensors_hooks dovetail_load
@@ -584,7 +586,13 @@ def is_ours(module: object) -> bool:
     return isinstance(module, str) and module.partition(".")[0].startswith("dovetail")
 
 
-PLACES = {*PUBLIC_NAMES, "dovetail.distributed", "dovetail.serialization", "dovetail.return_types"}
+PLACES = {
+    *PUBLIC_NAMES,
+    "dovetail.autograd.function",
+    "dovetail.distributed",
+    "dovetail.serialization",
+    "dovetail.return_types",
+}
 
 
 def test_a_class_of_users_keeps_its_module() -> None:

@@ -68,7 +68,36 @@ from .interception.overrides import has_torch_function as _has_torch_function
 from .interception.overrides import has_torch_function_unary as _has_torch_function_unary
 from .interception.overrides import has_torch_function_variadic as _has_torch_function_variadic
 from .registration.dispatch_module import _dispatch_library, _DispatchModule
-from .schema import FunctionSchema, parse_schema
+from .schema import AliasInfo as _AliasInfo
+from .schema import (
+    AnyType,
+    Argument,
+    AwaitType,
+    BoolType,
+    ClassType,
+    ComplexType,
+    DeviceObjType,
+    DictType,
+    FloatType,
+    FunctionSchema,
+    FutureType,
+    IntType,
+    ListType,
+    NoneType,
+    NumberType,
+    OptionalType,
+    RRefType,
+    StreamObjType,
+    StringType,
+    SymBoolType,
+    SymIntType,
+    TensorType,
+    TupleType,
+    Type,
+    UnionType,
+    parse_schema,
+)
+from .schema import GeneratorType as _GeneratorType
 
 DisableTorchFunction = _kernel.DisableTorchFunction
 DisableTorchFunctionSubclass = _kernel.DisableTorchFunctionSubclass
@@ -128,12 +157,37 @@ def _dispatch_num_backends() -> int:
 
 
 __all__ = [
+    "AnyType",
+    "Argument",
+    "AwaitType",
+    "BoolType",
+    "ClassType",
+    "ComplexType",
+    "DeviceObjType",
+    "DictType",
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
     "DispatchKey",
     "DispatchKeySet",
     "ExcludeDispatchKeyGuard",
+    "FloatType",
     "FunctionSchema",
+    "FutureType",
+    "IntType",
+    "ListType",
+    "NoneType",
+    "NumberType",
+    "OptionalType",
+    "RRefType",
+    "StreamObjType",
+    "StringType",
+    "SymBoolType",
+    "SymIntType",
+    "TensorType",
+    "TupleType",
+    "Type",
+    "UnionType",
+    "_AliasInfo",
     "_AutoDispatchBelowADInplaceOrView",
     "_AutoDispatchBelowAutograd",
     "_DisableTorchDispatch",
@@ -141,6 +195,7 @@ __all__ = [
     "_DispatchOperatorHandle",
     "_ExcludeDispatchKeyGuard",
     "_ForceDispatchKeyGuard",
+    "_GeneratorType",
     "_IncludeDispatchKeyGuard",
     "_PreserveDispatchKeyGuard",
     "_SafeKernelFunction",

@@ -278,11 +278,13 @@ def test_backward_is_required_when_it_runs():
         total(y).backward()
 
 
-def test_an_instance_cannot_be_called():
+def test_an_instance_is_warned_of_and_cannot_be_called():
+    with pytest.warns(DeprecationWarning, match="should not be instantiated"):
+        square = Square()
     with pytest.raises(
         RuntimeError, match="Legacy autograd function with non-static forward method is deprecated"
     ):
-        Square()(tensor([1.0]))
+        square(tensor([1.0]))
 
 
 def test_differentiating_twice_fails_where_it_would_be_wrong():

@@ -24,6 +24,7 @@ from dovetail_kernel import Device, MemoryFormat, backend, dtype, get_default_de
 
 from ..names.refused_names import refused as _refused
 from . import _functions as _functions
+from .core_names import PLACES, core_name
 from .operator_modules import _VariableFunctions, _VariableFunctionsClass, operator_module
 
 _EngineBase = _ImperativeEngine = type(default_engine)
@@ -106,10 +107,12 @@ __all__ += _C.__all__
 
 
 def __getattr__(name: str) -> Any:
-    if name == "_LinAlgError":  # linear algebra is imported when it is asked for
-        from dovetail_aten.linalg import LinAlgError
-
-        return LinAlgError
+    if name in PLACES:
+        return core_name(name)
     if (value := _refused(__name__, name)) is not None:
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *PLACES})

@@ -2,9 +2,15 @@
 
 from typing import Any
 
-from dovetail_autograd import AccumulateGrad, node_kind, node_names
+from dovetail_autograd import (
+    AccumulateGrad,
+    DelayedError,
+    UndefinedGrad,
+    node_kind,
+    node_names,
+)
 
-__all__ = ["AccumulateGrad"]
+__all__ = ["AccumulateGrad", "DelayedError", "UndefinedGrad"]
 
 
 def __getattr__(name: str) -> Any:

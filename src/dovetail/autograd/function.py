@@ -2,7 +2,17 @@
 ``autograd.function``.
 """
 
-from dovetail_autograd import Function, FunctionNode, once_differentiable
+from dovetail_autograd import (
+    BackwardCFunction,
+    Function,
+    FunctionCtx,
+    FunctionMeta,
+    _HookMixin,
+    _is_setup_context_defined,
+    _SingleLevelFunction,
+    once_differentiable,
+)
+from dovetail_kernel import publish
 
 __all__ = [
     "BackwardCFunction",
@@ -10,15 +20,25 @@ __all__ = [
     "FunctionCtx",
     "FunctionMeta",
     "InplaceFunction",
+    "_HookMixin",
+    "_SingleLevelFunction",
+    "_is_setup_context_defined",
     "once_differentiable",
 ]
 
-# The context of a call is its node in the graph: one class is both.
-FunctionCtx = BackwardCFunction = FunctionNode
-FunctionMeta = type(Function)
-
 
 class InplaceFunction(Function):
-    """A `Function` by the name that programs of old derive from; its methods are static all the
-    same, and it is never made.
+    """A `Function` by the name that old programs derive from. Its methods are static.
+
+    Parameters
+    ----------
+    inplace
+        Kept as the attribute ``inplace``. Default: False.
     """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+publish(__name__)

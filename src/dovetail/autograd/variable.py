@@ -15,8 +15,8 @@ class _VariableMeta(type):
         return isinstance(instance, Tensor)
 
 
-class Variable(metaclass=_VariableMeta):
-    """Any tensor is a Variable; ``Variable(data)`` is a leaf that shares the data of a tensor.
+class _LegacyVariableBase:
+    """What calling `Variable` does.
 
     Parameters
     ----------
@@ -28,8 +28,6 @@ class Variable(metaclass=_VariableMeta):
         Has no effect; True warns that `no_grad` does what it did.
     """
 
-    _execution_engine: ClassVar[Engine] = default_engine
-
     def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Any:
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
@@ -37,3 +35,9 @@ class Variable(metaclass=_VariableMeta):
         if volatile:
             made.volatile = True
         return made
+
+
+class Variable(_LegacyVariableBase, metaclass=_VariableMeta):
+    """Any tensor is a Variable; ``Variable(data)`` is a leaf that shares the data of a tensor."""
+
+    _execution_engine: ClassVar[Engine] = default_engine

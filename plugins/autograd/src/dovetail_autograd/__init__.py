@@ -21,7 +21,8 @@ from .engine.tasks.graph_task import ExecInfo, GraphTask
 from .engine.tasks.ready_queue import InputBuffer, NodeTask, ReadyQueue
 from .graph.accumulate import AccumulateGrad
 from .graph.autograd_meta import AutogradMeta, gradient_edge, requires_grad
-from .graph.function_node import FunctionNode
+from .graph.function_node import BackwardCFunction, FunctionCtx, _FunctionBase, _HookMixin
+from .graph.function_node import FunctionNode as FunctionNode  # pickles name it
 from .graph.grad_mode import (
     enable_grad,
     inference_mode,
@@ -35,7 +36,13 @@ from .graph.grad_mode import (
 from .graph.hooks import RemovableHandle
 from .graph.node import Edge, GradientEdge, Node
 from .recording import autograd_layer
-from .recording.function import Function, once_differentiable
+from .recording.function import (
+    Function,
+    FunctionMeta,
+    _is_setup_context_defined,
+    _SingleLevelFunction,
+    once_differentiable,
+)
 from .recording.function import applies_are_asked as applies_are_asked  # for the front end
 from .recording.node_classes import build_node_class
 from .recording.unknown_derivative import (
@@ -66,16 +73,20 @@ if TYPE_CHECKING:
         save_on_cpu,
         saved_tensors_hooks,
     )
+    from .recording.error_nodes import DelayedError, UndefinedGrad
     from .recording.node_kinds import node_kind, node_names
 
 __all__ = [
     "AccumulateGrad",
     "AutogradMeta",
+    "BackwardCFunction",
+    "DelayedError",
     "Edge",
     "Engine",
     "ExecInfo",
     "Function",
-    "FunctionNode",
+    "FunctionCtx",
+    "FunctionMeta",
     "GradcheckError",
     "GradientEdge",
     "GraphRoot",
@@ -88,7 +99,12 @@ __all__ = [
     "ReadyQueue",
     "RemovableHandle",
     "SavedValue",
+    "UndefinedGrad",
+    "_FunctionBase",
+    "_HookMixin",
+    "_SingleLevelFunction",
     "_get_autograd_fallback_mode",
+    "_is_setup_context_defined",
     "_set_autograd_fallback_mode",
     "active_levels",
     "allow_mutation_on_saved_tensors",
@@ -138,6 +154,8 @@ _ON_DEMAND: Final = {
     "gradcheck": "checking.gradcheck",
     "gradgradcheck": "checking.gradcheck",
     "get_gradient_edge": "engine.interface.graph_functions",
+    "DelayedError": "recording.error_nodes",
+    "UndefinedGrad": "recording.error_nodes",
     "node_kind": "recording.node_kinds",
     "node_names": "recording.node_kinds",
     "increment_version": "engine.interface.graph_functions",

@@ -10,10 +10,11 @@ from dovetail_kernel import TensorBase
 
 from dovetail_aten.calling.getters import getter, write_part
 from dovetail_aten.calling.operands import divide_by, reflect
+from dovetail_aten.calling.subclassed import SubclassedMeta
 from dovetail_aten._generated import functions as functions
 
 
-class TensorMethods(TensorBase):
+class TensorMethods(TensorBase, metaclass=SubclassedMeta):
     """Methods made from ``variants: method`` and Python's operators."""
 
     __slots__ = ()

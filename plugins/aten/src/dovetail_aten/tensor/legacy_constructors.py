@@ -28,6 +28,7 @@ from dovetail_kernel import bool as bool_
 
 from .._generated import functions as aten
 from ..backend.devices import as_device
+from ..calling.subclassed import SubclassedMeta
 from .creation.factories import empty
 from .data.from_data import as_tensor
 from .storage_classes.typed_storage import TypedStorage
@@ -50,7 +51,7 @@ __all__ = [
 ]
 
 
-class TensorMeta(type):
+class TensorMeta(SubclassedMeta, type):
     """The class of Tensor and its subclasses: what it means to call one that has no ``__new__`` of
     its own.
     """
@@ -59,7 +60,7 @@ class TensorMeta(type):
         """Return a tensor of the data, or of the size, in the arguments; see `legacy_tensor`."""
         methods: Any = cls
         if methods.__new__ is not object.__new__:
-            return super().__call__(*args, **kwargs)
+            return type.__call__(cls, *args, **kwargs)
         made = legacy_tensor(None, *args, **kwargs)
         if made.__class__ is not cls:
             made = made.as_subclass(cls)

@@ -4,17 +4,27 @@ given.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Final
 
-from dovetail_kernel import DTYPES, TensorBase, backend_of_signature, share_version
+from dovetail_kernel import DTYPES, TensorBase, backend_of_signature, share_version, warn_user
 from dovetail_kernel.types.signature import GRAD, NORMAL
 
 from . import engine_ops
-from .node import Node
+from .hooks import Hooks, RemovableHandle, TensorHooks, add_hook
+from .node import EdgeTuple, Node
 from .saved_extras import Pack, Unpack, needs_extras, recorded, recording_extras
 from .saved_slots import SECOND_TIME, Packed, current_version, modified, placed, save_input
 from .saved_tensor import pack_tensor
+
+_CLEARED: Final = [None]
+"""Stands for the saved values of a node whose Function clears them when they are read."""
+
+_READ_TWICE: Final = (
+    "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+    "autograd.Function. Either access saved_tensors only once, or set "
+    "clear_saved_tensors_on_access=False."
+)
 
 DIFFERENTIABLE = sum(each.bit for each in DTYPES if each.is_floating_point or each.is_complex)
 """The signature bits of the dtypes that gradients can have."""
@@ -29,47 +39,39 @@ def no_backward(ctx: Any, *grad_outputs: Any) -> Any:
     )
 
 
-class FunctionNode(Node):
-    """One call of a Function. Attributes may be set freely: ``ctx.scale = 2``.
+class _HookMixin:
+    """Adds hooks to a dict that may not be there yet."""
 
-    Attributes
-    ----------
-    _made
-        Signatures of the outputs; 0 for one that is no tensor.
-    _no_tensors
-        Positions of the arguments of the call that are not tensors, in order: no edge is for them.
-    to_save
-        What `save_for_backward` was given last.
+    __slots__ = ()
+
+    @staticmethod
+    def _register_hook(
+        backward_hooks: TensorHooks | None, hook: Callable[..., Any]
+    ) -> tuple[TensorHooks, RemovableHandle]:
+        """Return the hooks with `hook` among them, and the handle that removes it.
+
+        Parameters
+        ----------
+        backward_hooks
+            The hooks so far; None makes a new dict.
+        """
+        hooks = Hooks() if backward_hooks is None else backward_hooks
+        return hooks, add_hook(hooks, hook)
+
+
+class FunctionCtx:
+    """The context of a Function's methods, as far as `forward` and `setup_context` write to it.
+    Attributes may be set freely: ``ctx.scale = 2``.
+
+    A program may make one and call `forward` with it: it keeps what it is given.
     """
 
-    __slots__ = (
-        "__dict__",
-        "_made",
-        "_no_tensors",
-    )
-
-    _is_flat = True
-    _function: ClassVar[Any]
-    _made: Sequence[int]
-    _no_tensors: Sequence[int]
-
-    # What most calls never change has its default on the class.
+    # Most calls never change the defaults.
     to_save: tuple[Any, ...] = ()
     saved_for_forward: tuple[Any, ...] = ()
     dirty_tensors: tuple[TensorBase, ...] | None = None
     non_differentiable: tuple[TensorBase, ...] | None = None
-    _materialize = True
-    _entries: Any = ()
-
-    # -- the context -------------------------------------------------------------------------------
-
-    @property
-    def needs_input_grad(self) -> tuple[Any, ...]:
-        """Per argument of the call whether it requires grad."""
-        needs = [edge is not None for edge in self.next_edges]
-        for position in self._no_tensors:
-            needs.insert(position, False)
-        return tuple(needs)
+    materialize_grads = True
 
     def save_for_backward(self, *tensors: TensorBase | None) -> None:
         """Keep `tensors` for backward; the last call counts. None is allowed.
@@ -82,7 +84,19 @@ class FunctionNode(Node):
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: TensorBase | None) -> None:
-        """Keep `tensors` for `jvp`."""
+        """Keep `tensors` for `jvp`.
+
+        Raises
+        ------
+        AssertionError
+            If one is neither a tensor nor None.
+        """
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, TensorBase):
+                raise AssertionError(
+                    "save_for_forward expects all arguments to be tensors, but one is of type "
+                    f"{type(tensor).__name__}. Set it as an attribute of ctx."
+                )
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *tensors: TensorBase) -> None:
@@ -95,7 +109,36 @@ class FunctionNode(Node):
 
     def set_materialize_grads(self, value: bool) -> None:
         """Choose whether backward is given zeros (default) or None for outputs without gradient."""
-        self._materialize = value
+        self.materialize_grads = value
+
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Do nothing but warn: tensors with one storage are found without it."""
+        warn_user(
+            "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically "
+            "tracked. Note that calls to `set_()` are not tracked",
+            FutureWarning,
+        )
+
+
+class _FunctionBase:
+    """Attributes of a Function's nodes that describe the call; `Function` itself derives from it,
+    as in PyTorch.
+    """
+
+    __slots__ = ()
+
+    _clears_saved: ClassVar[bool]
+    _entries: Any
+    _no_tensors: Sequence[int]
+    next_edges: tuple[EdgeTuple | None, ...]
+
+    @property
+    def needs_input_grad(self) -> tuple[Any, ...]:
+        """Per argument of the call whether it requires grad."""
+        needs = [edge is not None for edge in self.next_edges]
+        for position in self._no_tensors:
+            needs.insert(position, False)
+        return tuple(needs)
 
     @property
     def saved_tensors(self) -> tuple[TensorBase | None, ...]:
@@ -109,9 +152,49 @@ class FunctionNode(Node):
         saved = self._entries
         if saved is None:
             raise RuntimeError(SECOND_TIME)
-        return tuple([self._open(entry) for entry in saved])
+        if saved is _CLEARED:
+            raise RuntimeError(_READ_TWICE)
+        opened = tuple([self._open(entry) for entry in saved])
+        if saved and self._clears_saved:
+            self._entries = _CLEARED
+        return opened
 
     saved_variables = saved_tensors
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        if self._entries is None:
+            raise RuntimeError(SECOND_TIME)
+        return tuple(self._entries)
+
+    def _open(self, entry: Any) -> TensorBase | None:
+        """Return what an entry of `_entries` saved."""
+        raise NotImplementedError
+
+
+class BackwardCFunction(_FunctionBase, FunctionCtx, _HookMixin, Node):
+    """One call of a Function: its node in the graph and its context.
+
+    Attributes
+    ----------
+    _forward_cls
+        The Function.
+    _made
+        Signatures of the outputs; 0 for one that is no tensor.
+    _no_tensors
+        Positions of the arguments of the call that are not tensors, in order: no edge is for them.
+    """
+
+    __slots__ = ("_made", "_no_tensors")
+
+    _is_flat = True
+    _clears_saved = False
+    _forward_cls: ClassVar[Any]
+    _made: Sequence[int]
+    _no_tensors: Sequence[int]
+    _entries: Any = ()
+
+    __repr__ = object.__repr__  # with the module, as classes made by a program have it
 
     def _open(self, entry: Any) -> TensorBase | None:
         if entry is None:
@@ -136,12 +219,6 @@ class FunctionNode(Node):
             tensor.output_nr = output_nr
             tensor._signature |= GRAD
         return tensor
-
-    @property
-    def _raw_saved_tensors(self) -> tuple[Any, ...]:
-        if self._entries is None:
-            raise RuntimeError(SECOND_TIME)
-        return tuple(self._entries)
 
     # -- recording ---------------------------------------------------------------------------------
 
@@ -202,27 +279,38 @@ class FunctionNode(Node):
 
     def apply(self, *grads: Any) -> Any:
         """Return what the user's `backward`, or `vjp`, returns for gradients of the outputs."""
-        function = self._function
-        return (self._vjp() if function._has_vjp else function.backward)(self, *grads)
+        function = self._forward_cls
+        backward = self._user_backward() if function._is_special else function.backward
+        return backward(self, *grads)
+
+    def _user_backward(self) -> Any:
+        """Return `backward` of a Function that has `vjp` instead, or takes its gradients in one
+        list.
+        """
+        function = self._forward_cls
+        chosen = self._vjp() if function._has_vjp else function.backward
+        if not function.boxed_grads_call:
+            return chosen
+        return lambda ctx, *grads: chosen(ctx, list(grads))
 
     def _vjp(self) -> Any:
-        if self._function.backward is not no_backward:
+        if self._forward_cls.backward is not no_backward:
             raise RuntimeError(
                 "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. "
                 "You should only "
                 "implement one of them."
             )
-        return self._function.vjp
+        return self._forward_cls.vjp
 
     def apply_tensors(self, *grads: TensorBase | None) -> Sequence[TensorBase | None]:
         """Call the user's backward, and check what it returns."""
-        function = self._function
-        backward = self._vjp() if function._has_vjp else function.backward
+        function = self._forward_cls
+        backward = self._user_backward() if function._is_special else function.backward
         result: Any
         if len(grads) == 1 and grads[0] is not None:
             result = backward(self, grads[0])
         else:
-            if self._materialize:
+            if self.materialize_grads:
                 grads = tuple(
                     [
                         self._zeros(index) if each is None else each
@@ -237,7 +325,7 @@ class FunctionNode(Node):
             if grad is not None and not isinstance(grad, TensorBase):
                 raise RuntimeError(
                     f"expected Variable or None (got {type(grad).__name__}). Return a tensor or "
-                    f"None from {self._function.__name__}.backward."
+                    f"None from {function.__name__}.backward."
                 )
         return returned
 
@@ -275,7 +363,7 @@ class FunctionNode(Node):
             self._entries = None
 
 
-def new_node(node_class: type[FunctionNode]) -> FunctionNode:
+def new_node(node_class: type[BackwardCFunction]) -> BackwardCFunction:
     """Return a new node; `Function.apply` writes this out, since a frame would cost as much as all
     in it.
     """
@@ -283,3 +371,7 @@ def new_node(node_class: type[FunctionNode]) -> FunctionNode:
     node._array_backend = node._node_hooks = None
     node._made = node._no_tensors = ()
     return node
+
+
+FunctionNode = BackwardCFunction
+"""The name in pickles of earlier versions."""

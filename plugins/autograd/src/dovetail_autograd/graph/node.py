@@ -26,10 +26,15 @@ NO_METADATA: Final[Metadata] = ((), None)
 
 
 class Edge(NamedTuple):
-    """One way on in the graph, as it is presented: to output `input_nr` of `function`."""
+    """One way on in the graph, as it is presented: to output `input_nr` of `function`. It prints
+    as the pair that it is.
+    """
 
     function: Node | None
     input_nr: int
+
+    def __repr__(self) -> str:
+        return tuple.__repr__(self)
 
 
 class GradientEdge(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from dovetail_kernel import TensorBase
 
-from .function_node import FunctionNode
+from .function_node import BackwardCFunction
 from .node import Node
 from .saved_slots import RELEASED, Packed, current_version, rebuild
 
@@ -36,7 +36,7 @@ class SavedValue(NamedTuple):
 
 def saved_values(node: Node) -> list[SavedValue]:
     """Return what `node` saved for backward."""
-    if isinstance(node, FunctionNode):
+    if isinstance(node, BackwardCFunction):
         return _of_function(node)
     found: list[SavedValue] = []
     for saved in () if node._formula_record is None else node._formula_record.saved:
@@ -61,7 +61,7 @@ def saved_values(node: Node) -> list[SavedValue]:
     return found
 
 
-def _of_function(node: FunctionNode) -> list[SavedValue]:
+def _of_function(node: BackwardCFunction) -> list[SavedValue]:
     if node._entries is None:
         return [SavedValue("saved_tensors", None, "freed")]
     entries = enumerate(node._entries)

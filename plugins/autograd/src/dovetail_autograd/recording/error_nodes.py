@@ -9,10 +9,13 @@ from typing import Any, NoReturn
 
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import TensorBase, warn_user
+from dovetail_kernel.types.signature import GRAD
 
 from ..graph.autograd_meta import gradient_edge
+from ..graph.grad_mode import is_grad_enabled
 from ..graph.node import EdgeTuple, Node, next_sequence_nr
 from .edges import edge_of, edges_of
+from .function_outputs import alias_of
 
 
 class NotImplementedNode(Node):
@@ -62,15 +65,12 @@ class NotImplementedNode(Node):
         )
 
 
-class DelayedError(Node):
-    """Node of tensors that may be used but not differentiated."""
+class _OfTensors(Node):
+    """Node behind tensors that exist already, with edges to others."""
 
-    __slots__ = ("message",)
+    __slots__ = ()
 
-    def __init__(
-        self, message: str, inputs: Sequence[TensorBase], outputs: Sequence[TensorBase]
-    ) -> None:
-        self.message = message
+    def __init__(self, inputs: Sequence[TensorBase], outputs: Sequence[TensorBase]) -> None:
         self.next_edges = tuple([gradient_edge(tensor) for tensor in inputs])
         self.sequence_nr = next_sequence_nr()
         self.input_metadata = [
@@ -79,6 +79,129 @@ class DelayedError(Node):
         self._array_backend = None
         self._node_hooks = None
 
+    def name(self) -> str:
+        """Return the name of the node."""
+        return f"dovetail::autograd::{type(self).__name__}"
+
+
+class Error(_OfTensors):
+    """Node of tensors that may be used but not differentiated."""
+
+    __slots__ = ("message",)
+
+    def __init__(
+        self, message: str, inputs: Sequence[TensorBase], outputs: Sequence[TensorBase]
+    ) -> None:
+        super().__init__(inputs, outputs)
+        self.message = message
+
     def apply_tensors(self, *grads: TensorBase | None) -> NoReturn:
         """Raise."""
         raise RuntimeError(self.message)
+
+
+class UndefinedGradBackward(_OfTensors):
+    """Node of a tensor behind which no gradient goes on."""
+
+    __slots__ = ()
+
+    def apply_tensors(self, *grads: TensorBase | None) -> list[None]:
+        """Return no gradient for any input."""
+        return [None] * len(self.next_edges)
+
+
+def attach(node: Node, outputs: Sequence[Any]) -> list[Any]:
+    """Return the outputs with aliases of the tensors among them, which `node` made."""
+    attached: list[Any] = []
+    output_nr = 0
+    for output in outputs:
+        if isinstance(output, TensorBase):
+            output = alias_of(output)
+            output._grad_fn = node
+            output.output_nr = output_nr
+            output._signature |= GRAD
+            output_nr += 1
+        attached.append(output)
+    return attached
+
+
+class _FunctionOfTensors:
+    """A function that gives tensors another node; a tensor that does not require grad stays as it
+    is.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def _node(self, inputs: Sequence[TensorBase]) -> Node:
+        raise NotImplementedError
+
+    def __call__(self, *tensors: TensorBase) -> Any:
+        """Return aliases of `tensors`: one, or a tuple.
+
+        Raises
+        ------
+        TypeError
+            If there are more or fewer than announced, or one is no tensor.
+        """
+        if len(tensors) != self._count:
+            raise TypeError(
+                f"expected {self._count} arguments, got {len(tensors)} instead. Give as many "
+                "tensors as announced."
+            )
+        for index, tensor in enumerate(tensors):
+            if not isinstance(tensor, TensorBase):
+                raise TypeError(
+                    f"argument {index} is not a Variable, but {type(tensor).__name__}. Give a "
+                    "tensor."
+                )
+        made = (
+            attach(self._node(tensors), tensors)
+            if is_grad_enabled() and any([tensor.requires_grad for tensor in tensors])
+            else [alias_of(tensor) for tensor in tensors]
+        )
+        return made[0] if len(made) == 1 else tuple(made)
+
+
+class DelayedError(_FunctionOfTensors):
+    """Function whose results raise an error when they are differentiated.
+
+    Parameters
+    ----------
+    msg
+        Text of the RuntimeError.
+    num_inputs
+        Number of tensors that the function takes.
+
+    Raises
+    ------
+    RuntimeError
+        For arguments of other types.
+    """
+
+    def __init__(self, msg: str | bytes, num_inputs: int) -> None:
+        if not isinstance(msg, str | bytes):
+            raise RuntimeError(
+                f"argument 'msg' must be a string, not {type(msg).__name__}. Give the text of the "
+                "error."
+            )
+        if not isinstance(num_inputs, int):
+            raise RuntimeError(
+                f"argument 'num_inputs' must be an int, not {type(num_inputs).__name__}. Give the "
+                "number of tensors."
+            )
+        super().__init__(num_inputs)
+        self._message = msg.decode() if isinstance(msg, bytes) else msg
+
+    def _node(self, inputs: Sequence[TensorBase]) -> Node:
+        return Error(self._message, inputs, inputs)
+
+
+class UndefinedGrad(_FunctionOfTensors):
+    """Function of one tensor whose result passes no gradient on."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+    def _node(self, inputs: Sequence[TensorBase]) -> Node:
+        return UndefinedGradBackward(inputs, inputs)

@@ -5,20 +5,26 @@ the graph node.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, Final, NoReturn
 
 from dovetail_dispatcher import handle_torch_function
-from dovetail_kernel import TensorBase, set_state, state
+from dovetail_kernel import TensorBase, set_state, state, warn_user
 from dovetail_kernel.types.signature import GRAD, NO_GRAD, VIEW, WRAPPED_BIT
 
 from ..graph.autograd_meta import gradient_edge, leaf_edge
-from ..graph.function_node import FunctionNode, no_backward
+from ..graph.function_node import (
+    BackwardCFunction,
+    FunctionCtx,
+    _FunctionBase,
+    _HookMixin,
+    no_backward,
+)
 from ..graph.node import next_sequence_nr
 from ..sockets import WRAPPED_FUNCTION
-from .error_nodes import DelayedError
-from .function_outputs import alias_of, wrap_outputs
+from .error_nodes import Error, attach
+from .function_outputs import wrap_outputs
 
 GRAD_OR_WRAPPED = GRAD | WRAPPED_BIT
 
@@ -28,32 +34,43 @@ a program is; others see what `forward` calls.
 """
 
 
+_NOTED: Final = ("setup_context", "vjp", "boxed_grads_call", "clear_saved_tensors_on_access")
+"""Attributes of a Function that its metaclass looks at once, and when they are set."""
+
+
 class FunctionMeta(type):
     """Makes the node class of every Function: ``Scale`` gets ``ScaleBackward``."""
 
-    _node_class: type[FunctionNode]
+    _backward_cls: type[BackwardCFunction]
     _has_setup_context: bool
     _has_vjp: bool
+    _is_special: bool
+    setup_context: Any
+    vjp: Any
+    boxed_grads_call: bool
+    clear_saved_tensors_on_access: bool
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
         super().__init__(name, bases, namespace)
-        cls._node_class = type(
-            name + "Backward", (FunctionNode,), {"_function": cls, "__module__": cls.__module__}
+        place = BackwardCFunction.__module__
+        cls._backward_cls = type(
+            name + "Backward", (BackwardCFunction,), {"_forward_cls": cls, "__module__": place}
         )
         cls._note_methods()
 
     def _note_methods(cls) -> None:
         """Note which methods the class has, and those made of it: `apply` asks at every call."""
-        bases = cls.__mro__[:-2]
-        cls._has_setup_context = any(["setup_context" in each.__dict__ for each in bases])
-        cls._has_vjp = any(["vjp" in each.__dict__ for each in bases])
+        cls._has_setup_context = _is_setup_context_defined(cls.setup_context)
+        cls._has_vjp = cls.vjp is not no_backward
+        cls._is_special = cls._has_vjp or cls.boxed_grads_call
+        cls._backward_cls._clears_saved = cls.clear_saved_tensors_on_access
         derived: Any = cls.__subclasses__()
         for each in derived:
             each._note_methods()
 
     def __setattr__(cls, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if name in ("setup_context", "vjp"):
+        if name in _NOTED:
             cls._note_methods()
 
     def __delattr__(cls, name: str) -> None:
@@ -61,26 +78,29 @@ class FunctionMeta(type):
         cls._note_methods()
 
 
-class Function(metaclass=FunctionMeta):
-    """Base class of operations with a derivative of their own.
+def _no_setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    """Save on `ctx` what backward needs; called after a `forward` without context."""
+    raise NotImplementedError("setup_context is not implemented.")
 
-    A subclass has static methods ``forward(ctx, *args)`` and ``backward(ctx, *grads)``, or instead
-    of the former ``forward(*args)`` with ``setup_context(ctx, inputs, output)``. It is called by
-    ``Subclass.apply(*args)``.
 
-    The tensors in a list that `forward` returns have gradients as those in a tuple have; PyTorch
-    returns that list cut off from the graph.
+def _is_setup_context_defined(setup_context: Callable[..., Any]) -> bool:
+    """Return whether the method of a Function is one of the user's."""
+    return setup_context is not _no_setup_context
+
+
+class _SingleLevelFunction(_FunctionBase, FunctionCtx, _HookMixin, metaclass=FunctionMeta):
+    """The methods of a Function that its author writes, and their defaults.
+
+    Attributes
+    ----------
+    clear_saved_tensors_on_access
+        Whether reading ``ctx.saved_tensors`` in backward frees them. Default: False.
+    boxed_grads_call
+        Whether `backward` takes its gradients in one list, which it may empty. Default: False.
     """
 
-    generate_vmap_rule: ClassVar[bool] = False
-
-    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise RuntimeError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use "
-            "new-style "
-            "autograd function "
-            "with static forward method: call MyFunction.apply(...)."
-        )
+    clear_saved_tensors_on_access: ClassVar[bool] = False
+    boxed_grads_call: ClassVar[bool] = False
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -96,11 +116,7 @@ class Function(metaclass=FunctionMeta):
             "You must implement the forward function for custom autograd.Function."
         )
 
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Save on `ctx` what backward needs; called after a `forward` without context."""
-        raise NotImplementedError("setup_context is not implemented.")
-
+    setup_context = staticmethod(_no_setup_context)
     backward = staticmethod(no_backward)
     vjp = staticmethod(no_backward)
 
@@ -110,6 +126,33 @@ class Function(metaclass=FunctionMeta):
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with "
             "forward mode AD."
+        )
+
+
+class Function(_SingleLevelFunction):
+    """Base class of operations with a derivative of their own.
+
+    A subclass has static methods ``forward(ctx, *args)`` and ``backward(ctx, *grads)``, or instead
+    of the former ``forward(*args)`` with ``setup_context(ctx, inputs, output)``. It is called by
+    ``Subclass.apply(*args)``.
+
+    The tensors in a list that `forward` returns have gradients as those in a tuple have; PyTorch
+    returns that list cut off from the graph.
+    """
+
+    generate_vmap_rule: ClassVar[bool] = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warn_user(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all "
+            "static, so call them on the class itself.",
+            DeprecationWarning,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use "
+            "new-style autograd function with static forward method: call MyFunction.apply(...)."
         )
 
     @staticmethod
@@ -139,7 +182,7 @@ class Function(metaclass=FunctionMeta):
         before = state()
         if before & ~NO_GRAD and applies_are_asked.get():
             return handle_torch_function(cls.apply, (), *args, **kwargs)
-        node = cls._node_class()
+        node = cls._backward_cls()
         node._array_backend = node._node_hooks = None
         node._made = ()
         others: tuple[int, ...] = ()
@@ -222,29 +265,22 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         ):
             return outputs
         several = isinstance(outputs, tuple)
-        guarded = _guard(list(outputs) if several else [outputs], grads)
+        returned = list(outputs) if several else [outputs]
+        node = Error(
+            "trying to differentiate twice a function that was marked with @once_differentiable",
+            [grad for grad in grads if isinstance(grad, TensorBase)],
+            [output for output in returned if isinstance(output, TensorBase)],
+        )
+        guarded = attach(node, returned)
         return tuple(guarded) if several else guarded[0]
 
     return wrapper
 
 
-def _guard(outputs: list[Any], grads: Sequence[Any]) -> list[Any]:
-    node = DelayedError(
-        "trying to differentiate twice a function that was marked with @once_differentiable",
-        [grad for grad in grads if isinstance(grad, TensorBase)],
-        [output for output in outputs if isinstance(output, TensorBase)],
-    )
-    guarded: list[Any] = []
-    output_nr = 0
-    for output in outputs:
-        if isinstance(output, TensorBase):
-            output = alias_of(output)
-            output._grad_fn = node
-            output.output_nr = output_nr
-            output._signature |= GRAD
-            output_nr += 1
-        guarded.append(output)
-    return guarded
-
-
-__all__ = ["Function", "FunctionMeta", "once_differentiable"]
+__all__ = [
+    "Function",
+    "FunctionMeta",
+    "_SingleLevelFunction",
+    "_is_setup_context_defined",
+    "once_differentiable",
+]

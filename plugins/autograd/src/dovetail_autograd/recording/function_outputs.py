@@ -12,13 +12,15 @@ from dovetail_kernel.types.signature import GRAD, NORMAL, VIEW
 
 from ..graph import engine_ops as calls
 from ..graph.autograd_meta import gradient_edge, requires_grad
-from ..graph.function_node import DIFFERENTIABLE, FunctionNode
+from ..graph.function_node import DIFFERENTIABLE, BackwardCFunction
 from ..graph.node import NO_METADATA
 from ..graph.saved_extras import needs_extras
 from ..graph.views import CreationMeta, check_inplace, rebase_history, set_view, view_meta
 
 
-def wrap_outputs(node: FunctionNode, output: Any, inputs: Sequence[Any], recording: bool) -> Any:
+def wrap_outputs(
+    node: BackwardCFunction, output: Any, inputs: Sequence[Any], recording: bool
+) -> Any:
     """Return what `forward` returned, with `node` as its maker if the call is recorded."""
     if (
         isinstance(output, TensorBase)
@@ -64,7 +66,7 @@ class _Outputs:
     differentiable.
     """
 
-    def __init__(self, node: FunctionNode, inputs: Sequence[Any], recording: bool) -> None:
+    def __init__(self, node: BackwardCFunction, inputs: Sequence[Any], recording: bool) -> None:
         self.node = node
         self.inputs = [value for value in inputs if isinstance(value, TensorBase)]
         self.recording = recording

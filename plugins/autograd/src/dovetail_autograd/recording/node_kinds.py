@@ -11,13 +11,14 @@ from dovetail_dispatcher.table.derivative_formula import Formula
 from ..graph.accumulate import AccumulateGrad
 from ..graph.node import Node
 from ..graph.views import CopySlices
-from .error_nodes import DelayedError, NotImplementedNode
+from .error_nodes import Error, NotImplementedNode, UndefinedGradBackward
 
 _OWN: Final[dict[str, type[Node]]] = {
     "AccumulateGrad": AccumulateGrad,
     "CopySlices": CopySlices,
-    "DelayedError": DelayedError,
+    "Error": Error,
     "NotImplemented": NotImplementedNode,
+    "UndefinedGradBackward": UndefinedGradBackward,
 }
 
 

@@ -13,7 +13,7 @@ from dovetail_kernel import TensorBase
 from dovetail_kernel.types.signature import GRAD
 
 from ..graph.flatten import flatten
-from ..graph.function_node import DIFFERENTIABLE, FunctionNode
+from ..graph.function_node import DIFFERENTIABLE, BackwardCFunction
 from .record_node import attach_list
 
 NO_TENSOR: Final = -1
@@ -22,7 +22,7 @@ it.
 """
 
 
-class GeneratedNode(FunctionNode):
+class GeneratedNode(BackwardCFunction):
     """One call of an operator with a `PythonFormula`; the context of its `setup_context` and
     `backward`.
     """
@@ -111,7 +111,7 @@ class GeneratedNode(FunctionNode):
                     return checked
             return self._checked(returned)
         given: list[Any] = []
-        if self._materialize:
+        if self.materialize_grads:
             grads = tuple(
                 [self._zeros(index) if grad is None else grad for index, grad in enumerate(grads)]
             )

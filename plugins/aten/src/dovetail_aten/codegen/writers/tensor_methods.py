@@ -35,10 +35,11 @@ def write_tensor_methods(functions: Sequence[NativeFunction], *, functions_modul
     lines.add(
         "from dovetail_aten.calling.getters import getter, write_part",
         "from dovetail_aten.calling.operands import divide_by, reflect",
+        "from dovetail_aten.calling.subclassed import SubclassedMeta",
     )
     lines.add(f"from {package} import {module} as functions", "", "")
     lines.add(
-        "class TensorMethods(TensorBase):",
+        "class TensorMethods(TensorBase, metaclass=SubclassedMeta):",
         f'{INDENT}"""Methods made from ``variants: method`` and Python\'s operators."""',
         "",
     )

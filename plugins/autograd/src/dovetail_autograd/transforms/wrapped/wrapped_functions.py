@@ -12,9 +12,9 @@ from dovetail_kernel.types.signature import GRAD, NO_GRAD, WRAPPED_BIT
 
 from ...graph.autograd_meta import gradient_edge
 from ...graph.engine_ops import filled_like
-from ...graph.function_node import DIFFERENTIABLE, FunctionNode, new_node
+from ...graph.function_node import DIFFERENTIABLE, BackwardCFunction, new_node
 from ...graph.node import next_sequence_nr
-from ...recording.error_nodes import DelayedError
+from ...recording.error_nodes import Error
 from ...recording.function import Function
 from ...recording.function_outputs import wrap_outputs
 from ..pytree import flatten
@@ -75,7 +75,7 @@ def undifferentiable(outputs: Any, inputs: Sequence[Any], message: str) -> Any:
     made = [value for value in values if is_wrapped(value) and value._signature & DIFFERENTIABLE]
     if state() & NO_GRAD or not any([each._signature & GRAD for each in inputs]):
         return outputs
-    node = DelayedError(message, inputs, made)
+    node = Error(message, inputs, made)
     for output_nr, value in enumerate(made):
         value._grad_fn = node
         value.output_nr = output_nr
@@ -88,10 +88,10 @@ class Keeping:
 
     def __init__(self, function: type[Function]) -> None:
         self._function = function
-        self.node: FunctionNode
+        self.node: BackwardCFunction
 
-    def _node_class(self) -> FunctionNode:
-        self.node = new_node(self._function._node_class)
+    def _backward_cls(self) -> BackwardCFunction:
+        self.node = new_node(self._function._backward_cls)
         return self.node
 
     def __getattr__(self, name: str) -> Any:
@@ -100,7 +100,7 @@ class Keeping:
 
 def apply_keeping(
     cls: type[Function], args: Sequence[Any], kwargs: dict[str, Any]
-) -> tuple[Any, FunctionNode]:
+) -> tuple[Any, BackwardCFunction]:
     """Return ``cls.apply(*args, **kwargs)``, and the context of the call.
 
     Where the arguments are wrapped by a transform further out, the call is made of others, with
@@ -127,9 +127,9 @@ def _edges(inputs: tuple[Any, ...]) -> list[Any]:
 
 def _set_up(
     cls: type[Function], inputs: tuple[Any, ...], edges: Sequence[Any], outputs: Any
-) -> FunctionNode:
+) -> BackwardCFunction:
     """Return a context that the Function set up for a call with these inputs and outputs."""
-    node = new_node(cls._node_class)
+    node = new_node(cls._backward_cls)
     node._no_tensors = [
         index for index, value in enumerate(inputs) if not isinstance(value, TensorBase)
     ]
@@ -145,7 +145,7 @@ def _set_up(
 
 def jvp_of_function(
     cls: type[Function],
-    node: FunctionNode,
+    node: BackwardCFunction,
     primals: Sequence[Any],
     tangents: Sequence[TensorBase | None],
     count: int,
@@ -173,7 +173,7 @@ def jvp_of_function(
     """
     given = [
         filled_like(primal, 0)
-        if tangent is None and node._materialize and isinstance(primal, TensorBase)
+        if tangent is None and node.materialize_grads and isinstance(primal, TensorBase)
         else tangent
         for primal, tangent in zip(primals, tangents, strict=True)
     ]
