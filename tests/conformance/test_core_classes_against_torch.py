@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import warnings
 import weakref
 from collections import OrderedDict
@@ -327,3 +329,26 @@ def test_the_core_refuses_shapes_that_do_not_broadcast() -> None:
     same(lambda lib: lib._C._infer_size(lib.Size([2]), lib.Size([3])))
     same(lambda lib: lib._C._infer_size((2,), (3,)))
     same(lambda lib: lib._C.qscheme())
+
+
+_QUESTIONS = """
+import {0}
+for name in ("_prelu_kernel", "prelu", "silu", "add.Tensor", "square", "sum.dim_IntList"):
+    for key in ("Meta", "CPU"):
+        print(name, key, {0}._C._dispatch_has_kernel_for_dispatch_key("aten::" + name, key))
+"""
+
+
+def test_kernels_of_a_backend_are_found_before_it_was_used() -> None:
+    """Questions to the table load a backend: here in a process without any tensor."""
+    answers = [
+        subprocess.run(
+            [sys.executable, "-c", _QUESTIONS.format(lib)],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for lib in ("torch", "dovetail")
+    ]
+    assert "silu Meta True" in answers[0]
+    assert answers[1] == answers[0]

@@ -141,7 +141,7 @@ class DataLoader(Generic[_T_co]):
         self.num_workers = num_workers
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
         if collate_fn is None:
-            collate_fn = default_collate if self.is_batched else default_convert
+            collate_fn = default_collate if self._auto_collation else default_convert
         self.collate_fn = collate_fn
         self.pin_memory = pin_memory
         self.pin_memory_device = pin_memory_device
@@ -218,8 +218,8 @@ class DataLoader(Generic[_T_co]):
         options = LoaderOptions(
             dataset=self.dataset,
             is_iterable=self.is_iterable,
-            is_batched=self.is_batched,
-            index_sampler=self.index_sampler,
+            is_batched=self._auto_collation,
+            index_sampler=self._index_sampler,
             num_workers=self.num_workers,
             prefetch_factor=self.prefetch_factor,
             collate_fn=self.collate_fn,
@@ -240,14 +240,14 @@ class DataLoader(Generic[_T_co]):
         return ProcessIterator(options) if self.num_workers else SerialIterator(options)
 
     @property
-    def is_batched(self) -> bool:
+    def _auto_collation(self) -> bool:
         """Whether samples are collated to batches."""
         return self.batch_sampler is not None
 
     @property
-    def index_sampler(self) -> Any:
+    def _index_sampler(self) -> Any:
         """What is fetched, one element per batch."""
-        return self.batch_sampler if self.is_batched else self.sampler
+        return self.batch_sampler if self._auto_collation else self.sampler
 
     def __len__(self) -> int:
         """Return the number of batches; of an iterable dataset what follows from its length.
@@ -258,7 +258,7 @@ class DataLoader(Generic[_T_co]):
             If the dataset or the sampler has none.
         """
         if not self.is_iterable:
-            return len(self.index_sampler)
+            return len(self._index_sampler)
         self._said_length = length = len(self.dataset)
         if self.batch_size is not None:
             whole, rest = divmod(length, self.batch_size)

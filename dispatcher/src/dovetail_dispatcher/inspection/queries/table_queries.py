@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel import DispatchKey, DispatchKeySet, TensorBase, parse_dispatch_key
+from dovetail_kernel import (
+    DispatchKey,
+    DispatchKeySet,
+    TensorBase,
+    parse_dispatch_key,
+    plugin_manager,
+)
+from dovetail_kernel.devices.backends import installed_device_types
 
 from ...calls.overloads import OpOverload
 from ...calls.plans.composition import argument_keys
@@ -39,7 +46,7 @@ def _dispatch_has_kernel_for_any_dispatch_key(name: str, keys: DispatchKeySet) -
     operator.
     """
     op = existing_operator(name)
-    return any([has_kernel(op, key) for key in keys])
+    return any([has_kernel(op, _key(key)) for key in keys])
 
 
 def _dispatch_has_computed_kernel_for_dispatch_key(name: str, dispatch_key: Key) -> bool:
@@ -116,7 +123,17 @@ def registered_kernel(op: Operator, key: DispatchKey) -> Kernel | None:
 
 
 def _key(key: Key) -> DispatchKey:
-    return parse_dispatch_key(key) if isinstance(key, str) else key
+    """Return a key. Its backend is loaded, because its kernels are registered then."""
+    parsed = parse_dispatch_key(key) if isinstance(key, str) else key
+    asked = parsed.backend
+    if (
+        asked is not None
+        and not asked.is_attached
+        and asked.name in installed_device_types()
+        and plugin_manager.describe_backend(asked.name).is_available() is None
+    ):
+        plugin_manager.load_backend(asked.name)
+    return parsed
 
 
 def runtime_key(key: Key) -> DispatchKey:

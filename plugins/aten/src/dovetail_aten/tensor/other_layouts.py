@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from .._generated.tensor_methods import TensorMethods
 from ..sockets import TO_SPARSE
+from .legacy_methods import LegacyMethods
 
 __all__ = ["TensorLayouts"]
 
 
-class TensorLayouts(TensorMethods):
+class TensorLayouts(LegacyMethods):
     """The part of Tensor that is about other layouts, and the dtype of complex halves."""
 
     __slots__ = ()

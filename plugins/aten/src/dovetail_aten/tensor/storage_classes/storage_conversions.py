@@ -7,18 +7,15 @@ from typing import Any
 import dovetail_kernel as kernel
 
 from ...sockets import TYPED_STORAGE
+from .storage_properties import StorageProperties
 
 __all__ = ["StorageConversions"]
 
 
-class StorageConversions:
+class StorageConversions(StorageProperties):
     """The part of storages that converts their elements, each to a number of another dtype."""
 
     __slots__ = ()
-
-    def _line(self) -> Any:
-        """Return a tensor of all elements, which shares the memory."""
-        raise NotImplementedError
 
     def _converted(self, wanted: kernel.dtype) -> Any:
         return TYPED_STORAGE.plug(self._line().to(wanted, copy=True))

@@ -30,7 +30,7 @@ from dovetail_kernel import dtype as Dtype
 from ...sockets import TYPED_STORAGE
 from ..data.from_data import tensor as make_tensor
 from ..data.storage_views import vector_of_storage
-from .storage_conversions import StorageConversions
+from .internal_names import InternalNames
 from .untyped_storage import UntypedStorage
 
 __all__ = ["LEGACY_STORAGES", "TypedStorage", "storage_of", "typed_storage_of"]
@@ -61,7 +61,7 @@ class _StorageMeta(type):
         return isinstance(instance, TypedStorage) and instance.dtype is own.dtype
 
 
-class TypedStorage(StorageConversions, metaclass=_StorageMeta):
+class TypedStorage(InternalNames, metaclass=_StorageMeta):
     """A line of elements of one dtype over an `UntypedStorage`.
 
     Parameters
@@ -309,7 +309,16 @@ class TypedStorage(StorageConversions, metaclass=_StorageMeta):
 
     def pickle_storage_type(self) -> str:
         """Return the name of the storage class of the dtype: ``'FloatStorage'``."""
+        return self._class_name()
+
+    def _class_name(self) -> str:
         return f"{_NAMES[self.dtype]}Storage"
+
+    _pickle_storage_type = pickle_storage_type
+
+    def _get_legacy_storage_class(self) -> Any:
+        """Return the storage class of the dtype: `FloatStorage`."""
+        return LEGACY_STORAGES[self._class_name()]
 
     def __repr__(self) -> str:
         where = (
