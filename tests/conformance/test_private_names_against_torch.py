@@ -118,3 +118,97 @@ def test_a_module_with_the_attributes_of_another() -> None:
     for lib in (torch, dovetail):
         made = import_module(f"{lib.__name__}.fx.graph_module")._CodeOnlyModule({"a": 3})
         assert isinstance(made, lib.nn.Module) and made.a == 3
+
+
+@pytest.mark.parametrize("allow_missing", [False, True])
+@pytest.mark.parametrize("name", ["weight", "bias", "running", "plain", "number", "none", "a.b"])
+@pytest.mark.parametrize("takes_away", [False, True])
+def test_a_tensor_of_a_module_is_swapped(name: str, takes_away: bool, allow_missing: bool) -> None:
+    results = []
+    for lib in (torch, dovetail):
+        accessor = import_module(f"{lib.__name__}.nn.utils._named_member_accessor")
+        module = lib.nn.Linear(2, 1, bias=False)
+        module.register_buffer("running", lib.ones(1))
+        module.plain, module.number = lib.zeros(3), 3
+        module.weight.data.fill_(1)
+        try:
+            put = accessor._MISSING if takes_away else lib.ones(1, 2)
+            before = accessor.swap_tensor(module, name, put, allow_missing)
+        except (AttributeError, KeyError, TypeError) as error:
+            results.append(type(error))
+            continue
+        after = getattr(module, name, "nothing")
+        results.append(
+            [
+                each.tolist() if isinstance(each, lib.Tensor) else str(each).partition(" at ")[0]
+                for each in (before, after)
+            ]
+        )
+    assert results[0] == results[1]
+
+
+def test_containers_with_keys_and_named_tuples_in_c() -> None:
+    import time
+
+    results = []
+    for lib in (torch, dovetail):
+        tree = import_module(f"{lib.__name__}.utils._pytree")
+        with_keys = [
+            tree._list_flatten_with_keys([1, 2]),
+            tree._tuple_flatten_with_keys((1, 2)),
+        ]
+        results.append(
+            (
+                [[(str(key), value) for key, value in items] for items, _ in with_keys],
+                [tree.is_structseq_instance(each) for each in (time.gmtime(0), (1,), 3)],
+                tree.is_structseq_class(time.struct_time),
+            )
+        )
+    assert results[0] == results[1]
+
+
+def test_a_context_manager_of_a_program_decorates() -> None:
+    results = []
+    for lib in (torch, dovetail):
+        module = import_module(f"{lib.__name__}.utils._contextlib")
+        seen: list[Any] = []
+
+        class Mode(module._DecoratorContextManager):  # type: ignore[name-defined, misc]
+            def __init__(self, name: str, seen: Any = seen) -> None:
+                self.name, self.seen = name, seen
+
+            def __enter__(self) -> None:
+                self.seen.append(("in", self.name))
+
+            def __exit__(self, *error: object) -> None:
+                self.seen.append(("out", self.name))
+
+            def clone(self) -> Any:
+                return type(self)(self.name)
+
+        @Mode("a")
+        def function(x: int, seen: Any = seen) -> int:
+            seen.append(x)
+            return x + 1
+
+        @Mode("b")
+        def steps(seen: Any = seen) -> Any:
+            seen.append((yield 1))
+
+        made = steps()
+        seen.append((function(1), next(made)))
+        with pytest.raises(StopIteration):
+            made.send(2)
+
+        class Bare(module._NoParamDecoratorContextManager):  # type: ignore[name-defined, misc]
+            def __enter__(self, seen: Any = seen) -> None:
+                seen.append("bare")
+
+            def __exit__(self, *error: object) -> None:
+                pass
+
+        seen.append(Bare(lambda: 5)())
+        with Bare():
+            pass
+        results.append(seen)
+    assert results[0] == results[1]

@@ -29,37 +29,36 @@ _PLAIN: Final = {
         _data_address qscheme""",
 }
 
-PLACES: Final = (
-    {name: (module, name) for module, names in _PLAIN.items() for name in names.split()}
-    | {
-        "StorageBase": ("dovetail_kernel", "Storage"),
-        "TensorBase": ("dovetail._C", "_TensorBase"),
-        "_LinAlgError": ("dovetail_aten.linalg", "LinAlgError"),
-        "_autograd": ("dovetail._C._autograd", ""),
-        "_collect_all": ("dovetail.futures", "collect_all"),
-        "_enter_dual_level": ("dovetail.autograd.forward_ad", "enter_dual_level"),
-        "_exit_dual_level": ("dovetail.autograd.forward_ad", "exit_dual_level"),
-        "_from_dlpack": ("dovetail", "from_dlpack"),
-        "_get_deterministic_algorithms": ("dovetail", "are_deterministic_algorithms_enabled"),
-        "_get_deterministic_algorithms_warn_only": (
-            "dovetail",
-            "is_deterministic_algorithms_warn_only_enabled",
-        ),
-        "_get_float32_matmul_precision": ("dovetail", "get_float32_matmul_precision"),
-        "_get_warnAlways": ("dovetail", "is_warn_always_enabled"),
-        "_is_autocast_available": ("dovetail.amp", "is_autocast_available"),
-        "_parallel_info": ("dovetail.__config__", "parallel_info"),
-        "_return_types": ("dovetail.return_types", ""),
-        "_set_default_dtype": ("dovetail", "set_default_dtype"),
-        "_set_default_tensor_type": ("dovetail", "set_default_tensor_type"),
-        "_set_deterministic_algorithms": ("dovetail", "use_deterministic_algorithms"),
-        "_set_float32_matmul_precision": ("dovetail", "set_float32_matmul_precision"),
-        "_set_multithreading_enabled": ("dovetail_autograd", "set_multithreading_enabled"),
-        "_set_warnAlways": ("dovetail", "set_warn_always"),
-        "_show_config": ("dovetail.__config__", "show"),
-        "_to_dlpack": ("dovetail.utils.dlpack", "to_dlpack"),
-    }
-)
+PLACES: Final = {
+    name: (module, name) for module, names in _PLAIN.items() for name in names.split()
+} | {
+    "StorageBase": ("dovetail_kernel", "Storage"),
+    "TensorBase": ("dovetail._C", "_TensorBase"),
+    "_LinAlgError": ("dovetail_aten.linalg", "LinAlgError"),
+    "_autograd": ("dovetail._C._autograd", ""),
+    "_collect_all": ("dovetail.futures", "collect_all"),
+    "_enter_dual_level": ("dovetail.autograd.forward_ad", "enter_dual_level"),
+    "_exit_dual_level": ("dovetail.autograd.forward_ad", "exit_dual_level"),
+    "_from_dlpack": ("dovetail", "from_dlpack"),
+    "_get_deterministic_algorithms": ("dovetail", "are_deterministic_algorithms_enabled"),
+    "_get_deterministic_algorithms_warn_only": (
+        "dovetail",
+        "is_deterministic_algorithms_warn_only_enabled",
+    ),
+    "_get_float32_matmul_precision": ("dovetail", "get_float32_matmul_precision"),
+    "_get_warnAlways": ("dovetail", "is_warn_always_enabled"),
+    "_is_autocast_available": ("dovetail.amp", "is_autocast_available"),
+    "_parallel_info": ("dovetail.__config__", "parallel_info"),
+    "_return_types": ("dovetail.return_types", ""),
+    "_set_default_dtype": ("dovetail", "set_default_dtype"),
+    "_set_default_tensor_type": ("dovetail", "set_default_tensor_type"),
+    "_set_deterministic_algorithms": ("dovetail", "use_deterministic_algorithms"),
+    "_set_float32_matmul_precision": ("dovetail", "set_float32_matmul_precision"),
+    "_set_multithreading_enabled": ("dovetail_autograd", "set_multithreading_enabled"),
+    "_set_warnAlways": ("dovetail", "set_warn_always"),
+    "_show_config": ("dovetail.__config__", "show"),
+    "_to_dlpack": ("dovetail.utils.dlpack", "to_dlpack"),
+}
 """Module and name there of each; no name stands for the module itself."""
 
 

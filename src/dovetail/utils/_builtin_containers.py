@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ._pytree_paths import KeyEntry, MappingKey
+from ._pytree_paths import KeyEntry, MappingKey, SequenceKey
 
 Context = Any
 
@@ -32,6 +32,11 @@ def _list_flatten(values: list[Any]) -> tuple[list[Any], Context]:
     return values, None
 
 
+def _list_flatten_with_keys(values: list[Any]) -> tuple[list[tuple[KeyEntry, Any]], Context]:
+    """Return what `_list_flatten` does, each item with its key of a path."""
+    return [(SequenceKey(at), value) for at, value in enumerate(values)], None
+
+
 def _list_unflatten(values: Iterable[Any], context: Context) -> list[Any]:
     """Return the list of these items."""
     return list(values)
@@ -40,6 +45,13 @@ def _list_unflatten(values: Iterable[Any], context: Context) -> list[Any]:
 def _tuple_flatten(values: tuple[Any, ...]) -> tuple[list[Any], Context]:
     """Return the items of a tuple: for containers that are tuples as well."""
     return list(values), None
+
+
+def _tuple_flatten_with_keys(
+    values: tuple[Any, ...],
+) -> tuple[list[tuple[KeyEntry, Any]], Context]:
+    """Return what `_tuple_flatten` does, each item with its key of a path."""
+    return _list_flatten_with_keys(list(values))
 
 
 def _tuple_unflatten(values: Iterable[Any], context: Context) -> tuple[Any, ...]:

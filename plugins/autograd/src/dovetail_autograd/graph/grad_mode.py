@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, overload
 
@@ -66,7 +67,9 @@ class _StateMode:
         return cast(F, _decorate(function, self._copy))
 
 
-def _decorate(function: Callable[..., Any], mode: Callable[[], _StateMode]) -> Callable[..., Any]:
+def _decorate(
+    function: Callable[..., Any], mode: Callable[[], AbstractContextManager[Any]]
+) -> Callable[..., Any]:
     if inspect.isclass(function):
         warn_user(
             "Decorating classes is deprecated and will be disabled in future versions. You should "
@@ -125,7 +128,7 @@ class _Stepped:
 
     __slots__ = ("_inner", "_mode")
 
-    def __init__(self, inner: Any, mode: Callable[[], _StateMode]) -> None:
+    def __init__(self, inner: Any, mode: Callable[[], AbstractContextManager[Any]]) -> None:
         self._inner = inner.__await__() if not hasattr(inner, "send") else inner
         self._mode = mode
 
@@ -147,7 +150,9 @@ class _Stepped:
         _run_in(self._mode, self._inner.close)
 
 
-def _run_in(mode: Callable[[], _StateMode], function: Callable[..., Any], *args: Any) -> Any:
+def _run_in(
+    mode: Callable[[], AbstractContextManager[Any]], function: Callable[..., Any], *args: Any
+) -> Any:
     """Return ``function(*args)``, run in a mode."""
     before = state()
     try:

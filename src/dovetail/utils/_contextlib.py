@@ -1,0 +1,46 @@
+"""Context managers that decorate functions as well, by the path that programs import."""
+
+from __future__ import annotations
+
+import typing as _typing
+from collections.abc import Callable
+from typing import Any, Self
+
+from dovetail_autograd.graph.grad_mode import _decorate
+
+from ..names.absent_names import names_of as _names_of
+
+__all__: list[str] = []
+
+
+class _DecoratorContextManager:
+    """Base of context managers that decorate: functions, and the steps of generators and
+    coroutines, run in a copy that `clone` makes.
+    """
+
+    def __call__(self, orig_func: Callable[..., Any]) -> Callable[..., Any]:
+        return _decorate(orig_func, self.clone)
+
+    def __enter__(self) -> Any:
+        raise NotImplementedError(f"{type(self).__name__}.__enter__: write it.")
+
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__}.__exit__: write it.")
+
+    def clone(self) -> Self:
+        """Return another one, which is entered while a function runs. Default: made without
+        arguments.
+        """
+        return type(self)()
+
+
+class _NoParamDecoratorContextManager(_DecoratorContextManager):
+    """One whose class decorates too, without parentheses."""
+
+    def __new__(cls, orig_func: Callable[..., Any] | None = None) -> Any:
+        made = super().__new__(cls)
+        return made if orig_func is None else made(orig_func)
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__)
