@@ -20,7 +20,7 @@ _PACKAGES: Final = frozenset(
         "dovetail_testing",
     ]
 )
-"""By name: a library of somebody else may be called `dovetail_*` too."""
+"""By name: another author's library may be called `dovetail_*` too."""
 
 
 def is_ours(frame: FrameType) -> bool:
