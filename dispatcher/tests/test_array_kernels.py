@@ -16,6 +16,7 @@ from dovetail_dispatcher.calls.steps.arguments import PromoteOperands
 from dovetail_dispatcher.calls.steps.array_results import CheckOwn, ExpectDtype
 from dovetail_dispatcher.calls.steps.kernel_calls import CallKernel
 from dovetail_dispatcher.calls.steps.results import WrapArray
+from dovetail_dispatcher.sockets import PROMOTION, NoPromotion
 from dovetail_dispatcher.table.registry import forget_all_routes
 from dovetail_dispatcher.table.updates.changes import Change, open_transaction, take_back
 from dovetail_dispatcher.table.updates.definitions import define_many
@@ -34,8 +35,9 @@ def lib(library: Libraries) -> Library:
 @pytest.fixture
 def pointwise(lib: Library) -> Iterator[Any]:
     """An addition with its in-place and ``out=`` variants, declared as the base library declares
-    its operators.
+    its operators: that also says how operands are promoted.
     """
+    pytest.importorskip("dovetail_aten")
     undos: list[Change] = []
     open_transaction.set(undos)
     promote = ("self", "other")
@@ -157,6 +159,19 @@ def test_operands_are_promoted(
     result = pointwise.add(tensor(*left), tensor(*right))
     assert result.array.dtype == dtype
     assert result.dtype is tensor([1], dtype).dtype
+
+
+def test_without_a_base_library_operands_of_several_dtypes_are_refused(
+    pointwise: Any, tensor: Tensors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(PROMOTION, "plug", NoPromotion())
+        forget_all_routes()
+        assert pointwise.add(tensor([1.0]), tensor([2.0])).array.tolist() == [3.0]
+        with pytest.raises(RuntimeError, match=re.escape("aa::add promotes its operands")):
+            pointwise.add(tensor([1.0]), tensor([1], "int64"))
+    forget_all_routes()
+    assert pointwise.add(tensor([1.0]), tensor([1], "int64")).array.tolist() == [2.0]
 
 
 def test_shapes_that_do_not_broadcast_are_refused_in_pytorchs_words(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Protocol
 
-    from dovetail_kernel import DispatchKeySet, DispatchState
+    from dovetail_kernel import Backend, DispatchKeySet, DispatchState, TensorBase, dtype
 
     from .calls.arrays.immutable_array_writes import View
     from .calls.entry_forms import EntryForm
@@ -31,6 +31,12 @@ class BaseOperators(NamedTuple):
 
     Attributes
     ----------
+    namespace
+        That of the library: a Python number may stand for a Tensor in its operators.
+    arithmetic
+        Operators that take a number for every Tensor.
+    serving_numbers
+        Operators whose overload for tensors serves the one for numbers too.
     copy
         Writes one tensor into another. Its arguments may be on different devices.
     detach
@@ -50,9 +56,12 @@ class BaseOperators(NamedTuple):
         Views that strides alone describe: of a view, they need memory.
     sharing
         Their results share memory with an argument, which their schemas do not say: the argument
-        must not be used any more. Both sets name all overloads of an operator.
+        must not be used any more. All sets name all overloads of an operator.
     """
 
+    namespace: str = ""
+    arithmetic: frozenset[str] = frozenset()
+    serving_numbers: frozenset[str] = frozenset()
     copy: str = ""
     detach: str = ""
     clone: str = ""
@@ -62,6 +71,47 @@ class BaseOperators(NamedTuple):
     empty_strided: str = ""
     strided_views: frozenset[str] = frozenset()
     sharing: frozenset[str] = frozenset()
+
+
+class NoPromotion:
+    """Promotes nothing, where no base library says how: see `Promotion`."""
+
+    def computing_dtype(self, common: dtype, rule: str) -> dtype:
+        """Return `common`."""
+        return common
+
+    def check_operands(
+        self, op: Operator, key: int, common: dtype | None, computed: dtype | None
+    ) -> None:
+        """Accept all operands."""
+
+    def operand_check(self, op: Operator) -> Callable[[TensorBase], None]:
+        """Return a function that accepts all operands."""
+        return lambda operand: None
+
+    def check_alpha(self, op: Operator, values: Sequence[Any]) -> None:
+        """Accept all values."""
+
+    def promoter(
+        self, backend: Backend, op: Operator, category: int, *, is_operand: bool, in_single: bool
+    ) -> Callable[..., tuple[list[Any], dtype]]:
+        """Raise RuntimeError: the operator was declared with a promotion that nothing knows."""
+        raise RuntimeError(
+            f"{op.qualified_name} promotes its operands, and no base library is in use that says "
+            "how. Install dovetail-aten, or import the library that fills PROMOTION."
+        )
+
+    def computes_in_single(self, op: Operator, kernel: Kernel, key: int) -> bool:
+        """Return False."""
+        return False
+
+    def in_single(self, backend: Backend, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return `function`."""
+        return function
+
+    def precision_of_number(self, wanted: dtype) -> dtype:
+        """Return `wanted`."""
+        return wanted
 
 
 def uncompiled(function: Callable[..., Any], /) -> Callable[..., Any]:
@@ -130,6 +180,59 @@ if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
 
         def fuse(self, composition: Composition, kernel: Kernel, /) -> RoutePlan | None:
             """Return the plan of a composite that is computed as one call, or None."""
+
+    class Promotion(Protocol):
+        def computing_dtype(self, common: dtype, rule: str) -> dtype:
+            """Return the dtype that operands of the common dtype `common` are cast to under
+            promotion rule `rule`.
+            """
+
+        def check_operands(
+            self, op: Operator, key: int, common: dtype | None, computed: dtype | None
+        ) -> None:
+            """Refuse a call with `key` whose operands are of dtypes that `op` is not defined for;
+            `common` is their dtype and `computed` the one that they compute in, if the key says it.
+            """
+
+        def operand_check(self, op: Operator) -> Callable[[TensorBase], None]:
+            """Return what refuses an operand of a dtype that `op` is not defined for."""
+
+        def check_alpha(self, op: Operator, values: Sequence[Any]) -> None:
+            """Refuse an `alpha` that does not fit the operands; `values` are those of all
+            arguments.
+            """
+
+        def promoter(
+            self,
+            backend: Backend,
+            op: Operator,
+            category: int,
+            *,
+            is_operand: bool,
+            in_single: bool,
+        ) -> Callable[..., tuple[list[Any], dtype]]:
+            """Return the function that casts the operands of a call to the dtype they compute in:
+            it returns their arrays and that dtype.
+
+            `category` is that of a Python number in the call, -1 if there is none; `is_operand`
+            says whether it is the second of two operands; `in_single` whether numbers and tensors
+            without dimensions are in single precision beside half precision.
+            """
+
+        def computes_in_single(self, op: Operator, kernel: Kernel, key: int) -> bool:
+            """Return whether a route for arguments of half precision computes in single
+            precision.
+            """
+
+        def in_single(self, backend: Backend, function: Callable[..., Any]) -> Callable[..., Any]:
+            """Return an array kernel that computes half precision in single precision, and rounds
+            its result.
+            """
+
+        def precision_of_number(self, wanted: dtype) -> dtype:
+            """Return the dtype that a number has beside operands of dtype `wanted` in such a
+            route.
+            """
 
     class GuardLayer(Protocol):
         def __call__(self, op: Operator, plan: RoutePlan, /) -> RoutePlan:
@@ -249,6 +352,11 @@ BASE_OPERATORS: Final[Socket[BaseOperators]] = Socket(
     "dovetail_aten.library", "when it is imported", BaseOperators()
 )
 """Read where the dispatcher treats an operator by its role, or calls one."""
+
+PROMOTION: Final[Socket[Promotion]] = Socket(
+    "dovetail_aten.library", "when it is imported", NoPromotion()
+)
+"""Asked, while a plan is made, what the operands of an operator that promotes them compute in."""
 
 COMPILED_KERNEL: Final[Socket[CompiledKernel]] = Socket(
     "dovetail_native", "when `load_compiled_code` loads it, before the first plan", uncompiled

@@ -16,12 +16,12 @@ from ..compilation import compile_source
 from ..interception.overrides import call_overrides, overriding
 from ..missing import MISSING
 from ..schema import bind, bind_of_function, default_of
+from ..sockets import BASE_OPERATORS, PROMOTION
 from ..table import registry
 from ..table.operator import Operator, destroyed_error
 from .plans.tensor_plans import equals_default
 from .promotion.int_to_float_arguments import with_floats
-from .promotion.promotion_rules import check_alpha
-from .promotion.scalar_arguments import NUMBERS_ALLOWED, number_arguments
+from .promotion.scalar_arguments import number_arguments
 from .promotion.scalar_operands import tensor_of_number
 from .routes import redispatch_route, route_of
 from .templates import entry_source
@@ -64,7 +64,7 @@ def miss(
             values = bound_call(op, args, kwargs, bind if function is None else bind_of_function)
         # Entries send every call with an `alpha` that is neither int nor float here.
         if "bool_alpha" in op.refuses and bool in map(type, values):
-            check_alpha(op, values)
+            PROMOTION.plug.check_alpha(op, values)
         route = route_of(op, call_key(op, values))
     except (RuntimeError, TypeError) as error:
         if not op.is_defined:
@@ -128,7 +128,7 @@ def bound_call(
     TypeError
         If an argument of a public function is missing or of the wrong type.
     """
-    if op.namespace not in NUMBERS_ALLOWED:
+    if op.namespace != BASE_OPERATORS.plug.namespace:
         return binding(op.schema, args, kwargs)
     values = binding(op.schema, args, kwargs, number_argument, number_arguments(op, args, kwargs))
     _replace_numbers(op, values)

@@ -8,6 +8,7 @@ from typing import Any
 from dovetail_kernel import TensorBase
 
 from ..schema import bind
+from ..sockets import BASE_OPERATORS
 from ..table.operator import Operator
 from .entry_support import number_argument
 from .promotion.scalar_arguments import is_arithmetic, number_arguments
@@ -35,7 +36,7 @@ def resolve_overload(
         )
     reasons: list[str] = []
     chosen = _first_fitting(operators, args, kwargs, is_arithmetic(operators[0]), reasons)
-    if chosen is None and operators[0].namespace == "aten":
+    if chosen is None and operators[0].namespace == BASE_OPERATORS.plug.namespace:
         chosen = _first_fitting(operators, args, kwargs, True, [])
     if chosen is None:
         failures = "\n\n".join(reasons)

@@ -25,7 +25,7 @@ from ..calls.plans.composition import (
     fused_plan,
 )
 from ..calls.plans.conditions import condition_of, conditioned_kernels
-from ..calls.promotion.promotion_rules import static_dtype
+from ..calls.promotion.key_dtypes import static_dtype
 from ..sockets import COMPILED_KERNEL
 from ..table import registry
 from ..table.computed_table import Entry, compute, without_fallthrough

@@ -12,6 +12,7 @@ from dovetail_dispatcher import Kernel
 from dovetail_dispatcher.sockets import (
     BASE_OPERATORS,
     BATCHING_RULES,
+    PROMOTION,
     VIEW_MAKER,
     BaseOperators,
 )
@@ -26,6 +27,8 @@ from dovetail_dispatcher.testing import register_op_infos
 from dovetail_kernel import DispatchKey, plugin_manager
 
 from ._generated.registrations import COMPOSITES, OPERATORS, OUTS_OF_COMPOSITES
+from .promotion import rules
+from .templates.arithmetic import ARITHMETIC, SERVING_NUMBERS
 
 if TYPE_CHECKING:
     from dovetail_dispatcher.testing import OpInfo
@@ -149,9 +152,17 @@ def _set_formulas() -> None:
     set_fusions(fusions, [])
 
 
+def _in_place_too(names: Iterable[str]) -> frozenset[str]:
+    return frozenset([f"aten::{name}{suffix}" for name in names for suffix in ("", "_")])
+
+
 define_many(OPERATORS, DECLARATIONS)
+PROMOTION.fill(rules)
 BASE_OPERATORS.fill(
     BaseOperators(
+        namespace="aten",
+        arithmetic=_in_place_too(ARITHMETIC),
+        serving_numbers=_in_place_too(SERVING_NUMBERS),
         copy="aten::copy_",
         detach="aten::detach",
         clone="aten::clone",

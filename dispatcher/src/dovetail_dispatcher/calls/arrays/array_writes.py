@@ -23,7 +23,7 @@ from dovetail_kernel.tensor.version import WritableCounter
 from dovetail_kernel.types.signature import NORMAL
 
 from ..array_errors import broadcast_shape, shape_of_output_error
-from ..promotion.promotion_rules import check_writable_as
+from ..promotion.key_dtypes import check_writable_as
 from .immutable_array_writes import UNSHARED, replace
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from typing import Any, Final
 
-from dovetail_kernel import Backend
+from dovetail_kernel import Backend, bfloat16, float16
 from dovetail_kernel import dtype as DType
 from dovetail_kernel.devices.lowering import PlanFacts
 from dovetail_kernel.types.signature import INFERENCE, NORMAL, PYTHON_SCALAR
@@ -17,15 +17,14 @@ from dovetail_kernel.types.signature import INFERENCE, NORMAL, PYTHON_SCALAR
 from ...record import Record
 from ...schema import Argument
 from ...schema.function_schema import TENSOR
-from ...sockets import BASE_OPERATORS
+from ...sockets import BASE_OPERATORS, PROMOTION
 from ...table.kernels import Kernel
 from ...table.operator import Operator
 from ..array_errors import call_error
 from ..arrays.array_results import ArrayResults
 from ..arrays.array_wrapping import on_backend
 from ..plan import Operand, Step, Value, argument_value
-from ..promotion.half_precision import HALF_BITS, computes_in_single, in_single, precision_of_number
-from ..promotion.promotion_rules import computing_dtype, promoter, static_dtype
+from ..promotion.key_dtypes import static_dtype
 from ..promotion.scalar_operands import category_of_number, number_cache
 from ..steps.arguments import (
     ArrayOf,
@@ -42,6 +41,8 @@ from .schema_facts import facts_of
 
 COMPUTED: Final = Value("computed")
 """The dtype that a call computes in, where it is found per call."""
+
+_HALF_BITS: Final = float16.bit | bfloat16.bit
 
 _COMPUTE_NOTHING = ("view", "factory")
 """Kinds of operators whose kernels have nothing to warn of."""
@@ -68,8 +69,9 @@ class ArrayCall:
         self.op, self.kernel, self.backend, self.key = op, kernel, backend, key
         self.schema = op.schema
         self.facts = facts = facts_of(self.schema)
+        promotion = PROMOTION.plug
         self.common = common = static_dtype(key)
-        self.computed = None if common is None else computing_dtype(common, op.promotion)
+        self.computed = None if common is None else promotion.computing_dtype(common, op.promotion)
         self.by_schema = kernel.returns_by_schema
         self.is_pointwise = op.kind == "pointwise"
         detaches = op.name == BASE_OPERATORS.plug.detach
@@ -77,8 +79,9 @@ class ArrayCall:
         if facts.is_view:  # a view is as normal as what it shows, wherever it is made
             inference = not key & NORMAL
         self.base = backend.bit | (INFERENCE if inference else NORMAL)
-        self.in_halves = bool(key & HALF_BITS)
-        self.in_single = self.in_halves and bool(op.half) and computes_in_single(op, kernel, key)
+        self.in_halves = bool(key & _HALF_BITS)
+        halves = self.in_halves and bool(op.half)
+        self.in_single = halves and promotion.computes_in_single(op, kernel, key)
         self.rewording: Rewording | None = None
         if self.is_pointwise:
             self.rewording = Rewording(partial(call_error, op), facts.operands)
@@ -134,7 +137,7 @@ def promoted_operands(call: ArrayCall) -> Promotion:
     steps: tuple[Step, ...] = ()
     if key & PYTHON_SCALAR and numbers_allowed(call.schema, op.promote):
         number = argument_value(promoted[1])
-        own = precision_of_number(computed) if call.in_single else computed
+        own = PROMOTION.plug.precision_of_number(computed) if call.in_single else computed
         steps = (NumberToTensor(number, *number_cache(call.backend, own)),)
         promoted = promoted[:1]
     if key & computed.bit:
@@ -155,7 +158,9 @@ def _promotion_per_call(
     is_operand = category >= 0 and numbers_allowed(call.schema, call.op.promote)
     promote = PromoteOperands(
         tuple(map(argument_value, promoted)),
-        promoter(call.backend, call.op, category, is_operand=is_operand, in_single=call.in_single),
+        PROMOTION.plug.promoter(
+            call.backend, call.op, category, is_operand=is_operand, in_single=call.in_single
+        ),
         tuple(arrays.values()),
         COMPUTED,
     )
@@ -170,7 +175,7 @@ def kernel_call(call: ArrayCall, promotion: Promotion, results: tuple[Value, ...
     kernel = call.kernel
     functions = {"kernel": kernel.fn}
     if call.in_single:
-        functions = {"kernel": in_single(call.backend, kernel.fn)}
+        functions = {"kernel": PROMOTION.plug.in_single(call.backend, kernel.fn)}
     elif kernel.fast_path is not None:
         functions["fast_path"] = kernel.fast_path
     general, fast = calls_of(call, promotion, functions)

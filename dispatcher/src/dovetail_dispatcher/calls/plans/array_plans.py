@@ -13,13 +13,13 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel.types.signature import DTYPE_MASK, NORMAL, ZERO_DIM
 
 from ...schema.function_schema import TENSOR, TENSOR_LIST
-from ...sockets import BASE_OPERATORS
+from ...sockets import BASE_OPERATORS, PROMOTION
 from ...table.kernels import Kernel
 from ...table.operator import Operator
 from ..arrays.array_wrapping import array_wrapper, dtype_of, list_wrapper
 from ..arrays.immutable_array_writes import note_unmarked_views, note_views
 from ..plan import RoutePlan, Step, Value, argument_value
-from ..promotion.promotion_rules import check_operands, check_writable_as, operand_check
+from ..promotion.key_dtypes import check_writable_as
 from ..steps.arguments import CheckOperand
 from ..steps.array_results import CheckView, ExpectDtype, UnpackArrays
 from ..steps.kernel_calls import CallKernel
@@ -71,7 +71,7 @@ def array_plan(
     if several_backends and op.name == BASE_OPERATORS.plug.copy:
         return _copy_between_backends(call)
     if op.refuses:
-        check_operands(op, key, call.common, call.computed)
+        PROMOTION.plug.check_operands(op, key, call.common, call.computed)
     if not call.by_schema:
         call.array_results.check_writes()
     moved = moves(call) if several_backends else []
@@ -332,7 +332,7 @@ def _operand_checks(call: ArrayCall) -> list[Step]:
     operands = [a for a in call.facts.inputs if a.kind == TENSOR and not a.is_out]
     if not (call.op.refuses and hidden and operands):
         return []
-    return [CheckOperand(argument_value(operands[0]), operand_check(call.op))]
+    return [CheckOperand(argument_value(operands[0]), PROMOTION.plug.operand_check(call.op))]
 
 
 __all__ = ["array_plan"]

@@ -3,41 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from dovetail_kernel import TensorBase
 
 from ...schema.types import NumberType, TensorType, without_optional
+from ...sockets import BASE_OPERATORS
 from ...table import registry
 from ...table.operator import Operator
-
-NUMBERS_ALLOWED: Final = ("aten",)
-"""Namespaces in whose operators a Python number may stand for a Tensor."""
-
-ARITHMETIC: Final = frozenset(
-    (
-        "add",
-        "sub",
-        "mul",
-        "div",
-        "floor_divide",
-        "subtract",
-        "multiply",
-        "divide",
-        "true_divide",
-        "copy",
-        "to",
-    )
-)
-"""Base operators that take a number for every Tensor."""
-
-_SERVE_NUMBERS: Final = frozenset(("remainder", "xlogy"))
-"""Base operators whose overload for tensors serves PyTorch's for numbers too."""
 
 
 def is_arithmetic(op: Operator) -> bool:
     """Return whether an operator takes a number for every Tensor."""
-    return op.namespace == "aten" and op.base_name.removesuffix("_") in ARITHMETIC
+    return op.name in BASE_OPERATORS.plug.arithmetic
 
 
 def number_arguments(
@@ -56,8 +34,7 @@ def number_arguments(
         for argument in op.schema.arguments
         if isinstance(without_optional(argument.real_type), TensorType)
     ]
-    base = op.base_name.removesuffix("_")
-    if base in ARITHMETIC or base in _SERVE_NUMBERS:
+    if is_arithmetic(op) or op.name in BASE_OPERATORS.plug.serving_numbers:
         return tensors
     numbers = {
         argument.name

@@ -10,13 +10,13 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 from dovetail_dispatcher import Operator
-from dovetail_dispatcher.calls.promotion.scalar_arguments import ARITHMETIC
 from dovetail_dispatcher.calls.templates.arguments import parameter
 from dovetail_dispatcher.interception.overrides import call_overrides, overriding
 from dovetail_dispatcher.schema.numbers import is_number, stands_for_number
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import PYTHON_DTYPES, TensorBase, dtype
 
+from ..templates.arithmetic import ARITHMETIC
 from ..templates.numpy_names import MEANING
 from ..templates.python_function import python_schema
 from .old_overloads import OLD_OVERLOADS, old_overload

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dovetail_dispatcher import FunctionSchema
-from dovetail_dispatcher.calls.promotion.scalar_arguments import ARITHMETIC
 from dovetail_dispatcher.calls.templates.entry import numbers_allowed
 
+from ..templates.arithmetic import ARITHMETIC
 from .errors import DeclarationError
 from .readers.native_functions import NativeFunction
 

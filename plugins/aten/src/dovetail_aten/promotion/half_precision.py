@@ -7,11 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from dovetail_dispatcher import Kernel, Operator
 from dovetail_kernel import Backend, bfloat16, dtype, float16, float32
 from dovetail_kernel.types.signature import DTYPE_MASK, PYTHON_SCALAR
-
-from ...table.kernels import Kernel
-from ...table.operator import Operator
 
 HALVES: Final = (float16, bfloat16)
 """Floating-point dtypes of two bytes."""

@@ -1,5 +1,5 @@
-"""Which dtype a pointwise call computes in: read off the call key where it can be, found per call
-where it cannot.
+"""Which dtype a pointwise call computes in, how its operands are cast to that, and which dtypes it
+refuses.
 """
 
 from __future__ import annotations
@@ -7,6 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from dovetail_dispatcher import Operator
+from dovetail_dispatcher.calls.array_errors import any_bool_error, unsupported_error
+from dovetail_dispatcher.calls.promotion.scalar_operands import category_of_number
+from dovetail_dispatcher.calls.templates.entry import numbers_allowed
 from dovetail_kernel import (
     Backend,
     TensorBase,
@@ -22,11 +26,7 @@ from dovetail_kernel import (
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.types.signature import DTYPE_MASK, PYTHON_SCALAR, ZERO_DIM
 
-from ...table.operator import Operator
-from ..array_errors import any_bool_error, unsupported_error
-from ..templates.entry import numbers_allowed
-from .half_precision import HALVES, precision_of_number
-from .scalar_operands import category_of_number
+from .half_precision import HALVES, computes_in_single, in_single, precision_of_number
 
 KINDS = ("bool", "int", "float", "complex")
 """Promotion categories in words."""
@@ -47,20 +47,6 @@ def computing_dtype(common: dtype, rule: str) -> dtype:
 
 _KIND: Final = DTYPE_MASK | ZERO_DIM
 """The bits of a signature that promotion depends on."""
-
-
-def static_dtype(key: int) -> dtype | None:
-    """Return the common dtype of a call's operands if its key decides it: tensors of one dtype,
-    perhaps a number.
-    """
-    bits = key & DTYPE_MASK
-    if not bits or bits & (bits - 1):
-        return None
-    own = dtype_of_signature(bits)
-    category = category_of_number(key & PYTHON_SCALAR) if key & PYTHON_SCALAR else -1
-    if category <= own.category:
-        return own
-    return result_dtype([own], [], [category])
 
 
 def common_dtype(tensors: tuple[TensorBase, ...], category: int = -1) -> dtype:
@@ -230,29 +216,14 @@ def check_exact(op: Operator, tensors: tuple[TensorBase, ...]) -> None:
             )
 
 
-def check_writable_as(result: dtype, destination: dtype) -> None:
-    """Refuse to write a result of a higher category into a tensor of a lower one.
-
-    Raises
-    ------
-    RuntimeError
-        For instance for a float result and an int destination.
-    """
-    if result.category > destination.category:
-        raise RuntimeError(
-            f"result type {result.scalar_name} can't be cast to the desired output type "
-            f"{destination.scalar_name}. "
-            f"Convert the destination first (x.to({result})), or use the out-of-place operator."
-        )
-
-
 __all__ = [
     "check_alpha",
     "check_operands",
-    "check_writable_as",
     "common_dtype",
+    "computes_in_single",
     "computing_dtype",
+    "in_single",
     "operand_check",
+    "precision_of_number",
     "promoter",
-    "static_dtype",
 ]

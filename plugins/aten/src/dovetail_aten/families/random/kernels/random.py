@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail_dispatcher.calls.promotion.promotion_rules import check_writable_as
+from dovetail_dispatcher.calls.promotion.key_dtypes import check_writable_as
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype as DType
 from dovetail_kernel import finfo, float32, float64, iinfo
