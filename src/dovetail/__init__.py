@@ -20,11 +20,11 @@ from dovetail_kernel import use_requested_overlays as _use_requested_overlays
 
 from .functions import tensor_functions as _tensor_functions
 from .functions.tensor_functions import *  # noqa: F403
-from .names import lower_names as _lower_names
 from .names import provided_modules as _provided_modules
-from .names.absent_modules import report_absent_modules as _report_absent_modules
-from .names.absent_names import names_of as _names_of
-from .names.lower_names import *  # noqa: F403
+from .names import reexports as _reexports
+from .names.missing import names_of as _names_of
+from .names.missing import report_absent_modules as _report_absent_modules
+from .names.reexports import *  # noqa: F403
 
 # Type checkers see no __all__ here, and hence every name that comes by a star or as itself.
 if _typing.TYPE_CHECKING:
@@ -269,7 +269,7 @@ _CHECKS |= {
 globals().pop("trace", None)  # the operator's function: that of `inspection` records calls, too
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __all__ = _aten.__all__ + _lower_names.__all__ + _tensor_functions.__all__
+    __all__ = _aten.__all__ + _reexports.__all__ + _tensor_functions.__all__
     __all__ += [*_MODULES, *_ELSEWHERE]  # noqa: PLE0604 - names, which ruff does not follow
     __all__ += ["default_generator", "use_overlay"]
 

@@ -4,7 +4,7 @@ import typing as _typing
 
 from .library import custom_op, get_ctx
 from .library import register_fake as impl_abstract
-from .names.absent_names import names_of as _names_of
+from .names.missing import names_of as _names_of
 
 __all__ = ["custom_op", "get_ctx", "impl_abstract"]
 

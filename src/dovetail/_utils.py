@@ -15,7 +15,7 @@ from dovetail_kernel import Device
 from dovetail_kernel import dtype as Dtype
 
 from . import cuda
-from .names.absent_names import names_of as _names_of
+from .names.missing import names_of as _names_of
 
 __all__ = [
     "classproperty",

@@ -4,7 +4,7 @@ import typing as _typing
 from typing import Any
 
 from .func import vmap
-from .names.absent_names import names_of as _names_of
+from .names.missing import names_of as _names_of
 
 __all__ = ["vmap"]
 

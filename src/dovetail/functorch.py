@@ -15,7 +15,7 @@ from dovetail_aten import Tensor as _Tensor
 from dovetail_kernel import warn_user as _warn_user
 
 from . import func as _func
-from .names.absent_names import names_of as _names_of
+from .names.missing import names_of as _names_of
 from .nn import Module as _Module
 
 __all__ = [

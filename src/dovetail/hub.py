@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
-from .names.absent_names import names_of as _names_of
+from .names.missing import names_of as _names_of
 
 __all__ = [
     "HASH_REGEX",

@@ -34,7 +34,7 @@ from dovetail_dispatcher import (
 from dovetail_dispatcher._C import _pop_torch_function_stack, _push_on_torch_function_stack
 from dovetail_kernel import defining_module
 
-from .names.absent_names import names_of as _names_of
+from .names.missing import names_of as _names_of
 
 __all__ = [
     "BaseTorchFunctionMode",

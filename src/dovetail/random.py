@@ -16,7 +16,7 @@ from dovetail_aten import (
 from dovetail_aten import default_generator as _generator_of
 from dovetail_kernel import Device, backend
 
-from .names.absent_names import names_of as _names_of
+from .names.missing import names_of as _names_of
 
 __all__ = [
     "fork_rng",

@@ -18,7 +18,7 @@ from typing import Any, Final
 from dovetail_aten import Tensor
 from dovetail_kernel import Layout, MemoryFormat, Size, dtype
 
-from .names.absent_names import absent_module, names_of
+from .names.missing import absent_module, names_of
 from .nn.parameter import Parameter
 from .torch_version import TorchVersion
 

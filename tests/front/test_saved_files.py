@@ -29,8 +29,13 @@ _PYTORCHS: Final = (
 """Modules within modules that are PyTorch's."""
 
 
-_GONE: Final = {"on_default_dtype_change", "set_autograd_interface", "set_storage_class"}
-"""Functions that installed hooks, which no file names: sockets are filled instead."""
+_GONE: Final = {
+    *("on_default_dtype_change", "set_autograd_interface", "set_storage_class"),
+    "plain_signature",
+}
+"""Functions that no file names: the first ones installed hooks, for which there are sockets now;
+the last one reads signatures of the base library's functions, and went there.
+"""
 
 
 def globals_of(content: bytes) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ import typing as _typing
 from dovetail_aten import Tensor
 from dovetail_autograd.transforms.wrapped.arrays import WrappedArray
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 
 __all__ = ["get_unwrapped", "is_batchedtensor", "is_functorch_wrapped_tensor"]
 

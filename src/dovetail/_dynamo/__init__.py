@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 from ..compiler import allow_in_graph, disable, is_compiling, reset, uncompiled
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 
 __all__ = [
     "allow_in_graph",

@@ -4,7 +4,7 @@ import typing as _typing
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 
 __all__ = ["disable_cache_limit", "is_compile_supported"]
 

@@ -9,7 +9,7 @@ from typing import Any
 from dovetail_kernel import Device
 
 from .. import cuda
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 
 __all__ = [
     "current_accelerator",

@@ -7,7 +7,7 @@ import typing as _typing
 
 from dovetail_aten.autocast import autocast, is_autocast_available
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 from .custom_functions import custom_bwd, custom_fwd
 from .grad_scaler import GradScaler
 

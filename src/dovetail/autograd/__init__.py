@@ -21,7 +21,7 @@ from dovetail_autograd import (
     set_multithreading_enabled,
 )
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 from . import function, grad_mode, graph
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck  # a module, and its function
 from .variable import Variable

@@ -23,7 +23,7 @@ from dovetail_aten.backends import (
 )
 from dovetail_kernel import Backend, BackendSpec, hookimpl
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 
 if _typing.TYPE_CHECKING:
     from . import cpu as cpu

@@ -8,7 +8,7 @@ import typing as _typing
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 
 __all__ = ["flags", "is_acceptable", "is_available", "set_flags", "version"]
 

@@ -30,7 +30,7 @@ from dovetail_aten.backends import (
     wrap_dims,
 )
 
-from ..names.absent_names import names_of
+from ..names.missing import names_of
 
 __all__ = [
     "FAMILIES",

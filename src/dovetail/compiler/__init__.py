@@ -13,7 +13,7 @@ from typing import Any
 
 from dovetail_kernel import warn_user
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 
 __all__ = [
     "allow_in_graph",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 
 __all__ = [
     "Event",

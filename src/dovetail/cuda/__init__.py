@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import AcceleratorError
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 from .absent import REMEDIES as _REMEDIES
 from .devices import (
     can_device_access_peer,

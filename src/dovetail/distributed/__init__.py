@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as _typing
 from collections.abc import Callable as _Callable
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 
 __all__ = [
     "ProcessGroup",

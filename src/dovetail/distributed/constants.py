@@ -3,7 +3,7 @@
 import typing as _typing
 from datetime import timedelta
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 
 __all__ = ["default_pg_timeout"]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import typing as _typing
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 from . import constraints as constraints
 from . import transforms as transforms
 from .bernoulli import Bernoulli

@@ -5,7 +5,7 @@ import typing as _typing
 from dovetail_aten import fft as _fft
 from dovetail_aten.fft import *  # noqa: F403
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 
 __all__: list[str] = []
 __all__ += _fft.__all__

@@ -18,7 +18,7 @@ from dovetail_autograd.transforms import (
     vmap,
 )
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 from .functionalization import functionalize
 from .modules import functional_call, replace_all_batch_norm_modules_, stack_module_state
 

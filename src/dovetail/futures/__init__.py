@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from threading import Condition
 from typing import Any, Generic, TypeVar
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 
 __all__ = ["Future", "collect_all", "wait_all"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing as _typing
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 
 __all__ = [
     "PH",

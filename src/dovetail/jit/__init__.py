@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 
 from ..compiler import uncompiled
 from ..futures import Future
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 from .recording import TracerWarning, is_tracing
 from .refusals import no_graph
 

@@ -12,7 +12,7 @@ import typing as _typing
 from dovetail_aten import linalg as _linalg
 from dovetail_aten.linalg import *  # noqa: F403
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 
 __all__: list[str] = []
 __all__ += _linalg.__all__

@@ -10,7 +10,7 @@ going; `dtype` is that of the result, to which the input is converted first.
 
 import typing as _typing
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 from .normalizations import cumprod, cumsum, log_softmax, logaddexp, normalize, softmax, softmin
 from .reductions import (
     amax,

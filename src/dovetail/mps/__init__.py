@@ -2,7 +2,7 @@
 
 import typing as _typing
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 
 __all__ = ["device_count", "is_available"]
 

@@ -13,7 +13,7 @@ import typing as _typing
 from multiprocessing import *  # noqa: F403
 from multiprocessing import reducer as reducer
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 from . import reductions
 from .sharing_strategies import (
     get_all_sharing_strategies,

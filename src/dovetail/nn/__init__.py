@@ -5,7 +5,7 @@ May import ``_nn``, which has its operators, and the packages below.
 
 import typing as _typing
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 from . import common_types as common_types
 from . import functional as functional
 from . import grad as grad

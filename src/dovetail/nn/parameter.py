@@ -8,7 +8,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_kernel import Device, disabled_torch_function_impl, dtype
 
-from ..names.absent_names import names_of
+from ..names.missing import names_of
 
 __all__ = [
     "Buffer",

@@ -5,7 +5,7 @@ May import `nn` and the packages below.
 
 import typing as _typing
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 from . import lr_scheduler, swa_utils
 from ._adafactor import Adafactor
 from ._muon import Muon

@@ -17,7 +17,7 @@ May import the packages below dovetail, and nothing of it.
 
 import typing as _typing
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 from .annotation import record_function
 from .profiler import (
     ProfilerAction,

@@ -6,7 +6,7 @@ May import `nn`, for parameters, and the packages below.
 
 import typing as _typing
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 from .files import load, save
 from .placement import MapLocation
 from .safe_globals import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals

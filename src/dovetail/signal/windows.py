@@ -32,7 +32,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_kernel import float32, float64, get_default_dtype, strided
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 
 __all__ = [
     "bartlett",

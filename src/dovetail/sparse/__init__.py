@@ -5,7 +5,7 @@
 
 import typing as _typing
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 
 if _typing.TYPE_CHECKING:
     from .functions import addmm as addmm

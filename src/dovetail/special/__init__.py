@@ -5,7 +5,7 @@ import typing as _typing
 from dovetail_aten import special as _special
 from dovetail_aten.special import *  # noqa: F403
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 
 __all__: list[str] = []
 __all__ += _special.__all__

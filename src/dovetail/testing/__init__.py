@@ -40,7 +40,7 @@ from dovetail_dispatcher.testing import (
     sample_tensor,
 )
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 from .closeness import assert_close
 from .random_tensors import make_tensor
 from .runs import Outcome, check_op_info, check_op_infos

@@ -6,7 +6,7 @@ May import `autograd`, `nn`, `inspection`, `random` and the packages below.
 
 import typing as _typing
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 
 if _typing.TYPE_CHECKING:
     from ..inspection.drawing import GraphDrawing, draw_graph

@@ -82,20 +82,18 @@ from .tensor.functions.predicates import (
     numel,
 )
 from .tensor.functions.removed import eig, lstsq, matrix_rank, solve, symeig
-from .tensor.functions.several_operands import (  # type: ignore[assignment]
-    cartesian_prod,
-    chain_matmul,
-    tensordot,
-)
-from .tensor.functions.several_tensors import (  # type: ignore[assignment, no-redef]
+from .tensor.functions.unique import unique, unique_consecutive  # type: ignore[assignment]
+from .tensor.functions.variadic_functions import (  # type: ignore[assignment, no-redef]
     atleast_1d,
     atleast_2d,
     atleast_3d,
     block_diag,
     broadcast_tensors,
+    cartesian_prod,
+    chain_matmul,
     meshgrid,
+    tensordot,
 )
-from .tensor.functions.unique import unique, unique_consecutive  # type: ignore[assignment]
 from .tensor.legacy_constructors import (
     BFloat16Tensor,
     BoolTensor,

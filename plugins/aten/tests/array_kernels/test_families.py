@@ -27,9 +27,9 @@ from dovetail_aten.families.losses.kernels.losses import Losses
 from dovetail_aten.families.matmul.kernels import MatrixProducts
 from dovetail_aten.families.normalization.kernels.normalization import Normalization
 from dovetail_aten.families.pointwise.kernels.arithmetic import Arithmetic
-from dovetail_aten.families.pointwise.kernels.choices import Choices
 from dovetail_aten.families.pointwise.kernels.comparison import Comparison
 from dovetail_aten.families.pointwise.kernels.pointwise import Pointwise
+from dovetail_aten.families.pointwise.kernels.where_clamp import Choices
 from dovetail_aten.families.random.kernels.random import Random
 from dovetail_aten.families.reductions.kernels.norms import Norms
 from dovetail_aten.families.reductions.kernels.ordering import Ordering

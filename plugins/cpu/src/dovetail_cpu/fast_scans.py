@@ -14,7 +14,7 @@ import numpy
 
 from dovetail_aten.families.reductions.kernels.running_extrema import RunningExtrema
 from dovetail_aten.families.reductions.kernels.scans import Scans
-from dovetail_aten.families.searching.kernels.distinct import Distinct
+from dovetail_aten.families.searching.kernels.unique import Distinct
 from dovetail_aten.families.statistics.kernels.selection import Selection
 from dovetail_aten.kernel_support import Function, wrap_dim
 from dovetail_aten.kernel_support.cumulative import Running

@@ -16,10 +16,10 @@ from dovetail_aten.kernel_support.geometry.memory_layout import contiguous_strid
 
 from .blockwise import Checked, elementwise
 from .chunks import automatic, check_known, one_empty_chunk, reshape
+from .error_state import on_host
 from .families import writes
 from .families.indexing import read
 from .families.random_numbers import ChunkedGenerator
-from .quiet import on_host
 from .shapes import native_dtype
 
 __all__ = ["DaskArrays"]

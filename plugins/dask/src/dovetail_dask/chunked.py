@@ -17,7 +17,7 @@ from dovetail_dispatcher.table import registry
 
 from .blockwise import Result, on_blocks, on_blocks_for_several
 from .cpu_calls import arrays_among, cpu_call, cpu_kernel
-from .quiet import computed
+from .error_state import computed
 from .shapes import Shaped, results_of
 
 __all__ = ["AlongDim", "OneTask", "OverBatch", "define"]

@@ -12,7 +12,7 @@ from dovetail_aten.backend.devices import ready_backend
 from dovetail_dispatcher.calls.arrays.immutable_array_writes import replace
 from dovetail_kernel import TensorBase, wrap
 
-from .quiet import computed, persisted
+from .error_state import computed, persisted
 
 __all__ = ["compute", "persist", "visualize"]
 

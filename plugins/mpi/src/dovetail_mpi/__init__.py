@@ -12,7 +12,7 @@ MPI is loaded by `init_process_group`. A transfer that another process does not 
 error that names that process, after the timeout of the group at the latest.
 """
 
-from dovetail.names.absent_names import names_of as _names_of
+from dovetail.names.missing import names_of as _names_of
 
 from . import algorithms, nn, optim
 from .checkpoints import load_checkpoint, save_checkpoint

@@ -1,6 +1,6 @@
 """The path of the modules in it, passes over graphs."""
 
-from ...names.absent_names import names_of as _names_of
+from ...names.missing import names_of as _names_of
 
 __all__ = ["shape_prop"]
 

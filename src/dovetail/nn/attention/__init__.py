@@ -13,7 +13,7 @@ from enum import Enum, IntEnum
 
 from dovetail_aten.nn import _attention_choice as choice
 
-from ...names.absent_names import names_of
+from ...names.missing import names_of
 
 if _typing.TYPE_CHECKING:
     from . import bias as bias

@@ -4,7 +4,7 @@ import typing as _typing
 
 from dovetail_kernel import publish_name as _publish_name
 
-from ...names.absent_names import names_of as _names_of
+from ...names.missing import names_of as _names_of
 from . import activations as _activations
 from . import attention as _attention
 from . import convolutions as _convolutions

@@ -6,7 +6,7 @@ May import `module` of `nn`.
 
 import typing as _typing
 
-from ...names.absent_names import names_of as _names_of
+from ...names.missing import names_of as _names_of
 from .data_parallel import DataParallel, data_parallel
 
 if _typing.TYPE_CHECKING:

@@ -7,7 +7,7 @@ packages below.
 
 import typing as _typing
 
-from ...names.absent_names import names_of as _names_of
+from ...names.missing import names_of as _names_of
 from .clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,

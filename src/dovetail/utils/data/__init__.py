@@ -2,7 +2,7 @@
 
 import typing as _typing
 
-from ...names.absent_names import names_of as _names_of
+from ...names.missing import names_of as _names_of
 from . import dataloader, dataset, distributed, sampler
 from .dataloader import DataLoader, default_collate, default_convert, get_worker_info
 from .dataset import (

@@ -16,7 +16,7 @@ from ...kernel_support.geometry.view_bounds import check_strides
 from ...meta.meta_array import MetaArray
 from ...meta.table import broadcast_result, like
 from .kernels.complex_parts import whole_dtype
-from .kernels.ranges import check_bounds, range_length
+from .kernels.range_lengths import check_bounds, range_length
 
 
 def empty(

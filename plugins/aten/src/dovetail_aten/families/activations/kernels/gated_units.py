@@ -6,7 +6,7 @@ from typing import Any
 
 from ....kernel_support.dims import wrap_dim
 from ....kernel_support.family import operator, widened
-from .choosing import Choosing
+from .bitwise_select import Choosing
 
 _SATURATED = 20
 """Beyond it the gate of mish is 1 in every dtype."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....kernel_support.family import operator, widened
-from .choosing import Choosing
+from .bitwise_select import Choosing
 
 
 class HardActivations(Choosing):

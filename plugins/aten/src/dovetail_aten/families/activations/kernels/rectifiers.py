@@ -10,7 +10,7 @@ from ....kernel_support.capabilities import Capabilities
 from ....kernel_support.family import operator, widened
 from ....kernel_support.operands import check_representable
 from ....kernel_support.table import KernelTable
-from .choosing import Choosing, PerDtype
+from .bitwise_select import Choosing, PerDtype
 
 
 class Rectifiers(Choosing):

@@ -8,7 +8,7 @@ from typing import Any
 from ....kernel_support.capabilities import Capabilities
 from ....kernel_support.family import operator, widened
 from ....kernel_support.table import KernelTable
-from .choosing import Choosing, PerDtype
+from .bitwise_select import Choosing, PerDtype
 
 _SQRT_HALF = math.sqrt(0.5)
 _INV_SQRT_TWO_PI = 1 / math.sqrt(2 * math.pi)

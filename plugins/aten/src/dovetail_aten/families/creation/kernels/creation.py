@@ -23,7 +23,7 @@ from ....kernel_support.family import Family, operator
 from ....kernel_support.geometry.memory_layout import check_physical_layout, inverse, required_order
 from ....kernel_support.geometry.view_bounds import check_strides, extent
 from ....kernel_support.operands import check_representable
-from .ranges import check_bounds, range_length
+from .range_lengths import check_bounds, range_length
 
 
 class Creation(Family):

@@ -7,7 +7,7 @@ from typing import Any
 
 from ....kernel_support.family import Family, operator, widened
 from .pooling_geometry import averaged_windows, check_adaptive, check_pooled
-from .runs import Divisors, Runs, adaptive_runs
+from .segments import Divisors, Runs, adaptive_runs
 
 _ALL = slice(None)
 

@@ -14,7 +14,7 @@ from ....kernel_support.geometry.window_geometry import Window
 from ....kernel_support.sliding_windows import SlidingWindows
 from .maxima import Maxima
 from .pooling_geometry import check_adaptive, pooled_windows
-from .runs import adaptive_runs
+from .segments import adaptive_runs
 
 
 class MaxPooling(Maxima, SlidingWindows):

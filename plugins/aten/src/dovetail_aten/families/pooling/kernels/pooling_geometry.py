@@ -12,7 +12,7 @@ from dovetail_kernel import int64
 
 from ....kernel_support.dims import check_size
 from ....kernel_support.geometry.window_geometry import Window, per_dimension
-from .runs import Divisors, Runs
+from .segments import Divisors, Runs
 
 __all__ = [
     "averaged_windows",
