@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dovetail_kernel import forward_old_places
+from dovetail_kernel import ArrayBackend, forward_old_places
 
 TABLE = """
 MOVED = {"kernels": "support", "kernels.sums": "families.sums"}
@@ -55,3 +55,16 @@ def test_a_pickle_that_names_an_old_place_loads_without_a_warning() -> None:
 def test_a_module_that_never_was_is_missing() -> None:
     with pytest.raises(ModuleNotFoundError, match=r"moved_house\.nowhere"):
         importlib.import_module("moved_house.nowhere")
+
+
+def test_a_method_of_a_backend_that_was_renamed_is_called_and_warns() -> None:
+    with pytest.warns(DeprecationWarning, match="lift is called to_scalar_array now"):
+
+        class Arrays(ArrayBackend):
+            def lift(self, result: object) -> object:
+                return [result]
+
+    class Further(Arrays):
+        """Inherits it, which is no reason to warn."""
+
+    assert Further().to_scalar_array(1) == [1]

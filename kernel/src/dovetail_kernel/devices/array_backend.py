@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from ..types.dtype import dtype
 from ..types.named_dtype import AskedDtypes
+from ..user_warning import warn_user
 from .allocator import Allocator, DataPtr
 from .lowering import Lowering
+
+_RENAMED: Final = {
+    "lift": "to_scalar_array",
+    "shown": "as_view",
+    "adopted": "wrap_foreign",
+    "keeps": "owns",
+}
+"""Methods that backends of the last release override, and their names now."""
 
 
 class ArrayBackend(Lowering):
@@ -60,6 +69,17 @@ class ArrayBackend(Lowering):
     is_unnumbered: bool = False
     launches_kernels: bool = False
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for old, new in _RENAMED.items():
+            if old in vars(cls):
+                warn_user(
+                    f"{cls.__module__}.{cls.__qualname__}.{old} is called {new} now. Rename it: "
+                    "the old name is not called after the next minor release.",
+                    DeprecationWarning,
+                )
+                setattr(cls, new, vars(cls)[old])
+
     @cached_property
     def asked_dtypes(self) -> Mapping[dtype, Any]:
         """`native_dtypes` for dtypes that callers give: what is a name alone is refused."""
@@ -71,7 +91,7 @@ class ArrayBackend(Lowering):
         """
         raise NotImplementedError
 
-    def lift(self, result: Any) -> Any:
+    def to_scalar_array(self, result: Any) -> Any:
         """Return as an array what a kernel returned instead of one: a 0-d scalar of the array
         library.
         """
@@ -176,7 +196,7 @@ class ArrayBackend(Lowering):
             array = base
         return array
 
-    def adopted(self, array: Any) -> Any:
+    def wrap_foreign(self, array: Any) -> Any:
         """Return a view of an array that a program made, for a tensor around it."""
         return array.view()
 
@@ -226,7 +246,7 @@ class ArrayBackend(Lowering):
         """
         return None
 
-    def shown(
+    def as_view(
         self,
         memory: Any,
         native_dtype: Any,
@@ -256,7 +276,7 @@ class ArrayBackend(Lowering):
         """
         return False
 
-    def keeps(self, holder: Any) -> tuple[Any, ...]:
+    def owns(self, holder: Any) -> tuple[Any, ...]:
         """Return what `holder`, an array or what one of them keeps, refers to of the objects that
         keep its memory.
         """

@@ -67,8 +67,8 @@ def _move(storage: Storage, tensors: Sequence[TensorBase], allocate: Callable[[]
     kept = min(storage.nbytes(), memory.nbytes)
     native = arrays.native_dtypes[uint8]
     if kept:
-        source = arrays.shown(old, native, (kept,), (1,), 0)
-        arrays.copy_into(arrays.shown(memory, native, (kept,), (1,), 0), source)
+        source = arrays.as_view(old, native, (kept,), (1,), 0)
+        arrays.copy_into(arrays.as_view(memory, native, (kept,), (1,), 0), source)
     shown = [_shown(storage, memory, place) for place in places]
     storage._array = memory
     for each, array in zip(tensors, shown, strict=True):
@@ -188,7 +188,7 @@ def _note(
     counts[key] = counts.get(key, 0) + 1
     if key not in holders:
         holders[key] = holder
-        for each in arrays.keeps(holder):
+        for each in arrays.owns(holder):
             _note(each, arrays, counts, holders)
 
 
@@ -219,9 +219,9 @@ def _shown(storage: Storage, memory: Any, place: _Place) -> Any:
     reach = sum([(size - 1) * step for size, step in zip(shape, strides, strict=True) if step > 0])
     arrays = storage._backend.arrays
     if 0 in shape:
-        return arrays.shown(memory, array.dtype, shape, strides, min(offset, memory.nbytes))
+        return arrays.as_view(memory, array.dtype, shape, strides, min(offset, memory.nbytes))
     if offset + reach + itemsize <= memory.nbytes:
-        return arrays.shown(memory, array.dtype, shape, strides, offset)
+        return arrays.as_view(memory, array.dtype, shape, strides, offset)
     if offset % itemsize or any([step % itemsize for step in strides]):
         raise RuntimeError(
             f"a tensor of shape {list(shape)} on the storage lies between the elements of its "

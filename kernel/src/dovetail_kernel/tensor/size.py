@@ -92,7 +92,7 @@ KNOWN_SIZES: Final = _KnownSizes()
 """``KNOWN_SIZES[shape]`` is the Size of a tuple of ints."""
 
 
-def alone(axis: int, dim: int | None) -> int:
+def single_size(axis: int, dim: int | None) -> int:
     """Return a dimension given by NumPy's name, if it was not given as `dim` as well."""
     if dim is not None:
         raise TypeError("got 'dim' and 'axis', which mean the same. Give one of them.")

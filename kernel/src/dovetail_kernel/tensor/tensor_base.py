@@ -18,7 +18,7 @@ from ..sockets import AUTOGRAD, OVERRIDING_CLASS
 from ..types.dtype import BY_BIT, dtype
 from ..types.signature import DTYPE_MASK, GRAD, NORMAL, OVERRIDES, VIEW
 from .dataless import DatalessArray
-from .size import KNOWN_SIZES, Size, alone, wrap_dim
+from .size import KNOWN_SIZES, Size, single_size, wrap_dim
 from .storage import Storage, share_storage
 from .unsupported_layouts import OtherKinds
 from .version import DETACHED, VersionCounter, WritableCounter
@@ -96,7 +96,7 @@ class TensorBase(OtherKinds):
     def size(self, dim: int | None = None, axis: int | None = None) -> Any:
         """Return the shape, or the size of dimension `dim`, which NumPy calls `axis`."""
         shape = self.array.shape
-        dim = dim if axis is None else alone(axis, dim)
+        dim = dim if axis is None else single_size(axis, dim)
         return KNOWN_SIZES[shape] if dim is None else shape[wrap_dim(dim, len(shape))]
 
     @property
@@ -118,7 +118,7 @@ class TensorBase(OtherKinds):
         """Return the strides in elements, or that of dimension `dim`, which NumPy calls `axis`."""
         strides = backend_of_signature(self._signature).arrays.strides(self.array)
         if axis is not None:
-            dim = alone(axis, dim)
+            dim = single_size(axis, dim)
         elif dim is None:
             return strides
         return strides[wrap_dim(dim, len(strides))]

@@ -116,14 +116,14 @@ def inside_counter() -> VersionCounter:
     return counter
 
 
-def apart(counter: VersionCounter | None) -> VersionCounter | None:
+def detach_version(counter: VersionCounter | None) -> VersionCounter | None:
     """Return a count of its own for the memory that `counter` is of; None if it was made outside of
     every transform.
     """
     while isinstance(counter, DetachedCounter):
         counter = counter.shared
     if isinstance(counter, InputCounter):
-        return InputCounter(counter.made, apart(counter.shared) or VersionCounter())
+        return InputCounter(counter.made, detach_version(counter.shared) or VersionCounter())
     return InsideCounter(counter.made) if isinstance(counter, InsideCounter) else None
 
 

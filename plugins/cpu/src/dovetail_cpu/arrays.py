@@ -84,7 +84,7 @@ class CpuArrays(CpuRandom):
     quick = QUICK_FUNCTIONS
     scipy_package = "scipy"
     dlpack_types = (1, 3)  # host memory, also where CUDA pinned it
-    lift = staticmethod(np.asarray)  # type: ignore[assignment]  # a method in Python would cost as much again
+    to_scalar_array = staticmethod(np.asarray)  # type: ignore[assignment]  # a method in Python would cost as much again
 
     def __init__(self, device_type: str = "cpu", namespace: Any = NUMPY) -> None:
         super().__init__(device_type, namespace)
@@ -194,7 +194,7 @@ class CpuArrays(CpuRandom):
         array.flags.writeable = False
         return array
 
-    def adopted(self, array: Array) -> Array:
+    def wrap_foreign(self, array: Array) -> Array:
         """Return a view of `array`. Of a view it is one whose memory begins with the first element
         and ends with the last, as in PyTorch; the rest of what NumPy's view was taken of is not
         seen.

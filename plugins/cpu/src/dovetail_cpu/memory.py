@@ -108,7 +108,7 @@ class CpuMemory(NamespaceArrays):
             base = getattr(base, "base", None)
         return array
 
-    def shown(
+    def as_view(
         self,
         memory: Array,
         native_dtype: Any,

@@ -62,9 +62,9 @@ class CudaMemory(NamespaceArrays):
         itemsize = array.itemsize
         steps = [step * itemsize for step in stride]
         memory = self.storage_of(array)
-        return self.shown(memory, array.dtype, size, steps, storage_offset * itemsize)
+        return self.as_view(memory, array.dtype, size, steps, storage_offset * itemsize)
 
-    def shown(
+    def as_view(
         self,
         memory: Any,
         native_dtype: Any,
@@ -100,12 +100,12 @@ class CudaMemory(NamespaceArrays):
         own = isinstance(memory.data.mem, cupy.cuda.Memory | cupy.cuda.memory.PooledMemory)
         return own or self.pointer_of(memory) is not None
 
-    def keeps(self, holder: Any) -> tuple[Any, ...]:
+    def owns(self, holder: Any) -> tuple[Any, ...]:
         """Return what `holder` refers to of the objects that keep its memory: an array refers to a
         pointer and to the array that it is a view of, the pointer to an allocation.
         """
         if isinstance(holder, cupy.ndarray):
-            return (holder.data, *super().keeps(holder))
+            return (holder.data, *super().owns(holder))
         if isinstance(holder, cupy.cuda.MemoryPointer):
             return (holder.mem,)
-        return super().keeps(holder)
+        return super().owns(holder)

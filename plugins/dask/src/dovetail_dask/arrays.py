@@ -108,7 +108,7 @@ class DaskArrays(NamespaceArrays):
         """Compute `array`, and return it as one of NumPy's."""
         return on_host(array)
 
-    def adopted(self, array: Any) -> Any:
+    def wrap_foreign(self, array: Any) -> Any:
         """Return an array that a program made, for a tensor around it."""
         check_known(array, "a tensor on dask")
         return array
@@ -196,7 +196,7 @@ class DaskArrays(NamespaceArrays):
             meta=np.empty((0,) * array.ndim, native_dtype),
         )
 
-    def shown(self, *args: Any) -> NoReturn:
+    def as_view(self, *args: Any) -> NoReturn:
         """Refuse: there is no memory to show.
 
         Raises

@@ -21,7 +21,7 @@ from dovetail_dispatcher.calls.steps.arguments import (
 )
 from dovetail_dispatcher.calls.steps.array_results import UnpackArrays
 from dovetail_dispatcher.calls.steps.conditions import IfCondition
-from dovetail_dispatcher.calls.steps.kernel_calls import CallKernel, KernelCall, Rewording
+from dovetail_dispatcher.calls.steps.kernel_calls import CallKernel, KernelCall, TranslateErrors
 from dovetail_dispatcher.calls.steps.results import (
     MarkInside,
     WrapArray,
@@ -128,7 +128,7 @@ def _call_kernel(step: CallKernel, to: Assembler) -> None:
         to.land(over)
 
 
-def _rewording(rewording: Rewording | None, to: Assembler) -> Any:
+def _rewording(rewording: TranslateErrors | None, to: Assembler) -> Any:
     if rewording is None:
         return None
     return rewording.call_error, bytes([to.register(each) for each in rewording.operands])

@@ -48,7 +48,7 @@ class UnwrittenArrays(NamespaceArrays):
 
     mutable_arrays = False
 
-    def adopted(self, array: Any) -> Any:
+    def wrap_foreign(self, array: Any) -> Any:
         """Return `array`, which cannot be written."""
         return array
 

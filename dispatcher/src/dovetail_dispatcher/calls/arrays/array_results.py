@@ -76,11 +76,11 @@ class ArrayResults:
                 raise self.not_an_array(value)
             value = self._lifted(value)
         self.check_dtype(value)
-        return value if type(value) in arrays.array_types else arrays.lift(value)
+        return value if type(value) in arrays.array_types else arrays.to_scalar_array(value)
 
     def _lifted(self, value: Any) -> Any:
         try:
-            return self.backend.arrays.lift(value)
+            return self.backend.arrays.to_scalar_array(value)
         except (TypeError, ValueError) as reason:
             raise self.not_an_array(value) from reason
 

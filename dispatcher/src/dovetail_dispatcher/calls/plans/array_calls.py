@@ -35,7 +35,13 @@ from ..steps.arguments import (
     PromoteOperands,
 )
 from ..steps.array_results import CheckOwn, CheckWritten
-from ..steps.kernel_calls import CallKernel, KernelCall, Large, Quiet, Rewording
+from ..steps.kernel_calls import (
+    CallKernel,
+    ErrorStateCall,
+    KernelCall,
+    ThresholdCall,
+    TranslateErrors,
+)
 from ..templates.entry import numbers_allowed
 from .schema_facts import facts_of
 
@@ -82,9 +88,9 @@ class ArrayCall:
         self.in_halves = bool(key & _HALF_BITS)
         halves = self.in_halves and bool(op.half)
         self.in_single = halves and promotion.computes_in_single(op, kernel, key)
-        self.rewording: Rewording | None = None
+        self.rewording: TranslateErrors | None = None
         if self.is_pointwise:
-            self.rewording = Rewording(partial(call_error, op), facts.operands)
+            self.rewording = TranslateErrors(partial(call_error, op), facts.operands)
 
     @property
     def array_results(self) -> ArrayResults:
@@ -211,7 +217,7 @@ def calls_of(
         given, keywords = (tensors, ()) if calls else _all_arguments(call, promotion, function)
         large = None
         if spec.many is not None and counted is not None:
-            large = Large(counted, spec.least, spec.many)
+            large = ThresholdCall(counted, spec.least, spec.many)
         quiet = None if state is None else _known_quiet(*state[1:], not spec.warns)
         calls.append(KernelCall(role, spec.function, given, keywords, large=large, quiet=quiet))
     return calls[0], calls[1] if len(calls) > 1 else None
@@ -244,7 +250,7 @@ def _heeded(call: ArrayCall, function: Callable[..., Any]) -> tuple[str, ...] | 
     return code.co_varnames[:named] if rest == "options" else None
 
 
-def quiet(backend: Backend, function: Callable[..., Any]) -> Quiet | None:
+def quiet(backend: Backend, function: Callable[..., Any]) -> ErrorStateCall | None:
     """Return how floating-point warnings of an array function are kept from the user; None if there
     are none.
     """
@@ -254,7 +260,7 @@ def quiet(backend: Backend, function: Callable[..., Any]) -> Quiet | None:
     return _known_quiet(*state[1:], not backend.arrays.may_warn(function))
 
 
-_known_quiet: Final = lru_cache(maxsize=16)(Quiet)
+_known_quiet: Final = lru_cache(maxsize=16)(ErrorStateCall)
 
 
 # -- what comes back -------------------------------------------------------------------------------

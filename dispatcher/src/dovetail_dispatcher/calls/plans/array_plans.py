@@ -162,7 +162,7 @@ def _wrap(call: ArrayCall, promotion: Promotion, array: Value, result: Value) ->
         )
     # A pointwise kernel returns arrays of all arrays with dimensions.
     may_be_scalar = not call.is_pointwise or call.key & ZERO_DIM or not call.key & DTYPE_MASK
-    lift = call.backend.arrays.lift if may_be_scalar else None
+    lift = call.backend.arrays.to_scalar_array if may_be_scalar else None
     return WrapArray(array, result, signature, lift, shared, call.makes_writable)
 
 

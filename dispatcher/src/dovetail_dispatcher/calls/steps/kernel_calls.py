@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..printer import Printer
 
 
-class Large(Record):
+class ThresholdCall(Record):
     """Calls another function for arrays of many elements.
 
     Attributes
@@ -63,8 +63,8 @@ class KernelCall(Record):
     out: Value | None = None
     written: Value | None = None
     checked: Callable[..., Any] | None = None
-    large: Large | None = None
-    quiet: Quiet | None = None
+    large: ThresholdCall | None = None
+    quiet: ErrorStateCall | None = None
 
     def lines(self, to: Printer, results: tuple[Value, ...]) -> list[str]:
         """Return the lines of the call."""
@@ -85,7 +85,7 @@ class KernelCall(Record):
         return [call] if self.quiet is None else self.quiet.lines(to, call)
 
 
-class Quiet(Record):
+class ErrorStateCall(Record):
     """How warnings are kept from the user: in an error state of the array library.
 
     Attributes
@@ -118,7 +118,7 @@ class Quiet(Record):
         ]
 
 
-class Rewording(Record):
+class TranslateErrors(Record):
     """Raises what a function of `operands` raises in the words of the schema.
 
     Attributes
@@ -181,7 +181,7 @@ class CallKernel(Step):
     general: KernelCall
     fast: KernelCall | None = None
     defaults: tuple[tuple[Value, Any], ...] | None = ()
-    rewording: Rewording | None = None
+    rewording: TranslateErrors | None = None
 
     @property
     def casts(self) -> bool:

@@ -17,7 +17,7 @@ from ..arrays.array_writes import (
     write_outs,
 )
 from ..plan import Step, Value
-from .kernel_calls import Rewording
+from .kernel_calls import TranslateErrors
 
 if TYPE_CHECKING:
     from ..printer import Printer
@@ -59,7 +59,7 @@ class WriteInto(Step):
     written: Value
     array: Value
     computed: Value | Callable[..., Any] | None
-    rewording: Rewording | None
+    rewording: TranslateErrors | None
 
     def print(self, to: Printer) -> None:
         array = to.name(self.array)

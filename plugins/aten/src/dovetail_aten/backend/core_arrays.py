@@ -207,7 +207,9 @@ class CoreArrays(ArrayBackend):
         """
         with self.quiet():
             # Libraries make numbers, not arrays, of reductions over everything.
-            return self.lift(self.without_imaginary(array, native_dtype).astype(native_dtype))
+            return self.to_scalar_array(
+                self.without_imaginary(array, native_dtype).astype(native_dtype)
+            )
 
     def without_imaginary(self, array: Any, native_dtype: Any) -> Any:
         """Return the real part of a complex array that is to become real: libraries warn of the

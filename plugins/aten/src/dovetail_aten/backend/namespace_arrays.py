@@ -184,7 +184,7 @@ class NamespaceArrays(CoreArrays):
     ) -> Any:
         """Return a view of the memory that `array` lies in; it does not reach beyond."""
         itemsize = array.dtype.itemsize
-        return self.shown(
+        return self.as_view(
             self.storage_of(array),
             array.dtype,
             tuple(size),
@@ -192,7 +192,7 @@ class NamespaceArrays(CoreArrays):
             storage_offset * itemsize,
         )
 
-    def shown(
+    def as_view(
         self,
         memory: Any,
         native_dtype: Any,
@@ -232,7 +232,7 @@ class NamespaceArrays(CoreArrays):
         if not _is_writable(memory) or (source.ndim and sizes != list(array.shape)):
             return False
         first = self.data_ptr(array) - self.byte_bounds(memory)[0]
-        self.copy_into(self.shown(memory, array.dtype, sizes, array.strides, first), source)
+        self.copy_into(self.as_view(memory, array.dtype, sizes, array.strides, first), source)
         return True
 
     def owns_memory(self, memory: Any) -> bool:

@@ -156,9 +156,9 @@ def array_kernel_table(
         for name in OPERATORS.get(family, ()):
             function = FUNCTIONS.get(name)
             if function is None or not isinstance(getattr(names, function), Missing):
-                table.kernels.expect(name, load)
+                table.kernels.declare(name, load)
         for name in HELPERS.get(family, ()):
-            table.helpers.expect(name, load)
+            table.helpers.declare(name, load)
     for define in more:
         define(xp, table, capabilities)
     return table
@@ -194,7 +194,7 @@ def expect_family(
     names = with_names(xp, undispatched=capabilities.plain_arrays, quick=capabilities.quick)
     load = partial(_load, family, names, capabilities, table)
     for name in operators:
-        table.kernels.expect(name, load)
+        table.kernels.declare(name, load)
 
 
 def _load(
@@ -211,11 +211,11 @@ def _load(
         if compiled is not None and (fn := compiled(name, kernel.fn)) is not kernel.fn:
             kernel.fn = fn
             kernel.fast_path = None  # the compiled kernel has no faster form
-        table.kernels.arrive(name, kernel)
+        table.kernels.resolve(name, kernel)
     for name, function in made.helpers.items():
         if compiled is not None:
             function = compiled(name, function)
-        table.helpers.arrive(name, capabilities.guard(function, False))
+        table.helpers.resolve(name, capabilities.guard(function, False))
 
 
 def register_array_kernels(m: Library, table: KernelTable) -> None:
@@ -226,7 +226,7 @@ def register_array_kernels(m: Library, table: KernelTable) -> None:
     for name in table.kernels:
         if f"aten::{name.partition('.')[0]}" in registry.left_out:
             continue
-        if table.kernels.is_expected(name):
+        if table.kernels.is_pending(name):
             supplies[name] = partial(table.kernels.__getitem__, name)
             continue
         kernel = table.kernels[name]

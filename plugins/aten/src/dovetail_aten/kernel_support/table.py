@@ -41,7 +41,7 @@ class ArrayKernel:
         self.general_out_function = general_out_function
 
 
-class Awaited(MutableMapping[str, _Defined], Generic[_Defined]):
+class PendingFamily(MutableMapping[str, _Defined], Generic[_Defined]):
     """What families define, by name. The names are known before: the first look-up of one loads its
     family.
     """
@@ -50,17 +50,17 @@ class Awaited(MutableMapping[str, _Defined], Generic[_Defined]):
         self._defined: dict[str, _Defined | None] = {}
         self._loaders: dict[str, Callable[[], None]] = {}
 
-    def expect(self, name: str, load: Callable[[], None]) -> None:
-        """Let `load`, which calls `arrive` for it, define `name` when it is first looked up."""
+    def declare(self, name: str, load: Callable[[], None]) -> None:
+        """Let `load`, which calls `resolve` for it, define `name` when it is first looked up."""
         self._defined[name] = None
         self._loaders[name] = load
 
-    def arrive(self, name: str, value: _Defined) -> None:
-        """Define `name` if it is still expected: not if something else has taken its place."""
+    def resolve(self, name: str, value: _Defined) -> None:
+        """Define `name` if it is still pending: not if something else has taken its place."""
         if name in self._loaders:
             self[name] = value
 
-    def is_expected(self, name: str) -> bool:
+    def is_pending(self, name: str) -> bool:
         """Return whether the family of `name` is not loaded yet."""
         return name in self._loaders
 
@@ -104,8 +104,8 @@ class KernelTable:
 
     def __init__(self, guard: Callable[[Function, bool], Function] | None = None) -> None:
         self.guard = guard
-        self.kernels: Awaited[ArrayKernel] = Awaited()
-        self.helpers: Awaited[Function] = Awaited()
+        self.kernels: PendingFamily[ArrayKernel] = PendingFamily()
+        self.helpers: PendingFamily[Function] = PendingFamily()
 
     def __call__(
         self,

@@ -74,7 +74,7 @@ class MetaArrays(ArrayBackend):
         """Return the distance from the start of the memory in bytes: there are no addresses."""
         return array.offset * array.dtype.itemsize
 
-    def shown(
+    def as_view(
         self,
         memory: MetaArray,
         native_dtype: dtype,

@@ -23,7 +23,7 @@ from dovetail_kernel import (
     wrap,
 )
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
-from dovetail_kernel.tensor.version import WritableCounter, apart
+from dovetail_kernel.tensor.version import WritableCounter, detach_version
 from dovetail_kernel.types.signature import INFERENCE, NO_GRAD, NORMAL, WRAPPED_BIT, ZERO_DIM
 
 from .._generated import functions as aten
@@ -95,11 +95,11 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         made: Any
         if self._signature & _DETACHES or (state() & ~NO_GRAD and dispatch_modes.modes):
             made = self.detach()
-            made._counter = apart(made._counter)
+            made._counter = detach_version(made._counter)
             return made
         made = wrap(self.array, self._backend)
         if made._counter is not None:
-            made._counter = apart(self._counter)
+            made._counter = detach_version(self._counter)
         made._signature = made._signature & ~(NORMAL | INFERENCE) | self._signature & (
             NORMAL | INFERENCE
         )

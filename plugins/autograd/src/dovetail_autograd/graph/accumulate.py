@@ -160,7 +160,7 @@ class AccumulateGrad(Node):
                             else copy_like(grad, self.variable.array)
                         )
                 if grad.__class__ is not self.array_type:
-                    grad = self.arrays.lift(grad)
+                    grad = self.arrays.to_scalar_array(grad)
                 # As `wrap` does it, without a frame of its own.
                 meta.grad = tensor = self.make_tensor()
                 tensor.array = grad
@@ -178,7 +178,7 @@ class AccumulateGrad(Node):
     def wrap(self, grad: Any) -> TensorBase:
         """Return a new tensor around the array `grad`, which has the leaf's shape and dtype."""
         if grad.__class__ is not self.array_type:
-            grad = self.arrays.lift(grad)
+            grad = self.arrays.to_scalar_array(grad)
         tensor = self.make_tensor()
         tensor.array = grad
         tensor._signature = self.plain_signature

@@ -16,7 +16,7 @@ from dovetail_kernel import (
     wrap,
 )
 from dovetail_kernel.keys.interception import NOT_PLAIN, PYTHON_DISPATCH
-from dovetail_kernel.tensor.version import apart, share_version
+from dovetail_kernel.tensor.version import detach_version, share_version
 from dovetail_kernel.types.signature import GRAD, NO_GRAD, WRAPPED_BIT
 
 if TYPE_CHECKING:
@@ -163,11 +163,11 @@ def twin(tensor: TensorBase, cls: type[TensorBase] | None = None) -> TensorBase:
     """
     if tensor._signature & PYTHON_DISPATCH:
         made = detach(tensor)
-        made._counter = apart(tensor._counter)
+        made._counter = detach_version(tensor._counter)
         return made
     made = wrap(tensor.array, tensor._backend, cls)
     if made._counter is not None:
-        made._counter = apart(tensor._counter)
+        made._counter = detach_version(tensor._counter)
     return made
 
 

@@ -13,8 +13,8 @@ from dovetail_aten.families.softmax.kernels import Softmax
 from dovetail_aten.kernel_support.family import operator
 from dovetail_dispatcher.calls.array_errors import broadcast_error
 
-from ..error_state import on_host
 from ..chunked import AlongDim
+from ..error_state import on_host
 
 __all__ = ["ChunkedIndexing", "ChunkedShapes", "ChunkedSoftmax"]
 

@@ -71,7 +71,7 @@ def from_host(array: Any) -> Tensor:
         )
     # Those of NumPy's kind of arrays, in bytes.
     _check_strides(getattr(array, "strides", ()), array.itemsize)
-    made: Any = wrap(arrays.adopted(array), backend)
+    made: Any = wrap(arrays.wrap_foreign(array), backend)
     return made  # type: ignore[no-any-return]
 
 

@@ -38,6 +38,6 @@ def vector_of_storage(storage: Any, wanted: Dtype | None) -> Any:
     shown = wanted or own or int64
     arrays, step = untyped._backend.arrays, shown.itemsize
     native, size = arrays.native_dtypes[shown], untyped.nbytes() // step
-    made = wrap(arrays.shown(untyped.array, native, (size,), (step,), 0), untyped._backend)
+    made = wrap(arrays.as_view(untyped.array, native, (size,), (step,), 0), untyped._backend)
     made._storage = untyped
     return made

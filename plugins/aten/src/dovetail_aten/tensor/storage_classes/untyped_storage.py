@@ -116,7 +116,7 @@ class UntypedStorage(StorageConversions, Storage):
         array, arrays = self._array, self._backend.arrays
         if array.__class__ is DatalessArray:
             array.refuse()
-        return arrays.shown(array, arrays.native_dtypes[uint8], (self.nbytes(),), (1,), 0)
+        return arrays.as_view(array, arrays.native_dtypes[uint8], (self.nbytes(),), (1,), 0)
 
     def _host(self) -> Any:
         """Return the bytes in host memory.

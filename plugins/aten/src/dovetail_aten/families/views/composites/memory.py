@@ -148,7 +148,7 @@ def _show(
     needed = (offset + reach) * itemsize if reach else 0
     if needed > storage.nbytes():
         resize_storage(storage, needed, self if self._storage is storage else None)
-    array = arrays.shown(
+    array = arrays.as_view(
         storage.array,
         arrays.native_dtypes[self.dtype],
         sizes,
