@@ -1,5 +1,5 @@
-"""Errors for names and modules that are not in Dovetail, and names that are imported when first asked
-for.
+"""Errors for names and modules that are not in Dovetail, and names that are imported when they are
+first asked for.
 """
 
 from __future__ import annotations
