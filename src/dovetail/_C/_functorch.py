@@ -3,7 +3,7 @@
 import typing as _typing
 
 from dovetail_aten import Tensor
-from dovetail_autograd.transforms.wrapped.arrays import WrappedArray
+from dovetail_kernel import wrapped_backend
 
 from ..names.missing import names_of as _names_of
 
@@ -17,7 +17,7 @@ def is_batchedtensor(tensor: Tensor) -> bool:
 
 def is_functorch_wrapped_tensor(tensor: Tensor) -> bool:
     """Return whether `tensor` is one of a transform of `dovetail.func`."""
-    return isinstance(tensor.array, WrappedArray)
+    return tensor._backend is wrapped_backend()
 
 
 def get_unwrapped(tensor: Tensor) -> Tensor:

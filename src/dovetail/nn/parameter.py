@@ -190,6 +190,9 @@ class UninitializedTensorMixin:
         made_with = this.requires_grad, this.data.device, this.data.dtype
         return type(self), made_with, vars(self) or None
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         # A method-wrapper reads an attribute, which needs no values.

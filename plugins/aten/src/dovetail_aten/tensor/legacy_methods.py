@@ -31,8 +31,8 @@ class LegacyMethods(TensorMethods):
         Parameters
         ----------
         state
-            Storage, offset, sizes and strides; or whether the tensor requires grad, something that
-            has no meaning any more, and its hooks.
+            Attributes by name. Or storage, offset, sizes and strides; or whether the tensor requires
+            grad, something that has no meaning any more, and its hooks.
 
         Raises
         ------
@@ -41,6 +41,9 @@ class LegacyMethods(TensorMethods):
         ValueError
             If there are more or fewer items.
         """
+        if isinstance(state, dict):  # the attributes of a tensor, as pickles of ours have them
+            vars(self).update(state)
+            return
         tensor: Any = self
         if not tensor.is_leaf:
             raise RuntimeError(
