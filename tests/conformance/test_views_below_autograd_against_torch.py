@@ -4,6 +4,7 @@ indexing are those of PyTorch.
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import pytest
@@ -111,3 +112,49 @@ def disabled(lib: Any) -> list[bool]:
 
 def test_a_class_that_brings_torch_dispatch_has_no_inherited_torch_function() -> None:
     assert disabled(dovetail) == disabled(torch) == [False, True, True, False, False, False]
+
+
+def _seen_of_writes_to_views(lib: Any) -> list[list[str]]:
+    """Return the operators of forward that a mode sees in programs that write to views."""
+    mode = importlib.import_module(f"{lib.__name__}.utils._python_dispatch").TorchDispatchMode
+
+    class Names(mode):  # type: ignore[misc,valid-type]
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            seen[-1].append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    def part(base: Any) -> Any:
+        view = base[0]
+        view.mul_(3)
+        return view.grad_fn is not None and view + 1
+
+    def another_part(base: Any) -> Any:
+        first, second = base[0], base[1]
+        first.add_(second)
+        second.add_(first)
+        return first + second
+
+    def base_of_a_view(base: Any) -> Any:
+        view = base[0]
+        base.mul_(3)
+        return view + 1
+
+    def constants(base: Any) -> Any:
+        made = lib.zeros(3, 2)
+        made.t()[1:].add_(base[1:])
+        made[0] = base[:, 0]
+        return made
+
+    seen: list[list[str]] = []
+    for program in (part, another_part, base_of_a_view, constants):
+        base = lib.ones(2, 3, requires_grad=True) * 2
+        seen.append([])
+        with Names():
+            program(base)
+    return seen
+
+
+def test_a_mode_sees_no_operator_that_only_makes_the_node_of_a_view_anew() -> None:
+    assert _seen_of_writes_to_views(dovetail) == _seen_of_writes_to_views(torch)

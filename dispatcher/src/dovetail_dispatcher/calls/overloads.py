@@ -9,10 +9,13 @@ from functools import partial
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
-from dovetail_kernel import DispatchKey, DispatchKeySet, TensorBase
+from dovetail_kernel import DispatchKey, DispatchKeySet
 from dovetail_kernel.errors import did_you_mean
+from dovetail_kernel.keys.interception import is_used as overrides_are_used
+from dovetail_kernel.keys.state import state
+from dovetail_kernel.types.signature import NO_GRAD
 
-from ..interception.overrides import call_overrides, has_override, overriding
+from ..interception.overrides import asked_first
 from ..schema import FunctionSchema, bind
 from ..sockets import COMPILED_ENTRY, OVERLOAD_FACTORY
 from ..table import registry
@@ -201,24 +204,6 @@ def _described(operator: Operator, entry: Any) -> EntryForm | None:
 OVERLOAD_FACTORY.fill(_make_overload)
 
 
-class _Overridden:
-    """The call of a packet with arguments that override functions and are no tensors: no schema
-    takes them.
-    """
-
-    def __init__(self, packet: OpOverloadPacket, overloaded: list[Any]) -> None:
-        self.packet = packet
-        self.overloaded = overloaded
-
-    @property
-    def op(self) -> Callable[..., Any]:
-        """What a call runs."""
-        return self
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return call_overrides(self.packet, self.overloaded, args, kwargs)
-
-
 class OpOverloadPacket:
     """All overloads of one name: ``ops.aten.add``. A call takes the first overload that its
     arguments fit.
@@ -300,19 +285,27 @@ class OpOverloadPacket:
         return overload
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if overrides_are_used() or state() & ~NO_GRAD:
+            found = asked_first(self, args, kwargs)
+            if found is not NotImplemented:
+                return found
         if self._epoch != registry.epoch:
             self._forget()
         if not kwargs:
             entry = self._entry or self._known.get(tuple(map(type, args)))
             if entry is None:
-                entry = self._known.get(forms(args)) or self._resolve(args, kwargs).op
-            return entry(*args)
+                entry = self._known.get(forms(args))
+            if entry is not None:
+                return entry(*args)
+        found = asked_first(self, args, kwargs)  # what is no tensor may override functions, too
+        if found is not NotImplemented:
+            return found
         overload = self._only or self._resolve(args, kwargs)
+        if not kwargs:
+            return overload.op(*args)
         try:
             return overload(*args, **kwargs)
         except TypeError as error:
-            if isinstance(overload, _Overridden):
-                raise
             if error.__traceback__ is not None and error.__traceback__.tb_next is None:
                 bind(
                     overload._schema, args, kwargs
@@ -330,15 +323,10 @@ class OpOverloadPacket:
         # Last: until then other threads look for themselves.
         self._epoch = epoch
 
-    def _resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload | _Overridden:
+    def _resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
         """Return the overload for a call, and remember it if the classes of the arguments alone
-        decide; or what overrides the call, if that is no tensor.
+        decide.
         """
-        given = (*args, *kwargs.values())
-        if any([not isinstance(each, TensorBase) and has_override(each) for each in given]):
-            _, overloaded = overriding(args, kwargs)
-            if overloaded:
-                return _Overridden(self, overloaded)
         operators = self._operators
         chosen = resolve_overload(self._qualified_op_name, operators, args, kwargs)
         overload: OpOverload = chosen.handle

@@ -27,6 +27,7 @@ from .interceptable_attributes import interceptable, operator_modules
 from .mode_stacks import function_modes
 
 __all__ = [
+    "asked_first",
     "call_overrides",
     "handle_torch_function",
     "has_torch_function",
@@ -147,6 +148,20 @@ def call_overrides(
         kind = "tensor subclass" if isinstance(value, TensorBase) else "object of class"
         asked.append(f"  - {kind} {type(value)!r}")
     raise multiple_dispatch_failed(overridden_name(function), "__torch_function__", asked)
+
+
+def asked_first(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Any:
+    """Return what a mode or an argument gives for a call of `function`; NotImplemented if none is
+    to be asked. Whether a call that does not ask is the next one, is left for what it calls.
+    """
+    if _skips.get():
+        return NotImplemented
+    modes, overloaded = overriding(args, kwargs)
+    if not modes and not overloaded:
+        return NotImplemented
+    return call_overrides(function, overloaded, args, kwargs)
 
 
 def multiple_dispatch_failed(name: str, handler: str, asked: Sequence[str]) -> TypeError:

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import TensorBase, VersionCounter
+from dovetail_kernel.keys.interception import PYTHON_DISPATCH, without_python
 from dovetail_kernel.keys.state import (
     dispatch_state,
     inference_mode_off,
@@ -135,9 +136,12 @@ def _regenerate(tensor: TensorBase, base: TensorBase) -> None:
         base = engine_ops.detach(base)
         base._signature |= GRAD
     before = state()
-    # The node is recorded in any mode, inference mode too.
+    # The node is recorded in any mode, inference mode too; a `TorchDispatchMode` does not see it.
+    recording = inference_mode_off(before) if before & ~NO_GRAD else 0
+    if recording and not base._signature & (PYTHON_DISPATCH | WRAPPED_BIT):
+        recording = without_python(recording)
     try:
-        set_state(inference_mode_off(before) if before & ~NO_GRAD else 0)
+        set_state(recording)
         fresh = viewed(base, Place(tensor, base))
     finally:
         set_state(before)
