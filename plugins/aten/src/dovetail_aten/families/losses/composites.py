@@ -241,9 +241,11 @@ def poisson_nll_loss(
     else:
         loss = F.sub(input, F.mul(target, F.log(F.add(input, eps))))
     if full:
-        entropy = F.sub(F.mul(target, F.log(target)), target)
-        stirling = F.add(entropy, F.mul(F.log(F.mul(target, 2 * math.pi)), 0.5))
-        loss = F.add(loss, F.masked_fill(stirling, F.le(target, 1), 0))
+        small = F.le(target, 1)
+        counts = F.masked_fill(target, small, 1)  # the logarithm of 0 has no finite derivative
+        entropy = F.sub(F.mul(counts, F.log(counts)), counts)
+        stirling = F.add(entropy, F.mul(F.log(F.mul(counts, 2 * math.pi)), 0.5))
+        loss = F.add(loss, F.masked_fill(stirling, small, 0))
     return reduce(loss, reduction)
 
 
