@@ -204,6 +204,19 @@ def test_a_loss_that_depends_on_phases_is_refused(name: str) -> None:
             (vectors * lib.arange(16, dtype=lib.float64).reshape(4, 4)).real.sum().backward()
 
 
+@pytest.mark.parametrize("name", ["eig", "eigh", "svd"])
+def test_the_rounding_of_large_gradients_is_no_dependence_on_phases(name: str) -> None:
+    found = []
+    for scale in (1.0, 1e18):
+        x = dovetail.tensor(COMPLEX[0].tolist(), dtype=dovetail.complex128)
+        x = (x + x.mH if name == "eigh" else x).requires_grad_()
+        vectors = getattr(dovetail.linalg, name)(x)[0 if name == "svd" else 1]
+        weights = dovetail.arange(16, dtype=dovetail.float64).reshape(4, 4)
+        ((vectors * vectors.conj()).real * weights).sum().mul(scale).backward()
+        found.append(x.grad / scale)
+    dovetail.testing.assert_close(found[1], found[0])
+
+
 ERRORS: dict[str, Callable[[Any], Any]] = {
     "singular": lambda lib: lib.linalg.inv(lib.zeros(2, 2)),
     "one of a batch": lambda lib: lib.linalg.inv(lib.stack([lib.eye(2), lib.ones(2, 2)])),

@@ -22,8 +22,8 @@ class Listed:
 
     Attributes
     ----------
-    hunt
-        Name of the hunt.
+    hunts
+        Names of the hunts; the examples are of the first.
     kind
         ``"refusal"``, ``"wrong"`` or ``"accepted"``.
     reason
@@ -40,7 +40,7 @@ class Listed:
         Names of steps, for programs: a program with one of them is excused whatever its subject is.
     """
 
-    hunt: str
+    hunts: list[str]
     kind: str
     reason: str
     examples: dict[str, int]
@@ -54,7 +54,7 @@ class Listed:
         steps = set(find.trial.name.split(", "))
         subjects = tuple(self.subjects)
         return (
-            find.hunt == self.hunt
+            find.hunt in self.hunts
             and find.kind == self.kind
             and self.text in find.text
             and re.match(self.nesting, find.trial.nesting) is not None

@@ -9,6 +9,10 @@ from .linear_systems import is_complex, readable
 
 _TOLERANCE = 1e-2
 """How far a loss may depend on the phases of vectors before its gradient is refused."""
+_ROUNDING = 1e4
+"""Multiples of the precision of the largest gradient of a vector that may be rounding as well."""
+_PRECISION = {8: 2**-23, 16: 2**-52}
+"""By the bytes of a complex number."""
 
 
 def _adjoint(k: Any, x: Any) -> Any:
@@ -26,11 +30,17 @@ def _differences(k: Any, values: Any) -> Any:
     return k.add(made, ones)
 
 
-def _check_phases(k: Any, name: str, what: str, products: Any) -> None:
-    """Refuse a loss that depends on the phases of vectors, which are arbitrary."""
-    if not is_complex(products):
+def _check_phases(k: Any, name: str, what: str, first: Any, second: Any = None) -> None:
+    """Refuse a loss that depends on the phases of vectors, which are arbitrary: products of these
+    and their gradients have numbers on the diagonal that are not real, in sum.
+    """
+    total = added(k, first, second)
+    if not is_complex(total) or 0 in total.shape:
         return
-    found = readable(k.gt(k.abs(k.imag(k.diagonal(products, 0, -2, -1))), _TOLERANCE))
+    size = added(k, *[None if each is None else k.abs(each) for each in (first, second)])
+    sizes = k.unsqueeze(k.amax(size, (-2, -1)), -1)
+    allowed = k.add(k.mul(sizes, _ROUNDING * _PRECISION[total.dtype.itemsize]), _TOLERANCE)
+    found = readable(k.gt(k.abs(k.imag(k.diagonal(total, 0, -2, -1))), allowed))
     if found is not None and bool(k.any(found)):
         raise RuntimeError(
             f"{name}: The {what} in the complex case are specified up to multiplication by "
@@ -122,9 +132,11 @@ def svd_backward(
     v, grad_V = _adjoint(k, vh), None if grad_Vh is None else _adjoint(k, grad_Vh)
     across, down = k.unsqueeze(values, -2), k.unsqueeze(values, -1)
     squares = _differences(k, k.mul(values, values))
-    left = None if grad_U is None else _skew(k, k.matmul(_adjoint(k, u), grad_U))
-    right = None if grad_V is None else _skew(k, k.matmul(vh, grad_V))
-    _check_phases(k, "svd_backward", "singular vectors", added(k, left, right))
+    left = None if grad_U is None else k.matmul(_adjoint(k, u), grad_U)
+    right = None if grad_V is None else k.matmul(vh, grad_V)
+    _check_phases(k, "svd_backward", "singular vectors", left, right)
+    left = None if left is None else _skew(k, left)
+    right = None if right is None else _skew(k, right)
     inner = k.mul(k.div(left, squares), across) if left is not None else None
     if right is not None:
         inner = added(k, inner, k.mul(k.div(right, squares), down))
