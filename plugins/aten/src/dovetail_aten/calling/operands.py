@@ -1,36 +1,83 @@
-"""What Python's binary operators take beside a tensor, and what they leave to the other operand."""
+"""Operands of Python's binary operators beside a tensor: numbers, tensors and arrays.
+
+PyTorch leaves an array on the right to NumPy, and refuses one on the left, in comparisons, and
+beside a tensor that requires grad. Here only the first goes to NumPy, with PyTorch's results.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from operator import floordiv, lshift, matmul, mod, pow, rshift, sub
+from typing import Any, Final
 
 from dovetail_dispatcher.interception.overrides import has_override
 from dovetail_dispatcher.schema.numbers import is_number
-from dovetail_kernel import TensorBase, backend_of_array, wrap
+from dovetail_kernel import (
+    Backend,
+    TensorBase,
+    backend_of_array,
+    dtype,
+    float16,
+    float32,
+    float64,
+    promote_types,
+    wrap,
+)
+from dovetail_kernel.types.signature import WRAPPED_BIT
 
-_COMPARISONS = ("eq", "ne")
+_COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
 _OF_TENSORS_ALONE = ("matmul",)
+
+_SYMMETRIC: Final = {
+    "add": "__radd__",
+    "mul": "__rmul__",
+    "bitwise_and": "__rand__",
+    "bitwise_or": "__ror__",
+    "bitwise_xor": "__rxor__",
+}
+"""Functions behind an operator and its reflected form, and what Python asks the array for."""
+
+_REFLECTED: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "rsub": sub,
+    "floor_divide": floordiv,
+    "remainder_Tensor": mod,
+    "pow": pow,
+    "bitwise_left_shift": lshift,
+    "bitwise_right_shift": rshift,
+    "matmul": matmul,
+}
+"""Functions of an array and a tensor, and the operators that arrays have for them."""
 
 
 def operate(function: Callable[..., Any], input: Any, other: Any) -> Any:
     """Return ``function(input, other)``, or NotImplemented if `other` is no operand: then Python
     asks it.
-
-    Of NotImplemented, ``==`` would make False. So it compares with arrays itself.
     """
     if _is_operand(other, function):
         return function(input, other)
-    if function.__name__ in _COMPARISONS:
-        backend = backend_of_array(other)
-        if backend is not None and other.dtype in backend.arrays.dtype_bits:
-            return function(input, wrap(other, backend))
-    return NotImplemented
+    backend = backend_of_array(other)
+    name = function.__name__
+    if backend is None or other.dtype not in backend.arrays.dtype_bits or name.endswith("_"):
+        return NotImplemented
+    if name in _COMPARISONS:
+        return function(input, wrap(other, backend))
+    if _needs_operator(input):
+        return function(*_promoted(input, wrap(other, backend)))
+    if name == "rsub":
+        return _by_array(name, other, input, backend)
+    return getattr(other, _SYMMETRIC[name])(input) if name in _SYMMETRIC else NotImplemented
 
 
 def reflect(function: Callable[..., Any], other: Any, input: Any) -> Any:
     """Return ``function(other, input)``, or NotImplemented if `other` is no operand."""
-    return function(other, input) if _is_operand(other, function) else NotImplemented
+    if _is_operand(other, function):
+        return function(other, input)
+    backend = backend_of_array(other)
+    if backend is None or other.dtype not in backend.arrays.dtype_bits:
+        return NotImplemented
+    if _needs_operator(input):
+        return function(*_promoted(wrap(other, backend), input))
+    return _by_array(function.__name__, other, input, backend)
 
 
 def divide_by(function: Callable[..., Any], other: Any, input: Any) -> Any:
@@ -49,3 +96,34 @@ def _is_operand(value: Any, function: Callable[..., Any]) -> bool:
     if isinstance(value, TensorBase) or has_override(value):
         return True
     return is_number(value) and function.__name__ not in _OF_TENSORS_ALONE
+
+
+def _needs_operator(tensor: Any) -> bool:
+    """Return whether NumPy cannot compute with the tensor's data without losing a gradient, or the
+    samples of a transform.
+    """
+    return bool(tensor.requires_grad or tensor._signature & WRAPPED_BIT)
+
+
+def _promoted(first: Any, second: Any) -> tuple[Any, Any]:
+    """Return both tensors in the dtype that NumPy gives their arrays, as it does for tensors that
+    do not require grad: of float32 and int64 it makes float64.
+    """
+    one, other = first.dtype, second.dtype
+    if one.category != other.category:
+        one, other = _floating(one), _floating(other)
+    wanted = promote_types(one, other)
+    return first.to(wanted), second.to(wanted)
+
+
+def _floating(given: dtype) -> dtype:
+    """Return the floating dtype that NumPy promotes an integer dtype to, beside a floating one."""
+    if given.category != 1:
+        return given
+    return {1: float16, 2: float32}.get(given.itemsize, float64)
+
+
+def _by_array(name: str, other: Any, input: Any, backend: Backend) -> Any:
+    """Return what the array library computes of an array and a tensor's data, as a tensor."""
+    made = _REFLECTED[name](other, input.__array__())
+    return input.__array_wrap__(backend.arrays.asarray(made))

@@ -10,6 +10,7 @@ from dovetail_kernel.types.signature import GRAD
 
 from .conversion_methods import TensorConversions
 from .data.host_arrays import from_host
+from .numpy_functions import ArrayFunction
 
 __all__ = ["TensorExchange"]
 
@@ -66,6 +67,8 @@ class TensorExchange(TensorConversions):
                 "x.float().numpy()."
             )
         return self.array.view()
+
+    __array_function__ = ArrayFunction()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         array = self.numpy()

@@ -1,0 +1,211 @@
+"""NumPy's arrays and functions beside tensors: more than PyTorch takes, and nothing else for what
+it takes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dovetail
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+
+pytestmark = pytest.mark.cpu_only(reason="NumPy computes with the memory of the CPU")
+
+OPERATORS = ["+", "-", "*", "/", "//", "%", "**", "<", "<=", ">", ">=", "==", "!="]
+ARRAYS = {
+    "float64": np.array([1.5, 2.0, 3.0]),
+    "float32": np.array([1.5, 2.0, 3.0], np.float32),
+    "float16": np.array([1.5, 2.0, 3.0], np.float16),
+    "int64": np.array([1, 2, 3]),
+    "int16": np.array([1, 2, 3], np.int16),
+    "int8": np.array([1, 2, 3], np.int8),
+    "bool": np.array([True, False, True]),
+    "no dimensions": np.array(2.0),
+    "two dimensions": np.ones((2, 3)),
+}
+
+
+def outcome(lib: Any, expression: str, **names: Any) -> Any:
+    """What an expression gives: its type, dtype and values, or the type of the error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            result = eval(expression, {"np": np, "lib": lib, **names})
+        except Exception as error:
+            return type(error)
+    kind = "tensor" if isinstance(result, lib.Tensor) else type(result)
+    return kind, str(result.dtype).rpartition(".")[2], np.asarray(result.tolist())
+
+
+# PyTorch says True of ``x != array``. An array without dimensions is a number here.
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "bool"])
+@pytest.mark.parametrize("operator", OPERATORS[:-1])
+@pytest.mark.parametrize("array", [name for name in ARRAYS if name != "no dimensions"])
+def test_what_works_there_is_the_same(array: str, operator: str, dtype: str) -> None:
+    if array == dtype == "bool":
+        pytest.skip("NumPy's booleans become bytes in PyTorch")
+    for expression in (f"x {operator} a", f"a {operator} x"):
+        theirs, ours = [
+            outcome(
+                lib, expression, a=ARRAYS[array], x=lib.tensor([2, 1, 3], dtype=getattr(lib, dtype))
+            )
+            for lib in (torch, dovetail)
+        ]
+        if isinstance(theirs, tuple):
+            assert ours[:2] == theirs[:2], expression
+            np.testing.assert_array_equal(ours[2], theirs[2], expression)
+
+
+@pytest.mark.parametrize("operator", [*OPERATORS, "@"])
+@pytest.mark.parametrize("array", ARRAYS)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_gradients_change_neither_dtype_nor_values(array: str, operator: str, dtype: str) -> None:
+    """A tensor that requires grad gives what it gives without, and so do the two orders of a sum
+    and NumPy.
+    """
+    a = ARRAYS[array]
+    x = dovetail.tensor([2.0, 1.0, 3.0], dtype=getattr(dovetail, dtype))
+    for expression in (f"x {operator} a", f"a {operator} x"):
+        plain = outcome(dovetail, expression, a=a, x=x)
+        recorded = outcome(dovetail, expression, a=a, x=x.clone().requires_grad_())
+        if not isinstance(plain, tuple):
+            assert recorded is plain or isinstance(plain, type)
+            continue
+        assert recorded[:2] == plain[:2], expression
+        np.testing.assert_allclose(recorded[2], plain[2], rtol=1e-6, err_msg=expression)
+        if operator == "*" and a.ndim:
+            assert plain[1] == str(np.multiply(x.numpy(), a).dtype)
+
+
+@pytest.mark.parametrize("operator", ["+", "-", "*", "/", "**", "%", "@"])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_gradients_beside_arrays(operator: str, side: str) -> None:
+    a = np.array([1.5, 2.0, 3.0])
+    expression = f"a {operator} x" if side == "left" else f"x {operator} a"
+
+    def by_array(x: Any) -> Any:
+        return eval(expression, {"a": a, "x": x})
+
+    def by_tensor(x: Any) -> Any:
+        return eval(expression, {"a": dovetail.from_numpy(a), "x": x})
+
+    grads = []
+    for function in (by_array, by_tensor):
+        x = dovetail.tensor([2.0, 1.3, 3.0], dtype=dovetail.float64, requires_grad=True)
+        function(x).sum().backward()
+        grads.append(x.grad)
+    dovetail.testing.assert_close(grads[0], grads[1])
+
+
+@pytest.mark.parametrize("operator", ["&", "|", "^", "<<", ">>", "//", "%", "-", "**", "@"])
+def test_integers_on_the_left(operator: str) -> None:
+    a = np.array([6, 5, 4])
+    x = dovetail.tensor([1, 2, 3], device="cpu")
+    made = eval(f"a {operator} x", {"a": a, "x": x})
+    expected = np.asarray(eval(f"a {operator} x", {"a": a, "x": x.numpy()}))
+    assert made.numpy().dtype == expected.dtype
+    np.testing.assert_array_equal(made.numpy(), expected)
+
+
+def test_samples_of_a_transform_meet_arrays() -> None:
+    a = np.array([1.0, 2.0, 3.0])
+    x = dovetail.ones(2, 3, dtype=dovetail.float64)
+    assert dovetail.vmap(lambda row: a * row)(x).tolist() == [[1.0, 2.0, 3.0]] * 2
+    assert dovetail.func.grad(lambda row: (a - row * a).sum())(x[0]).tolist() == [-1.0, -2.0, -3.0]
+
+
+def test_a_write_to_an_array_makes_a_tensor() -> None:
+    z = array = np.ones(3)
+    z *= dovetail.ones(3, dtype=dovetail.float64, requires_grad=True) * 2
+    assert z.requires_grad
+    assert array.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_objects_and_other_dtypes_are_no_operands() -> None:
+    x = dovetail.ones(2, requires_grad=True)
+    for array in (np.array(["a", "b"]), np.array([object(), object()])):
+        with pytest.raises((TypeError, RuntimeError)):
+            x * array
+
+
+VALUES = [[2.0, 0.5, 0.1], [0.3, 3.0, 0.2], [0.1, 0.4, 1.5]]
+MATRIX = dovetail.tensor(VALUES, dtype=dovetail.float64, device="cpu")
+ROW = np.array([[1.0, 2.0, 3.0]])
+FUNCTIONS = {
+    "amax": lambda x: np.amax(x, axis=1),
+    "amin": lambda x: np.min(x, axis=0, keepdims=True),
+    "broadcast_to": lambda x: np.broadcast_to(x, (2, 3, 3)),
+    "concatenate": lambda x: np.concatenate([x, ROW, x], axis=0),
+    "concatenate along the last": lambda x: np.concatenate((x, x), -1),
+    "cumsum": np.cumsum,
+    "cumsum of rows": lambda x: np.cumsum(x, axis=1),
+    "cumprod": lambda x: np.cumprod(x, 0),
+    "det": np.linalg.det,
+    "dot": lambda x: np.dot(x, x),
+    "dot of arrays": lambda x: np.dot(ROW, x),
+    "dot of more dimensions": lambda x: np.dot(x, np.ones((2, 3, 4))),
+    "dot of a number": lambda x: np.dot(x, np.array(2.0)),
+    "dstack": lambda x: np.dstack([x, x]),
+    "einsum": lambda x: np.einsum("ij,jk->ki", x, x),
+    "expand_dims": lambda x: np.expand_dims(x, 1),
+    "hstack": lambda x: np.hstack([x, x]),
+    "inv": np.linalg.inv,
+    "max": np.max,
+    "moveaxis": lambda x: np.moveaxis(x, 0, 1),
+    "norm": np.linalg.norm,
+    "norm of rows": lambda x: np.linalg.norm(x, axis=1),
+    "norm of order 1": lambda x: np.linalg.norm(x, 1),
+    "outer": lambda x: np.outer(x, ROW),
+    "ravel": np.ravel,
+    "reshape": lambda x: np.reshape(x, (1, 9)),
+    "roll": lambda x: np.roll(x, 1),
+    "roll of rows": lambda x: np.roll(x, 1, axis=0),
+    "slogdet": lambda x: np.linalg.slogdet(x)[1],
+    "solve": lambda x: np.linalg.solve(x, ROW.T),
+    "sort": lambda x: np.sort(x, axis=0),
+    "stack": lambda x: np.stack([x, np.array(VALUES)], axis=1),
+    "sum": np.sum,
+    "swapaxes": lambda x: np.swapaxes(x, 0, 1),
+    "tensordot": lambda x: np.tensordot(x, x),
+    "tensordot of axes": lambda x: np.tensordot(x, x, axes=(0, 1)),
+    "transpose": np.transpose,
+    "transpose by axes": lambda x: np.transpose(x, (1, 0)),
+    "triangles": lambda x: np.tril(x, -1) + np.triu(x, k=1),
+    "vstack": lambda x: np.vstack([x, ROW]),
+    "where": lambda x: np.where(np.array(VALUES) > 1, x, 0.0),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_tensors_that_require_grad(name: str) -> None:
+    function = FUNCTIONS[name]
+    x = MATRIX.clone().requires_grad_()
+    made = function(x)
+    plain = function(np.array(VALUES))
+    assert made.requires_grad
+    assert tuple(made.shape) == np.shape(plain)
+    np.testing.assert_allclose(made.detach().numpy(), np.asarray(plain))
+    assert dovetail.autograd.gradcheck(function, (x,))
+
+
+def test_tensors_without_gradients_are_arrays_to_numpy() -> None:
+    x = MATRIX.clone()
+    assert not hasattr(x, "__array_function__")
+    assert hasattr(x.requires_grad_(), "__array_function__")
+    assert type(np.concatenate([MATRIX, MATRIX])) is np.ndarray
+    assert type(np.linalg.norm(MATRIX)) is np.float64
+
+
+def test_functions_without_an_operator_refuse_gradients() -> None:
+    x = MATRIX.clone().requires_grad_()
+    with pytest.raises(RuntimeError, match="requires grad"):
+        np.percentile(x, 50)
+    with pytest.raises(RuntimeError, match="requires grad"):
+        np.sin(x)
+    with pytest.raises(TypeError):
+        np.concatenate([x, x], out=np.empty((6, 3)))
