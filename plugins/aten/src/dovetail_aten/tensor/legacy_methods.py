@@ -31,8 +31,8 @@ class LegacyMethods(TensorMethods):
         Parameters
         ----------
         state
-            Attributes by name. Or storage, offset, sizes and strides; or whether the tensor requires
-            grad, something that has no meaning any more, and its hooks.
+            Attributes by name. Or storage, offset, sizes and strides; or whether the tensor
+            requires grad, something that has no meaning any more, and its hooks.
 
         Raises
         ------
