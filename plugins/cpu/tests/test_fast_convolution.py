@@ -1,4 +1,4 @@
-"""Convolutions by lines and planes against the generic kernel."""
+"""Convolutions by blocks of patches against the generic kernel."""
 
 from __future__ import annotations
 

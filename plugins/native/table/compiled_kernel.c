@@ -11,6 +11,7 @@ static const kernel_row *const families[] = {
     reduction_rows,
     softmax_rows,
     view_rows,
+    window_rows,
 };
 
 typedef struct {

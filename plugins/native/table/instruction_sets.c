@@ -22,7 +22,8 @@ static const instruction_set sets[] = {
      &JOIN(pooling, name),                                                                        \
      &JOIN(optimizers, name),                                                                     \
      &JOIN(reductions, name),                                                                     \
-     &JOIN(copies, name)},
+     &JOIN(copies, name),                                                                         \
+     &JOIN(windows, name)},
     FOR_INSTRUCTION_SETS(SET)
 #undef SET
 };

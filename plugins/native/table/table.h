@@ -11,6 +11,7 @@
 #include "../kernels/pooling.h"
 #include "../kernels/reductions.h"
 #include "../kernels/softmax.h"
+#include "../kernels/windows.h"
 
 /* The kernels of one instruction set. */
 typedef struct {
@@ -23,6 +24,7 @@ typedef struct {
     const optimizer_kernels *optimizers;
     const reduction_kernels *reductions;
     const copy_kernels *copies;
+    const window_kernels *windows;
 } instruction_set;
 
 /* instruction_sets.c: chooses the highest set that the processor has, or the one that
@@ -55,6 +57,7 @@ extern const kernel_row pooling_rows[];
 extern const kernel_row reduction_rows[];
 extern const kernel_row softmax_rows[];
 extern const kernel_row view_rows[];
+extern const kernel_row window_rows[];
 
 /* compiled_kernel.c: adds the type CompiledKernel and its functions to the module. Return 0, or -1
  * with an exception. */

@@ -1,66 +1,68 @@
-"""Convolutions without patches for every place of the window, a few images at a time.
-
-Patches hold each element as often as the window has places. Here they are made of all dimensions
-but the first: along that one, what lies under another place of the window is the same memory from
-another start on, so that there is one product for each of these starts. Of a stride greater than 1
-the lines of one remainder lie together.
+"""Convolutions as products of BLAS with the patches of a few images, or of a few lines of windows,
+at a time: patches that stay in the cache.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import product
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy
 
-from dovetail_aten.families.convolution.kernels.convolution import Convolutions
+from dovetail_aten.families.convolution.kernels.convolution import FEW, Convolutions
 from dovetail_aten.kernel_support.geometry.window_geometry import Window
 
-from .fast_windows import FastWindows
-from .gathered_patches import FEW_FOLDED, folded_patches, gathered_patches
-from .planes import planes_over, window_span
+from .patches import add_patches, write_patches
 from .products import matmul
 from .silence import row_by_row
-from .threads import SHARED_FROM, run_pieces, shared_step
+from .threads import SHARED_FROM, run_pieces
 
 _ELEMENTS: Final = 1 << 18
 """How many elements of patches are made at a time: they stay in the cache."""
-_SUMS: Final = 4
-"""Into how many sums a gradient that several threads may share is parted, at least."""
-_NARROW: Final = 24
-"""Rows of patches below which a product is not worth a start of its own."""
-_WIDER: Final = 4
-"""How many times as many channels of a gradient than of an image are copied rather than added."""
-_ALL: Final = slice(None)
+_MOST_ELEMENTS: Final = 1 << 22
+"""How many where one image has few windows: BLAS reads the weight once for each product."""
+_COLUMNS: Final = 256
+"""Windows of an image up to which those of several images are columns of one matrix."""
+_PIECES: Final = 8
+"""Into how many pieces, which threads share, the blocks are parted: the same for any number of
+threads, and so are the sums of gradients.
+"""
 
 
-class Lines(NamedTuple):
-    """Patches of all dimensions but the first, and where each place along that one begins.
+class Block(NamedTuple):
+    """Some windows over some images.
 
     Attributes
     ----------
-    array
-        ``(images, groups, channels * inner places, remainders, lines * inner windows)``.
-    starts
-        For each place along the first dimension the remainder and the first element.
-    length
-        How many elements from there on.
+    images
+        Which images.
+    windows
+        The windows, of which those along the first dimension may be a part.
+    columns
+        Which windows of an image these are.
+    shape
+        That of the matrices of patches.
     """
 
-    array: Any
-    starts: list[tuple[int, int]]
-    length: int
-
-    def under(self, place: int) -> Any:
-        """Return what lies under a place along the first dimension, as matrices."""
-        remainder, start = self.starts[place]
-        return self.array[:, :, :, remainder, start : start + self.length]
+    images: slice
+    windows: tuple[Window, ...]
+    columns: slice
+    shape: tuple[int, ...]
 
 
-class FastConvolutions(FastWindows, Convolutions):
-    """Convolutions by few products over little memory."""
+class FastConvolutions(Convolutions):
+    """Convolutions by products over little memory; of groups of one channel without products."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        compiled = self.capabilities.compiled
+        self._write = compiled("write_patches", write_patches)
+        self._add = compiled("add_patches", add_patches)
+        self._correlated_apart = compiled("convolution_apart", super()._correlated)
+        self._spread_apart = compiled("convolution_apart.input", super()._spread)
+        self._weighed_apart = compiled("convolution_apart.weight", super()._weighed)
 
     def _convolved(
         self,
@@ -79,136 +81,83 @@ class FastConvolutions(FastWindows, Convolutions):
 
     def _correlated(self, x: Any, weight: Any, windows: Sequence[Window], groups: int) -> Any:
         """Return ``(images, channels out, *counts)``."""
-        images, channels, rows = x.shape[0], x.shape[1] // groups, weight.shape[0] // groups
+        images, rows = x.shape[0], weight.shape[0] // groups
+        if _is_apart(weight, groups):
+            return self._correlated_apart(x, weight, tuple(windows), groups)
+        if not x.size or not weight.size:
+            return super()._correlated(x, weight, windows, groups)
+        parted, matrices = _parted(x, groups), weight.reshape(groups, rows, -1)
         counts = [window.number for window in windows]
-        places = math.prod([window.kernel for window in windows])
         made = numpy.empty((images, groups, rows, math.prod(counts)), x.dtype)
-        if not made.size:
-            return Convolutions._correlated(self, x, weight, windows, groups)
-        patches = gathered_patches(x, groups, tuple(windows))
-        if patches is not None:
-            matmul(weight.reshape(groups, rows, channels * places), patches, made)
-            return made.reshape(images, groups * rows, *counts)
-        parted = x.reshape(images, groups, channels, *x.shape[2:])
-        # Sums over places are read and written as often as patches are copied.
-        saved = channels * (places - places // windows[0].kernel)
-        if 2 * (windows[0].kernel - 1) * rows > saved or channels * places < _NARROW:
-            planes, matrices = (
-                planes_over(tuple(windows)),
-                weight.reshape(groups, rows, channels * places),
-            )
 
-            def compute(start: int, stop: int) -> None:
-                planes.correlate(parted[start:stop], matrices, made[start:stop])
+        def compute(piece: int, block: Block, patches: Any) -> None:
+            self._write_block(patches, parted, block)
+            target = made[block.images, :, :, block.columns]
+            if len(patches) == len(target):
+                matmul(matrices, patches, out=target)
+            else:
+                product = matmul(matrices, patches).reshape(groups, rows, len(target), -1)
+                numpy.copyto(target, product.transpose(2, 0, 1, 3))
 
-            self._by_images(images, groups * channels * places * planes.length, compute)
+        if _are_patches(windows):
+            matmul(matrices, parted.reshape(*parted.shape[:3], -1), out=made)
         else:
-            factors = _factors(weight, groups, windows)
-
-            def compute(start: int, stop: int) -> None:
-                lines = _lines(parted[start:stop], windows)
-                out = matmul(factors[0], lines.under(0), out=made[start:stop])
-                for place, factor in enumerate(factors[1:], 1):
-                    numpy.add(out, matmul(factor, lines.under(place)), out=out)
-
-            self._by_images(images, groups * channels * _elements(windows), compute)
+            _by_blocks(parted.shape[:3], x.dtype, windows, compute)
         return made.reshape(images, groups * rows, *counts)
 
     def _spread(self, y: Any, weight: Any, windows: Sequence[Window], groups: int) -> Any:
         """Return ``(images, channels in, *sizes)``."""
         images, channels, rows = y.shape[0], weight.shape[1], weight.shape[0] // groups
-        places = math.prod([window.kernel * window.number for window in windows])
-        if y.size and 0 < images * groups * channels * places <= FEW_FOLDED:
-            matrices = weight.reshape(groups, rows, -1).swapaxes(1, 2)
-            columns = matmul(matrices, y.reshape(images, groups, rows, -1))
-            made = folded_patches(columns, images * groups, channels, tuple(windows))
-            return made.reshape(images, groups * channels, *made.shape[2:])
-        # Between and beyond the images there are zeros, which are none times infinity.
-        if not y.size or not channels or not numpy.isfinite(weight).all():
-            return Convolutions._spread(self, y, weight, windows, groups)
-        kernel, turned = weight.shape[2:], _turned_windows(windows)
-        if turned is not None and rows <= _WIDER * channels:
-            flipped = weight.reshape(groups, rows, channels, *kernel).swapaxes(1, 2)
-            flipped = flipped[(..., *[slice(None, None, -1)] * len(kernel))]
-            return self._correlated(
-                y, flipped.reshape(groups * channels, rows, *kernel), turned, groups
-            )
-        planes, sizes = planes_over(tuple(windows)), [window.size for window in windows]
-        matrices = weight.reshape(groups, rows, channels * math.prod(kernel))
-        results = y.reshape(images, groups, rows, math.prod(planes.counts))
-        made = numpy.empty((images, groups, channels, *sizes), y.dtype)
+        if _is_apart(weight, groups):
+            return self._spread_apart(y, weight, tuple(windows), groups)
+        if not y.size or not weight.size:
+            return super()._spread(y, weight, windows, groups)
+        sizes = [window.size for window in windows]
+        matrices = weight.reshape(groups, rows, -1).swapaxes(1, 2)
+        results = y.reshape(images, groups, rows, -1)
+        made: Any
+        if _are_patches(windows):
+            made = matmul(matrices, results)
+        else:
+            made = numpy.zeros((images, groups, channels, *sizes), y.dtype)
 
-        def compute(start: int, stop: int) -> None:
-            planes.spread(results[start:stop], matrices, made[start:stop])
+            def compute(piece: int, block: Block, patches: Any) -> None:
+                matmul(matrices, _operand(results, block, patches), out=patches)
+                target = made[block.images]
+                self._add(target, _by_places(patches, target), block.windows)
 
-        self._by_images(images, groups * channels * math.prod(kernel) * planes.length, compute)
+            _by_blocks(made.shape[:3], y.dtype, windows, compute)
         return made.reshape(images, groups * channels, *sizes)
 
     def _weighed(self, x: Any, y: Any, windows: Sequence[Window], groups: int) -> Any:
         """Return ``(groups, channels out of a group, channels in of a group * places)``."""
-        images, channels, rows = x.shape[0], x.shape[1] // groups, y.shape[1] // groups
-        places = math.prod([window.kernel for window in windows])
-        columns = math.prod([window.number for window in windows])
-        parted = x.reshape(images, groups, channels, *x.shape[2:])
-        results = y.reshape(images, groups, rows, columns)
+        images, rows = x.shape[0], y.shape[1] // groups
+        if x.shape[1] == groups and rows <= FEW:
+            return self._weighed_apart(x, y, tuple(windows), groups)
         if not x.size or not y.size:
-            return Convolutions._weighed(self, x, y, windows, groups)
-        patches = gathered_patches(x, groups, tuple(windows))
-        if patches is not None:
-            made = matmul(results, patches.swapaxes(-1, -2))
-            return made[0] if len(made) == 1 else numpy.add.reduce(made, 0)
-        if rows > columns and channels * groups > 1:
-            return Convolutions._weighed(self, x, y, windows, groups)
-        if channels * places // windows[0].kernel < _NARROW:
-            total = self._weighed_by_planes(parted, results, windows)
-            # What is not finite has been multiplied by the zeros between the windows.
-            if numpy.isfinite(total).all():
-                return total
-            return Convolutions._weighed(self, x, y, windows, groups)
-        inner = places // windows[0].kernel
-        starts = windows[0].kernel
-        step = _step_of_sums(images, groups * channels * _elements(windows))
-        pieces = -(-images // step)
-        sums: list[Any] = [None] * pieces
+            return super()._weighed(x, y, windows, groups)
+        parted, results = _parted(x, groups), y.reshape(images, groups, rows, -1)
+        sums: dict[int, Any] = {}
 
-        def compute(first: int, last: int) -> None:
-            for piece in range(first, last):
-                some = slice(piece * step, piece * step + step)
-                lines, y_some = _lines(parted[some], windows), results[some]
-                made = numpy.empty((groups, rows, channels, starts, inner), y.dtype)
-                for place in range(starts):
-                    each = matmul(y_some, lines.under(place).swapaxes(-1, -2))
-                    each = each[0] if len(each) == 1 else numpy.add.reduce(each, 0)
-                    made[:, :, :, place] = each.reshape(groups, rows, channels, inner)
-                sums[piece] = made
+        def compute(piece: int, block: Block, patches: Any) -> None:
+            self._write_block(patches, parted, block)
+            made = matmul(_operand(results, block, patches), patches.swapaxes(-1, -2))
+            for each in made:
+                if piece in sums:
+                    numpy.add(sums[piece], each, out=sums[piece])
+                else:
+                    sums[piece] = each
 
-        run_pieces(compute, pieces, images * groups * channels * _elements(windows))
-        return _total(sums).reshape(groups, rows, channels * places)
+        _by_blocks(parted.shape[:3], y.dtype, windows, compute)
+        first, *others = [sums[piece] for piece in sorted(sums)]
+        for each in others:
+            numpy.add(first, each, out=first)
+        return first
 
-    def _weighed_by_planes(self, x: Any, y: Any, windows: Sequence[Window]) -> Any:
-        """Return ``(groups, channels out of a group, channels in of a group * places)``."""
-        planes, images = planes_over(tuple(windows)), len(x)
-        elements = math.prod(x.shape[1:3]) * len(planes.starts) * planes.length
-        step = _step_of_sums(images, elements)
-        sums: list[Any] = [None] * -(-images // step)
-
-        def compute(first: int, last: int) -> None:
-            for piece in range(first, last):
-                some = slice(piece * step, piece * step + step)
-                sums[piece] = planes.weigh(x[some], y[some])
-
-        run_pieces(compute, len(sums), images * elements)
-        return _total(sums)
-
-    def _by_images(self, images: int, elements: int, compute: Callable[[int, int], None]) -> None:
-        """Call ``compute(start, stop)`` for as many images at a time as have some `elements`."""
-        step = shared_step(max(1, _ELEMENTS // max(1, elements)), images, images * elements)
-
-        def some(first: int, last: int) -> None:
-            for start in range(first * step, min(last * step, images), step):
-                compute(start, min(start + step, images))
-
-        run_pieces(some, -(-images // step), images * elements)
+    def _write_block(self, patches: Any, x: Any, block: Block) -> None:
+        """Write the patches of ``(images, groups, channels, *sizes)``."""
+        images = x[block.images]
+        self._write(_by_places(patches, images), images, block.windows)
 
 
 @row_by_row
@@ -216,84 +165,111 @@ def _add_to_channels(images: Any, bias: Any) -> None:
     numpy.add(images, bias, out=images)
 
 
-def _step_of_sums(images: int, elements: int) -> int:
-    """Return over how many images, of so many `elements` each, a gradient is summed at a time: the
-    same for any number of threads, and so the sum.
+def _is_apart(weight: Any, groups: int) -> bool:
+    """Return whether each group is one channel, of which few are made."""
+    return bool(weight.shape[1] == 1 and weight.shape[0] <= FEW * groups)
+
+
+def _are_patches(windows: Sequence[Window]) -> bool:
+    """Return whether images are their own patches."""
+    return all([each.kernel == each.stride == 1 and not each.padding for each in windows])
+
+
+def _parted(x: Any, groups: int) -> Any:
+    """Return ``(images, channels, *sizes)`` as ``(images, groups, channels, *sizes)``."""
+    parted = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
+    return numpy.ascontiguousarray(parted)
+
+
+def _operand(results: Any, block: Block, patches: Any) -> Any:
+    """Return the part of ``(images, groups, rows, windows)`` that is multiplied with patches."""
+    part = results[block.images, :, :, block.columns]
+    if len(patches) == len(part):
+        return part
+    return part.transpose(1, 2, 0, 3).reshape(1, *part.shape[1:3], -1)
+
+
+def _by_places(patches: Any, images: Any) -> Any:
+    """Return matrices of patches as ``(images, groups, channels, places, windows)``."""
+    number, groups, channels = images.shape[:3]
+    if len(patches) == number:
+        return patches.reshape(number, groups, channels, -1, patches.shape[-1])
+    windows = patches.shape[-1] // number
+    return patches.reshape(groups, channels, -1, number, windows).transpose(3, 0, 1, 2, 4)
+
+
+def _by_blocks(
+    lead: tuple[int, ...],
+    dtype: Any,
+    windows: Sequence[Window],
+    compute: Callable[[int, Block, Any], None],
+) -> None:
+    """Call ``compute(piece, block, patches)`` for all blocks over ``(images, groups, channels)``.
+
+    The memory for patches is ``(images, groups, channels * places, windows)``; of images with few
+    windows ``(1, groups, channels * places, images * windows)``, those of an image together.
     """
-    step = max(1, _ELEMENTS // max(1, elements))
-    return min(step, -(-images // _SUMS)) if images * elements >= SHARED_FROM else step
+    pieces, most, elements = _blocks_of(lead, tuple(windows))
+
+    def some(first: int, last: int) -> None:
+        memory: Any = numpy.empty(most, dtype)
+        for piece in range(first, last):
+            for block in pieces[piece]:
+                shape = block.shape
+                patches = memory[: math.prod(shape)].reshape(shape)
+                compute(piece, block, patches)
+
+    run_pieces(some, len(pieces), elements)
 
 
-def _total(sums: Sequence[Any]) -> Any:
-    """Return the sum of arrays, written over the first."""
-    total = sums[0]
-    for each in sums[1:]:
-        numpy.add(total, each, out=total)
-    return total
-
-
-def _turned_windows(windows: Sequence[Window]) -> list[Window] | None:
-    """Return the windows over results whose correlation with the flipped weight spreads them; None
-    if there are none.
+@lru_cache(256)
+def _blocks_of(
+    lead: tuple[int, ...], windows: tuple[Window, ...]
+) -> tuple[list[list[Block]], int, int]:
+    """Return the blocks of each piece, the elements of the patches of the largest block, and those
+    of all patches.
     """
-    turned = []
-    for window in windows:
-        padding = window.dilation * (window.kernel - 1) - window.padding
-        if window.stride != 1 or padding < 0:
-            return None
-        turned.append(window._replace(size=window.number, number=window.size, padding=padding))
-    return turned
+    images, groups, channels = lead
+    number = math.prod([window.number for window in windows])
+    places = channels * math.prod([window.kernel for window in windows])
+    elements = groups * places * number
+    step = max(_ELEMENTS // elements, 1)
+    if images * elements >= SHARED_FROM:
+        step = min(step, -(-images // _PIECES))
+    if number < _COLUMNS:
+        step = max(step, min(-(-_COLUMNS // number), _MOST_ELEMENTS // elements))
+        step = -(-images // -(-images // step))
+    parts = _parts_of(windows, number, elements)
+    starts = range(0, images, step)
+    count = min(_PIECES, len(starts))
+    pieces: list[list[Block]] = [[] for _ in range(count)]
+    for index, start in enumerate(starts):
+        over = slice(start, min(start + step, images))
+        for some, columns in parts:
+            matrices, width = over.stop - start, columns.stop - columns.start
+            if number < _COLUMNS:
+                matrices, width = 1, matrices * width
+            shape = (matrices, groups, places, width)
+            pieces[index * count // len(starts)].append(Block(over, some, columns, shape))
+    most = max([math.prod(block.shape) for piece in pieces for block in piece])
+    return pieces, most, images * elements
 
 
-def _factors(weight: Any, groups: int, windows: Sequence[Window]) -> list[Any]:
-    """Return the weight as matrices of a group, for each place along the first dimension."""
-    starts = windows[0].kernel
-    inner = math.prod([window.kernel for window in windows[1:]])
-    rows, channels = weight.shape[0] // groups, weight.shape[1]
-    parted = weight.reshape(groups, rows, channels, starts, inner)
-    return [
-        parted[:, :, :, place].reshape(groups, rows, channels * inner) for place in range(starts)
-    ]
-
-
-def _elements(windows: Sequence[Window]) -> int:
-    """Return how many elements the lines of one channel have."""
+def _parts_of(
+    windows: Sequence[Window], number: int, elements: int
+) -> list[tuple[tuple[Window, ...], slice]]:
+    """Return the windows in parts along the first dimension, if their patches have many elements,
+    and which of an image's windows each has.
+    """
     first, *inner = windows
-    lines = first.number * first.stride + (first.kernel - 1) * first.dilation
-    return lines * math.prod([window.kernel * window.number for window in inner])
-
-
-def _lines(x: Any, windows: Sequence[Window]) -> Lines:
-    """Return the lines of ``(images, groups, channels, *sizes)``."""
-    first, *inner = windows
-    offsets = [divmod(place * first.dilation, first.stride) for place in range(first.kernel)]
-    remainders = sorted({remainder for _, remainder in offsets})
-    within = math.prod([window.number for window in inner])
-    starts = [(remainders.index(remainder), line * within) for line, remainder in offsets]
-    number = first.number + max(line for line, _ in offsets)
-    length = first.number * within
-    if all([each.kernel == each.stride == 1 and not each.padding for each in windows]):
-        return Lines(x.reshape(*x.shape[:3], 1, length), starts, length)
-    shape = (
-        *x.shape[:3],
-        *[window.kernel for window in inner],
-        len(remainders),
-        number,
-        *[window.number for window in inner],
-    )
-    is_padded = any([window.padding for window in windows])
-    made: Any = (numpy.zeros if is_padded else numpy.empty)(shape, x.dtype)
-    for place in product(*[range(window.kernel) for window in inner]):
-        spans = [
-            window_span(window, at * window.dilation, window.number)
-            for window, at in zip(inner, place, strict=True)
-        ]
-        for index, remainder in enumerate(remainders):
-            to, of = window_span(first, remainder, number)
-            made[(_ALL, _ALL, _ALL, *place, index, to, *[each for each, _ in spans])] = x[
-                (_ALL, _ALL, _ALL, of, *[each for _, each in spans])
-            ]
-    channels = x.shape[2] * math.prod([window.kernel for window in inner])
-    return Lines(
-        made.reshape(*x.shape[:2], channels, len(remainders), number * within), starts, length
-    )
+    line = number // first.number
+    lines = first.number
+    if elements > _ELEMENTS:
+        lines = max(_ELEMENTS * first.number // elements, -(-_COLUMNS // line), 1)
+    parts = []
+    for start in range(0, first.number, lines):
+        stop = min(start + lines, first.number)
+        padding = first.padding - start * first.stride
+        part = first._replace(padding=padding, number=stop - start)
+        parts.append(((part, *inner), slice(start * line, stop * line)))
+    return parts

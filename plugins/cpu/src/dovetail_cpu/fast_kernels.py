@@ -39,7 +39,7 @@ FAST_FAMILIES: Final = {
     "convolution.Convolutions": "dovetail_cpu.fast_convolution.FastConvolutions",
     "interpolation.GridSampling": "dovetail_cpu.fast_grid_sampling.FastGridSampling",
     "interpolation.Upsampling": "dovetail_cpu.fast_upsampling.FastUpsampling",
-    "convolution.Patches": "dovetail_cpu.fast_windows.FastPatches",
+    "convolution.Patches": "dovetail_cpu.patches.FastPatches",
     "random.Random": "dovetail_cpu.seeded_random.SeededRandom",
     "random.Distributions": "dovetail_cpu.seeded_random.SeededDistributions",
     "random.GammaNumbers": "dovetail_cpu.seeded_random.SeededGammaNumbers",

@@ -60,6 +60,9 @@ class Capabilities(Protocol):
         one) that cannot be written.
         """
 
+    def compiled(self, operator: str, reference: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the compiled kernel of an operator, or its reference if there is none."""
+
     # -- making arrays -----------------------------------------------------------------------------
 
     def number(self, value: complex, native_dtype: Any) -> Any:

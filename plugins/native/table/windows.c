@@ -1,0 +1,371 @@
+/* Patches of images under windows, sums of patches, and convolutions of groups of one channel. */
+#include "table.h"
+
+/* Read a tuple of windows: for each axis a tuple of numbers. Return whether these are windows over
+ * at most three axes. */
+static int
+read_windows(PyObject *object, image_windows *windows, int *ndim)
+{
+    if (object == NULL || !PyTuple_Check(object) || PyTuple_GET_SIZE(object) < 1 ||
+        PyTuple_GET_SIZE(object) > WINDOW_AXES) {
+        return 0;
+    }
+    *ndim = (int)PyTuple_GET_SIZE(object);
+    for (int i = 0; i < WINDOW_AXES; i++) {
+        int at = i - (WINDOW_AXES - *ndim);
+        ptrdiff_t numbers[6] = {1, 1, 1, 0, 1, 1};
+        PyObject *given = at < 0 ? NULL : PyTuple_GET_ITEM(object, at);
+        if (given != NULL && (!PyTuple_Check(given) || PyTuple_GET_SIZE(given) != 6)) {
+            return 0;
+        }
+        for (int j = 0; given != NULL && j < 6; j++) {
+            PyObject *number = PyTuple_GET_ITEM(given, j);
+            int overflow = 1;
+            long value =
+                PyLong_CheckExact(number) ? PyLong_AsLongAndOverflow(number, &overflow) : 0;
+            long least = j == 3 ? -INT32_MAX : 1; /* of the padding */
+            if (overflow != 0 || value < least || value > INT32_MAX) {
+                return 0; /* so that no product overflows */
+            }
+            numbers[j] = value;
+        }
+        windows->axis[i] = (window){numbers[0], numbers[1], numbers[2],
+                                    numbers[3], numbers[4], numbers[5]};
+    }
+    return 1;
+}
+
+/* The number of places of windows, or of windows. */
+static npy_intp
+count_places(const image_windows *windows)
+{
+    return windows->axis[0].kernel * windows->axis[1].kernel * windows->axis[2].kernel;
+}
+
+static npy_intp
+count_windows(const image_windows *windows)
+{
+    return windows->axis[0].number * windows->axis[1].number * windows->axis[2].number;
+}
+
+/* Whether the last axes of an array are those of images. */
+static int
+are_images(PyArrayObject *array, const image_windows *windows, int ndim, int lead)
+{
+    int fits = PyArray_NDIM(array) == lead + ndim;
+    for (int i = 0; fits && i < ndim; i++) {
+        fits = PyArray_DIM(array, lead + i) == windows->axis[WINDOW_AXES - ndim + i].size;
+    }
+    return fits;
+}
+
+/* Whether elements can be read as they lie, the last `ndim` axes in C order without gaps. */
+static int
+is_dense(PyArrayObject *array, int ndim)
+{
+    npy_intp step = PyArray_ITEMSIZE(array);
+    int axis = PyArray_NDIM(array) - 1;
+    for (int i = 0; i < ndim; i++, axis--) {
+        if (PyArray_DIM(array, axis) != 1 && PyArray_STRIDE(array, axis) != step) {
+            return 0;
+        }
+        step *= PyArray_DIM(array, axis);
+    }
+    return PyArray_ISALIGNED(array) && PyArray_ISNOTSWAPPED(array);
+}
+
+/* ---- patches --------------------------------------------------------------------------------- */
+
+/* Patches (*lead, places, windows) and images (*lead, *sizes) of one dtype, which do not overlap. */
+typedef struct {
+    PyArrayObject *patches, *images;
+    image_windows windows;
+    int ndim, lead;
+} patches_of_images;
+
+static int
+read_patches(PyObject *patches, PyObject *images, PyObject *given, patches_of_images *read)
+{
+    if (!read_windows(given, &read->windows, &read->ndim) || patches == NULL || images == NULL ||
+        !PyArray_CheckExact(patches) || !PyArray_CheckExact(images)) {
+        return 0;
+    }
+    read->patches = (PyArrayObject *)patches;
+    read->images = (PyArrayObject *)images;
+    read->lead = PyArray_NDIM(read->patches) - 2;
+    int fits = read->lead >= 0 &&
+               are_images(read->images, &read->windows, read->ndim, read->lead) &&
+               PyArray_EquivTypes(PyArray_DESCR(read->patches), PyArray_DESCR(read->images)) &&
+               !PyDataType_REFCHK(PyArray_DESCR(read->images)) && is_dense(read->patches, 1) &&
+               is_dense(read->images, read->ndim) &&
+               PyArray_DIM(read->patches, read->lead) == count_places(&read->windows) &&
+               PyArray_DIM(read->patches, read->lead + 1) == count_windows(&read->windows);
+    for (int i = 0; fits && i < read->lead; i++) {
+        fits = PyArray_DIM(read->patches, i) == PyArray_DIM(read->images, i);
+    }
+    return fits;
+}
+
+/* Write or add the patches of all images. */
+static void
+go_through(const patches_of_images *read, int adds, int precision)
+{
+    const window_kernels *kernels = kernels_in_force->windows;
+    char *patches = PyArray_BYTES(read->patches), *image = PyArray_BYTES(read->images);
+    npy_intp index[NPY_MAXDIMS] = {0}, item = PyArray_ITEMSIZE(read->images);
+    npy_intp step = PyArray_STRIDE(read->patches, read->lead);
+    for (int i = 0; i >= 0;) {
+        if (adds) {
+            kernels->add[precision](image, patches, step / item, &read->windows);
+        }
+        else {
+            kernels->write(patches, step, image, item, &read->windows);
+        }
+        for (i = read->lead - 1; i >= 0; i--) {
+            patches += PyArray_STRIDE(read->patches, i);
+            image += PyArray_STRIDE(read->images, i);
+            if (++index[i] < PyArray_DIM(read->images, i)) {
+                break;
+            }
+            patches -= index[i] * PyArray_STRIDE(read->patches, i);
+            image -= index[i] * PyArray_STRIDE(read->images, i);
+            index[i] = 0;
+        }
+    }
+}
+
+/* write_patches(patches, images, windows): return True. */
+static PyObject *
+write_patches(PyObject *const *arguments)
+{
+    patches_of_images read;
+    if (!read_patches(arguments[0], arguments[1], arguments[2], &read) ||
+        !PyArray_ISWRITEABLE(read.patches)) {
+        return NULL;
+    }
+    if (PyArray_SIZE(read.patches) > 0) {
+        RELEASED(PyArray_SIZE(read.patches), go_through(&read, 0, 0));
+    }
+    return Py_NewRef(Py_True);
+}
+
+/* add_patches(images, patches, windows): return True. */
+static PyObject *
+add_patches(PyObject *const *arguments)
+{
+    patches_of_images read;
+    int precision = precision_of(arguments[0]);
+    if (precision < 0 || !read_patches(arguments[1], arguments[0], arguments[2], &read) ||
+        !PyArray_ISWRITEABLE(read.images) ||
+        PyArray_STRIDE(read.patches, read.lead) % PyArray_ITEMSIZE(read.patches) != 0) {
+        return NULL;
+    }
+    if (PyArray_SIZE(read.patches) > 0) {
+        RELEASED(PyArray_SIZE(read.patches), go_through(&read, 1, precision));
+    }
+    return Py_NewRef(Py_True);
+}
+
+/* ---- groups of one channel ------------------------------------------------------------------- */
+
+/* Which numbers of windows are the shape of an array. */
+typedef enum { SIZES, NUMBERS, KERNELS } extent;
+
+/* Images (images, groups, *sizes), results (images, groups * rows, *numbers) and weights (groups *
+ * rows, 1, *kernels). */
+typedef struct {
+    int precision, ndim;
+    image_windows windows;
+    npy_intp images, groups, rows;
+} channels;
+
+static npy_intp
+extent_of(const channels *read, extent kind, int axis)
+{
+    const window *along = read->windows.axis + WINDOW_AXES - read->ndim + axis;
+    return kind == SIZES ? along->size : kind == NUMBERS ? along->number : along->kernel;
+}
+
+/* Whether an array has the precision, and the shape (first, second, *extents). */
+static int
+is_shaped(PyObject *object, const channels *read, npy_intp first, npy_intp second, extent kind)
+{
+    PyArrayObject *array = (PyArrayObject *)object;
+    if (precision_of(object) != read->precision || PyArray_NDIM(array) != read->ndim + 2 ||
+        PyArray_DIM(array, 0) != first || PyArray_DIM(array, 1) != second) {
+        return 0;
+    }
+    for (int i = 0; i < read->ndim; i++) {
+        if (PyArray_DIM(array, 2 + i) != extent_of(read, kind, i)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Read windows and groups, and from an array of images or results and another, whose axis tells it,
+ * how many images and rows there are. Return whether these are such. */
+static int
+read_channels(
+    PyObject *windows, PyObject *groups, PyObject *array, PyObject *other, int axis,
+    channels *read)
+{
+    read->precision = precision_of(array);
+    if (!read_windows(windows, &read->windows, &read->ndim) || !read_size(groups, &read->groups) ||
+        read->groups < 1 || read->precision < 0 || precision_of(other) != read->precision ||
+        PyArray_NDIM((PyArrayObject *)array) < 3 || PyArray_NDIM((PyArrayObject *)other) < 3) {
+        return 0;
+    }
+    read->images = PyArray_DIM((PyArrayObject *)array, 0);
+    read->rows = PyArray_DIM((PyArrayObject *)other, axis) / read->groups;
+    return read->images > 0 && read->rows > 0;
+}
+
+/* Zeros of the shape (first, second, *extents). */
+static PyArrayObject *
+zeros(const channels *read, npy_intp first, npy_intp second, extent kind)
+{
+    npy_intp shape[2 + WINDOW_AXES] = {first, second};
+    for (int i = 0; i < read->ndim; i++) {
+        shape[2 + i] = extent_of(read, kind, i);
+    }
+    return (PyArrayObject *)PyArray_ZEROS(
+        2 + read->ndim, shape, read->precision ? NPY_DOUBLE : NPY_FLOAT, 0);
+}
+
+/* Memory of images, results and weights, and how many bytes one of each has. */
+typedef struct {
+    char *x, *y, *w;
+    npy_intp image, result, weight;
+} channel_memory;
+
+static void
+go_through_channels(const channels *read, extent computed, channel_memory memory)
+{
+    const window_kernels *kernels = kernels_in_force->windows;
+    npy_intp results = read->groups * read->rows, item = read->precision ? 8 : 4;
+    for (npy_intp row = 0; row < results; row++) {
+        char *w = memory.w + row * memory.weight;
+        char *x = memory.x + row / read->rows * memory.image, *y = memory.y + row * memory.result;
+        if (computed == KERNELS) {
+            kernels->weigh[read->precision](
+                w, x, read->groups * memory.image / item, y, results * memory.result / item,
+                read->images, &read->windows);
+            continue;
+        }
+        for (npy_intp i = 0; i < read->images; i++) {
+            char *image = x + i * read->groups * memory.image;
+            char *result = y + i * results * memory.result;
+            if (computed == NUMBERS) {
+                kernels->correlate[read->precision](result, image, w, &read->windows);
+            }
+            else {
+                kernels->spread[read->precision](image, result, w, &read->windows);
+            }
+        }
+    }
+}
+
+/* Whether windows reach beyond images, where their elements are zeros. */
+static int
+are_padded(const image_windows *windows)
+{
+    for (int i = 0; i < WINDOW_AXES; i++) {
+        const window *axis = windows->axis + i;
+        npy_intp reach =
+            (axis->number - 1) * axis->stride + (axis->kernel - 1) * axis->dilation - axis->padding;
+        if (axis->padding > 0 || reach >= axis->size) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Compute zeros that were made for one of the three arrays from the other two. Takes the reference
+ * to what is made. Zeros beyond the images are not multiplied: where their factors, the second
+ * array, are not finite, the result is the reference's. */
+static PyObject *
+compute(const channels *read, extent computed, PyArrayObject *made, PyObject *one, PyObject *other)
+{
+    PyArrayObject *first = in_c_order(one), *second = in_c_order(other);
+    if (second != NULL && computed != SIZES && are_padded(&read->windows) &&
+        !kernels_in_force->windows->are_finite[read->precision](
+            PyArray_DATA(second), PyArray_SIZE(second))) {
+        Py_CLEAR(made);
+    }
+    else if (made != NULL && first != NULL && second != NULL) {
+        npy_intp item = PyArray_ITEMSIZE(made);
+        npy_intp image = item, result = item, weight = item;
+        for (int i = 0; i < read->ndim; i++) {
+            image *= extent_of(read, SIZES, i);
+            result *= extent_of(read, NUMBERS, i);
+            weight *= extent_of(read, KERNELS, i);
+        }
+        PyArrayObject *x = computed == SIZES ? made : first;
+        PyArrayObject *y = computed == NUMBERS ? made : computed == SIZES ? first : second;
+        PyArrayObject *w = computed == KERNELS ? made : second;
+        channel_memory memory = {
+            PyArray_BYTES(x), PyArray_BYTES(y), PyArray_BYTES(w), image, result, weight};
+        npy_intp work = PyArray_SIZE(y) * count_places(&read->windows);
+        RELEASED(work, go_through_channels(read, computed, memory));
+    }
+    else {
+        Py_CLEAR(made);
+    }
+    Py_XDECREF(first);
+    Py_XDECREF(second);
+    return (PyObject *)made;
+}
+
+/* convolution_apart(x, weight, windows, groups): results. */
+static PyObject *
+correlate(PyObject *const *arguments)
+{
+    channels read;
+    PyObject *x = arguments[0], *w = arguments[1];
+    if (!read_channels(arguments[2], arguments[3], x, w, 0, &read) ||
+        !is_shaped(x, &read, read.images, read.groups, SIZES) ||
+        !is_shaped(w, &read, read.groups * read.rows, 1, KERNELS)) {
+        return NULL;
+    }
+    PyArrayObject *made = zeros(&read, read.images, read.groups * read.rows, NUMBERS);
+    return compute(&read, NUMBERS, made, x, w);
+}
+
+/* convolution_apart.input(y, weight, windows, groups): images. */
+static PyObject *
+spread(PyObject *const *arguments)
+{
+    channels read;
+    PyObject *y = arguments[0], *w = arguments[1];
+    if (!read_channels(arguments[2], arguments[3], y, w, 0, &read) ||
+        !is_shaped(y, &read, read.images, read.groups * read.rows, NUMBERS) ||
+        !is_shaped(w, &read, read.groups * read.rows, 1, KERNELS)) {
+        return NULL;
+    }
+    return compute(&read, SIZES, zeros(&read, read.images, read.groups, SIZES), y, w);
+}
+
+/* convolution_apart.weight(x, y, windows, groups): weights. */
+static PyObject *
+weigh(PyObject *const *arguments)
+{
+    channels read;
+    PyObject *x = arguments[0], *y = arguments[1];
+    if (!read_channels(arguments[2], arguments[3], x, y, 1, &read) ||
+        !is_shaped(x, &read, read.images, read.groups, SIZES) ||
+        !is_shaped(y, &read, read.images, read.groups * read.rows, NUMBERS)) {
+        return NULL;
+    }
+    return compute(&read, KERNELS, zeros(&read, read.groups * read.rows, 1, KERNELS), x, y);
+}
+
+#define ROW(operator, compute, ...) {operator, "table/windows.c", __LINE__, compute, {__VA_ARGS__}}
+const kernel_row window_rows[] = {
+    ROW("add_patches", add_patches, "images", "patches", "windows"),
+    ROW("convolution_apart", correlate, "x", "weight", "windows", "groups"),
+    ROW("convolution_apart.input", spread, "y", "weight", "windows", "groups"),
+    ROW("convolution_apart.weight", weigh, "x", "y", "windows", "groups"),
+    ROW("write_patches", write_patches, "patches", "images", "windows"),
+    {NULL},
+};
