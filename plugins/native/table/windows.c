@@ -1,4 +1,4 @@
-/* Patches of images under windows, sums of patches, and convolutions of groups of one channel. */
+/* Patches of images under windows, sums of patches, and convolutions without patches. */
 #include "table.h"
 
 /* Read a tuple of windows: for each axis a tuple of numbers. Return whether these are windows over
@@ -166,17 +166,17 @@ add_patches(PyObject *const *arguments)
     return Py_NewRef(Py_True);
 }
 
-/* ---- groups of one channel ------------------------------------------------------------------- */
+/* ---- channel by channel ---------------------------------------------------------------------- */
 
 /* Which numbers of windows are the shape of an array. */
 typedef enum { SIZES, NUMBERS, KERNELS } extent;
 
-/* Images (images, groups, *sizes), results (images, groups * rows, *numbers) and weights (groups *
- * rows, 1, *kernels). */
+/* Images (images, groups * depth, *sizes), results (images, groups * rows, *numbers) and weights
+ * (groups * rows, depth, *kernels). */
 typedef struct {
     int precision, ndim;
     image_windows windows;
-    npy_intp images, groups, rows;
+    npy_intp images, groups, depth, rows;
 } channels;
 
 static npy_intp
@@ -203,22 +203,34 @@ is_shaped(PyObject *object, const channels *read, npy_intp first, npy_intp secon
     return 1;
 }
 
-/* Read windows and groups, and from an array of images or results and another, whose axis tells it,
- * how many images and rows there are. Return whether these are such. */
+/* Read windows and groups, and of what precision and how many the arrays are: the axes of images, of
+ * `depth` and of `rows` tell that. Return whether these are such arrays. */
 static int
-read_channels(
-    PyObject *windows, PyObject *groups, PyObject *array, PyObject *other, int axis,
-    channels *read)
+read_channels(PyObject *windows, PyObject *groups, PyObject *one, PyObject *other, channels *read)
 {
-    read->precision = precision_of(array);
+    read->precision = precision_of(one);
     if (!read_windows(windows, &read->windows, &read->ndim) || !read_size(groups, &read->groups) ||
         read->groups < 1 || read->precision < 0 || precision_of(other) != read->precision ||
-        PyArray_NDIM((PyArrayObject *)array) < 3 || PyArray_NDIM((PyArrayObject *)other) < 3) {
+        PyArray_NDIM((PyArrayObject *)one) < 3 || PyArray_NDIM((PyArrayObject *)other) < 3) {
         return 0;
     }
-    read->images = PyArray_DIM((PyArrayObject *)array, 0);
-    read->rows = PyArray_DIM((PyArrayObject *)other, axis) / read->groups;
-    return read->images > 0 && read->rows > 0;
+    read->images = PyArray_DIM((PyArrayObject *)one, 0);
+    return 1;
+}
+
+/* Set how many channels the images and the results of a group have. Return whether all shapes fit
+ * then; arrays that are computed are NULL. */
+static int
+are_channels(
+    channels *read, npy_intp depth, npy_intp rows, PyObject *x, PyObject *y, PyObject *w)
+{
+    read->depth = depth;
+    read->rows = rows;
+    npy_intp results = read->groups * rows;
+    return read->images > 0 && depth > 0 && rows > 0 &&
+           (x == NULL || is_shaped(x, read, read->images, read->groups * depth, SIZES)) &&
+           (y == NULL || is_shaped(y, read, read->images, results, NUMBERS)) &&
+           (w == NULL || is_shaped(w, read, results, depth, KERNELS));
 }
 
 /* Zeros of the shape (first, second, *extents). */
@@ -244,23 +256,25 @@ go_through_channels(const channels *read, extent computed, channel_memory memory
 {
     const window_kernels *kernels = kernels_in_force->windows;
     npy_intp results = read->groups * read->rows, item = read->precision ? 8 : 4;
-    for (npy_intp row = 0; row < results; row++) {
-        char *w = memory.w + row * memory.weight;
-        char *x = memory.x + row / read->rows * memory.image, *y = memory.y + row * memory.result;
+    npy_intp between_images = read->groups * read->depth * memory.image;
+    npy_intp between_results = results * memory.result;
+    for (npy_intp i = 0; i < results * read->depth; i++) {
+        npy_intp row = i / read->depth;
+        npy_intp channel = row / read->rows * read->depth + i % read->depth;
+        char *w = memory.w + i * memory.weight;
+        char *x = memory.x + channel * memory.image, *y = memory.y + row * memory.result;
         if (computed == KERNELS) {
             kernels->weigh[read->precision](
-                w, x, read->groups * memory.image / item, y, results * memory.result / item,
-                read->images, &read->windows);
+                w, x, between_images / item, y, between_results / item, read->images,
+                &read->windows);
             continue;
         }
-        for (npy_intp i = 0; i < read->images; i++) {
-            char *image = x + i * read->groups * memory.image;
-            char *result = y + i * results * memory.result;
+        for (npy_intp k = 0; k < read->images; k++, x += between_images, y += between_results) {
             if (computed == NUMBERS) {
-                kernels->correlate[read->precision](result, image, w, &read->windows);
+                kernels->correlate[read->precision](y, x, w, &read->windows);
             }
             else {
-                kernels->spread[read->precision](image, result, w, &read->windows);
+                kernels->spread[read->precision](x, y, w, &read->windows);
             }
         }
     }
@@ -306,7 +320,7 @@ compute(const channels *read, extent computed, PyArrayObject *made, PyObject *on
         PyArrayObject *w = computed == KERNELS ? made : second;
         channel_memory memory = {
             PyArray_BYTES(x), PyArray_BYTES(y), PyArray_BYTES(w), image, result, weight};
-        npy_intp work = PyArray_SIZE(y) * count_places(&read->windows);
+        npy_intp work = PyArray_SIZE(y) * read->depth * count_places(&read->windows);
         RELEASED(work, go_through_channels(read, computed, memory));
     }
     else {
@@ -317,55 +331,60 @@ compute(const channels *read, extent computed, PyArrayObject *made, PyObject *on
     return (PyObject *)made;
 }
 
-/* convolution_apart(x, weight, windows, groups): results. */
+/* convolution_direct(x, weight, windows, groups): results. */
 static PyObject *
 correlate(PyObject *const *arguments)
 {
     channels read;
     PyObject *x = arguments[0], *w = arguments[1];
-    if (!read_channels(arguments[2], arguments[3], x, w, 0, &read) ||
-        !is_shaped(x, &read, read.images, read.groups, SIZES) ||
-        !is_shaped(w, &read, read.groups * read.rows, 1, KERNELS)) {
+    if (!read_channels(arguments[2], arguments[3], x, w, &read) ||
+        !are_channels(
+            &read, PyArray_DIM((PyArrayObject *)w, 1),
+            PyArray_DIM((PyArrayObject *)w, 0) / read.groups, x, NULL, w)) {
         return NULL;
     }
     PyArrayObject *made = zeros(&read, read.images, read.groups * read.rows, NUMBERS);
     return compute(&read, NUMBERS, made, x, w);
 }
 
-/* convolution_apart.input(y, weight, windows, groups): images. */
+/* convolution_direct.input(y, weight, windows, groups): images. */
 static PyObject *
 spread(PyObject *const *arguments)
 {
     channels read;
     PyObject *y = arguments[0], *w = arguments[1];
-    if (!read_channels(arguments[2], arguments[3], y, w, 0, &read) ||
-        !is_shaped(y, &read, read.images, read.groups * read.rows, NUMBERS) ||
-        !is_shaped(w, &read, read.groups * read.rows, 1, KERNELS)) {
+    if (!read_channels(arguments[2], arguments[3], y, w, &read) ||
+        !are_channels(
+            &read, PyArray_DIM((PyArrayObject *)w, 1),
+            PyArray_DIM((PyArrayObject *)w, 0) / read.groups, NULL, y, w)) {
         return NULL;
     }
-    return compute(&read, SIZES, zeros(&read, read.images, read.groups, SIZES), y, w);
+    PyArrayObject *made = zeros(&read, read.images, read.groups * read.depth, SIZES);
+    return compute(&read, SIZES, made, y, w);
 }
 
-/* convolution_apart.weight(x, y, windows, groups): weights. */
+/* convolution_direct.weight(x, y, windows, groups): weights. */
 static PyObject *
 weigh(PyObject *const *arguments)
 {
     channels read;
     PyObject *x = arguments[0], *y = arguments[1];
-    if (!read_channels(arguments[2], arguments[3], x, y, 1, &read) ||
-        !is_shaped(x, &read, read.images, read.groups, SIZES) ||
-        !is_shaped(y, &read, read.images, read.groups * read.rows, NUMBERS)) {
+    if (!read_channels(arguments[2], arguments[3], x, y, &read) ||
+        !are_channels(
+            &read, PyArray_DIM((PyArrayObject *)x, 1) / read.groups,
+            PyArray_DIM((PyArrayObject *)y, 1) / read.groups, x, y, NULL)) {
         return NULL;
     }
-    return compute(&read, KERNELS, zeros(&read, read.groups * read.rows, 1, KERNELS), x, y);
+    PyArrayObject *made = zeros(&read, read.groups * read.rows, read.depth, KERNELS);
+    return compute(&read, KERNELS, made, x, y);
 }
 
 #define ROW(operator, compute, ...) {operator, "table/windows.c", __LINE__, compute, {__VA_ARGS__}}
 const kernel_row window_rows[] = {
     ROW("add_patches", add_patches, "images", "patches", "windows"),
-    ROW("convolution_apart", correlate, "x", "weight", "windows", "groups"),
-    ROW("convolution_apart.input", spread, "y", "weight", "windows", "groups"),
-    ROW("convolution_apart.weight", weigh, "x", "y", "windows", "groups"),
+    ROW("convolution_direct", correlate, "x", "weight", "windows", "groups"),
+    ROW("convolution_direct.input", spread, "y", "weight", "windows", "groups"),
+    ROW("convolution_direct.weight", weigh, "x", "y", "windows", "groups"),
     ROW("write_patches", write_patches, "patches", "images", "windows"),
     {NULL},
 };

@@ -1,4 +1,4 @@
-"""Compiled patches, and convolutions of groups of one channel, against their references."""
+"""Compiled patches, and convolutions without patches, against their references."""
 
 from __future__ import annotations
 
@@ -137,13 +137,13 @@ def test_what_does_not_fit_is_left_to_the_reference(change):
     assert (images == 0).all()
 
 
-def apart(name: str) -> tuple[Any, Any]:
-    """Return a compiled convolution of groups of one channel, and its reference."""
+def direct(name: str) -> tuple[Any, Any]:
+    """Return a compiled convolution without patches, and its reference."""
     dovetail.ones(1, device="cpu")
     generic = array_kernel_table(np, CpuArrays()).kernels["convolution"].fn.__self__
     methods = {"": "_correlated", ".input": "_spread", ".weight": "_weighed"}
     return (
-        _core.CompiledKernel(f"convolution_apart{name}", declined),
+        _core.CompiledKernel(f"convolution_direct{name}", declined),
         getattr(generic, methods[name]),
     )
 
@@ -151,13 +151,13 @@ def apart(name: str) -> tuple[Any, Any]:
 @pytest.mark.parametrize("dtype", ("f4", "f8"))
 @pytest.mark.parametrize("name", ("", ".input", ".weight"))
 def test_a_convolution_of_groups_of_one_channel(name, dtype):
-    compiled, reference = apart(name)
+    compiled, reference = direct(name)
     unpadded = [each for each in geometries() if min([w.padding for w in each]) >= 0]
-    for seed, (windows, rows) in enumerate(product(unpadded[::2], (1, 2))):
+    for seed, (windows, rows, depth) in enumerate(product(unpadded[::2], (1, 2), (1, 2))):
         groups = 3
-        x = numbers((2, groups, *[w.size for w in windows]), dtype, seed, False)
+        x = numbers((2, groups * depth, *[w.size for w in windows]), dtype, seed, False)
         y = numbers((2, groups * rows, *[w.number for w in windows]), dtype, seed, False)
-        weight = numbers((groups * rows, 1, *[w.kernel for w in windows]), dtype, seed, False)
+        weight = numbers((groups * rows, depth, *[w.kernel for w in windows]), dtype, seed, False)
         one, other = {"": (x, weight), ".input": (y, weight), ".weight": (x, y)}[name]
         exact = reference(one.astype("f8"), other.astype("f8"), windows, groups)
         for layout in ("C order", "gaps", "last axes swapped", "unaligned"):
@@ -173,7 +173,7 @@ def test_zeros_beyond_an_image_are_multiplied_with_infinities_by_the_reference(n
     weight = numbers((3, 1, 3, 3), "f4", 2, False)
     weight[0, 0, 0, 0], y[1, 1, 0, 0] = np.inf, np.nan
     left = object()
-    compiled = _core.CompiledKernel(f"convolution_apart{name}", lambda *_: left)
+    compiled = _core.CompiledKernel(f"convolution_direct{name}", lambda *_: left)
     assert compiled(x, y if name else weight, windows, 3) is left
     inside = (windows[0]._replace(padding=0, number=4), windows[1])
     assert compiled(x, y[:, :, :4] if name else weight, inside, 3) is not left
@@ -185,7 +185,7 @@ def test_arrays_of_other_shapes_are_left_to_the_reference(name):
     x, y, weight = np.ones((2, 3, 6, 5)), np.ones((2, 6, 6, 3)), np.ones((6, 1, 3, 3))
     one, other = {"": (x, weight), ".input": (y, weight), ".weight": (x, y)}[name]
     left = object()
-    compiled = _core.CompiledKernel(f"convolution_apart{name}", lambda *_: left)
+    compiled = _core.CompiledKernel(f"convolution_direct{name}", lambda *_: left)
     assert compiled(one, other, windows, 3) is not left
     for wrong in (
         (one[..., :-1], other, windows, 3),

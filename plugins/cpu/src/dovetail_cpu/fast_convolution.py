@@ -23,6 +23,8 @@ _ELEMENTS: Final = 1 << 18
 """How many elements of patches are made at a time: they stay in the cache."""
 _MOST_ELEMENTS: Final = 1 << 22
 """How many where one image has few windows: BLAS reads the weight once for each product."""
+_SMALL: Final = 1 << 14
+"""Products of an image's elements up to which patches cost more than they save."""
 _COLUMNS: Final = 256
 """Windows of an image up to which those of several images are columns of one matrix."""
 _PIECES: Final = 8
@@ -53,16 +55,16 @@ class Block(NamedTuple):
 
 
 class FastConvolutions(Convolutions):
-    """Convolutions by products over little memory; of groups of one channel without products."""
+    """Convolutions by products over little memory; small ones channel by channel."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         compiled = self.capabilities.compiled
         self._write = compiled("write_patches", write_patches)
         self._add = compiled("add_patches", add_patches)
-        self._correlated_apart = compiled("convolution_apart", super()._correlated)
-        self._spread_apart = compiled("convolution_apart.input", super()._spread)
-        self._weighed_apart = compiled("convolution_apart.weight", super()._weighed)
+        self._correlated_direct = compiled("convolution_direct", super()._correlated)
+        self._spread_direct = compiled("convolution_direct.input", super()._spread)
+        self._weighed_direct = compiled("convolution_direct.weight", super()._weighed)
 
     def _convolved(
         self,
@@ -82,8 +84,8 @@ class FastConvolutions(Convolutions):
     def _correlated(self, x: Any, weight: Any, windows: Sequence[Window], groups: int) -> Any:
         """Return ``(images, channels out, *counts)``."""
         images, rows = x.shape[0], weight.shape[0] // groups
-        if _is_apart(weight, groups):
-            return self._correlated_apart(x, weight, tuple(windows), groups)
+        if _is_direct(weight.shape[0], weight.shape[1], windows, groups):
+            return self._correlated_direct(x, weight, tuple(windows), groups)
         if not x.size or not weight.size:
             return super()._correlated(x, weight, windows, groups)
         parted, matrices = _parted(x, groups), weight.reshape(groups, rows, -1)
@@ -108,8 +110,8 @@ class FastConvolutions(Convolutions):
     def _spread(self, y: Any, weight: Any, windows: Sequence[Window], groups: int) -> Any:
         """Return ``(images, channels in, *sizes)``."""
         images, channels, rows = y.shape[0], weight.shape[1], weight.shape[0] // groups
-        if _is_apart(weight, groups):
-            return self._spread_apart(y, weight, tuple(windows), groups)
+        if _is_direct(weight.shape[0], weight.shape[1], windows, groups):
+            return self._spread_direct(y, weight, tuple(windows), groups)
         if not y.size or not weight.size:
             return super()._spread(y, weight, windows, groups)
         sizes = [window.size for window in windows]
@@ -132,8 +134,8 @@ class FastConvolutions(Convolutions):
     def _weighed(self, x: Any, y: Any, windows: Sequence[Window], groups: int) -> Any:
         """Return ``(groups, channels out of a group, channels in of a group * places)``."""
         images, rows = x.shape[0], y.shape[1] // groups
-        if x.shape[1] == groups and rows <= FEW:
-            return self._weighed_apart(x, y, tuple(windows), groups)
+        if _is_direct(y.shape[1], x.shape[1] // groups, windows, groups):
+            return self._weighed_direct(x, y, tuple(windows), groups)
         if not x.size or not y.size:
             return super()._weighed(x, y, windows, groups)
         parted, results = _parted(x, groups), y.reshape(images, groups, rows, -1)
@@ -165,9 +167,14 @@ def _add_to_channels(images: Any, bias: Any) -> None:
     numpy.add(images, bias, out=images)
 
 
-def _is_apart(weight: Any, groups: int) -> bool:
-    """Return whether each group is one channel, of which few are made."""
-    return bool(weight.shape[1] == 1 and weight.shape[0] <= FEW * groups)
+def _is_direct(rows: int, channels: int, windows: Sequence[Window], groups: int) -> bool:
+    """Return whether a convolution without patches is faster: of groups of one channel, of which
+    few `rows` are made, or of a small image.
+    """
+    if channels == 1 and rows <= FEW * groups:
+        return True
+    products = math.prod([window.kernel * window.number for window in windows])
+    return rows * channels * products <= _SMALL
 
 
 def _are_patches(windows: Sequence[Window]) -> bool:
