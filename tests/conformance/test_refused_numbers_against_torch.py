@@ -22,6 +22,7 @@ REFUSED = (
     "L.randint(0, 2**70, (3,), dtype=L.float32)",
     "L.randint(-2**70, 3, (3,), dtype=L.float32)",
     "L.ones(2).random_(2**70)",
+    *[f"L.ones(2).half().random_({text})" for text in ("0, 65506", "100000", "-65505, 0")],
     *[f"L.{name}(5, size=(2, 2))" for name in ("zeros", "ones", "empty", "rand", "randn")],
     *[f"L.ones(2).new_{name}(5, size=(2, 2))" for name in ("zeros", "ones", "empty")],
     *[f"L.set_grad_enabled({value})" for value in ("None", "1", "'x'", "L.tensor(True)")],

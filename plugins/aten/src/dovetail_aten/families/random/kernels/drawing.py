@@ -92,6 +92,13 @@ class Drawing(Family):
                 "check_random_bounds handles only integral, floating-point and boolean types. Ask "
                 "for a real dtype."
             )
+        limits = _limits(wanted)
+        for name, number in (("from", low), ("to - 1", high - 1)):
+            if not limits[0] <= number <= limits[1]:
+                raise RuntimeError(
+                    f"{name} is out of bounds for {wanted.scalar_name}: {number} is none of "
+                    f"[{limits[0]}, {limits[1]}]. Ask for another dtype."
+                )
         if wanted.category >= FLOAT:
             exact = round(2 / finfo(wanted).eps)
             for name, number in (("from", low), ("to - 1", high - 1)):
@@ -101,14 +108,6 @@ class Drawing(Family):
                         f"{wanted.name} cannot represent every integer, so not all are drawn. "
                         "Draw in another dtype."
                     )
-            return
-        limits = _limits(wanted)
-        for name, number in (("from", low), ("to - 1", high - 1)):
-            if not limits[0] <= number <= limits[1]:
-                raise RuntimeError(
-                    f"{name} is out of bounds for {wanted.scalar_name}: {number} is none of "
-                    f"[{limits[0]}, {limits[1]}]. Ask for another dtype."
-                )
 
     def _integers(self, low: int, high: int, like: Any, dtype: Any, generator: Any) -> Any:
         """Return integers of ``[low, high)``, all equally likely."""
@@ -140,7 +139,9 @@ class Drawing(Family):
 
 @lru_cache(maxsize=32)
 def _limits(wanted: DType) -> tuple[int, int]:
-    """Return the least and the greatest integer that a dtype holds."""
+    """Return the least and the greatest integer that a dtype holds, or rounds."""
+    if wanted.category >= FLOAT:
+        return -int(finfo(wanted).max), int(finfo(wanted).max)
     return (0, 1) if wanted is bool_ else (iinfo(wanted).min, iinfo(wanted).max)
 
 
