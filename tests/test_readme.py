@@ -39,6 +39,9 @@ READMES = [
     "plugins/aten/README.md",
 ]
 WITHOUT_SAMPLES = [
+    "CHANGELOG.md",
+    "SECURITY.md",
+    "changes/README.md",
     "CONTRIBUTING.md",
     "docs/choosing.md",
     "docs/derivatives.md",

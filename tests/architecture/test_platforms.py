@@ -109,5 +109,8 @@ def test_all_distributions_carry_one_version_and_wheels_are_for_all_systems() ->
     manifests = [ROOT / "pyproject.toml", *ROOT.glob("kernel/pyproject.toml")]
     manifests += [*ROOT.glob("dispatcher/pyproject.toml"), *ROOT.glob("plugins/*/pyproject.toml")]
     projects = [tomllib.loads(each.read_text(encoding="utf-8")) for each in manifests]
-    assert len({each["project"]["version"] for each in projects}) == 1
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    cited = citation.partition("\nversion: ")[2].partition("\n")[0]
+    assert {each["project"]["version"] for each in projects} == {cited}
+    assert all([each["project"]["keywords"] for each in projects])
     assert {each["build-system"]["build-backend"] for each in projects} == {"hatchling.build"}
