@@ -553,6 +553,12 @@ def test_a_new_package_names_what_its_tests_need_and_is_missing(
     assert "first: install dovetail-pytest, from" in run("new", "two", "--folder", str(tmp_path))
 
 
+def test_help_keeps_brackets_and_fills_paragraphs() -> None:
+    text = " ".join(run("codegen", "--help").split())
+    assert "has the operators of a list, [add, mm] or {ops: [add], without: [mm]}, and" in text
+    assert re.search(r"It is made in a copy of the\s+package: a call of what", text)
+
+
 # -- doctor ----------------------------------------------------------------------------------------
 
 

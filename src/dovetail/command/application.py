@@ -12,6 +12,7 @@ from . import authors, check, compare, conformance, doctor, explain, graph, list
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode="markdown",  # paragraphs are filled, and brackets stay
     help="Dovetail: which kernel runs, and why. Every listing also comes as JSON, with --json.",
     epilog="Example: dovetail explain aten::add.Tensor --args 'dovetail.ones(2), dovetail.ones(2)'"
     ". Status 0: it is in order. 1: something failed. 2: the command was not understood.",

@@ -42,8 +42,8 @@ def check(
     together?
 
     Arguments are the samples of an operator's OpInfo; without one they are generated from its
-    schema. What it refuses of those is not held against it; if it refuses all, give --samples. Ends
-    with status 1 if a check fails, and prints a program that shows the failure.
+    schema. Generated arguments that the operator rejects are ignored; if it rejects all, pass
+    --samples. Ends with status 1 if a check fails, and prints a program that shows the failure.
     """
     with failures():
         sys.path.insert(0, "")

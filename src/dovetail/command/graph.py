@@ -26,7 +26,7 @@ def graph(
         Path | None,
         typer.Option("-o", "--output", help="Write an SVG here; default: print a tree."),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Draw at most so many nodes.")] = 500,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of nodes to draw.")] = 500,
     as_json: AsJson = False,
 ) -> None:
     """Draw the autograd graph of the tensor that a function returns.

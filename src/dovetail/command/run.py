@@ -43,7 +43,7 @@ def run(
         typer.echo(
             f"there is no file {target!r}. Write: dovetail run script.py, or dovetail run -m module"
             if target
-            else "name a program: dovetail run script.py, or dovetail run -m module",
+            else "missing program: dovetail run script.py, or dovetail run -m module",
             err=True,
         )
         raise typer.Exit(2)

@@ -38,8 +38,8 @@ def uncompiled(function: Any) -> Any:
     if not _noticed:
         _noticed = True
         warn_user(
-            "Dovetail runs programs as they stand: what asks for compiling returns its function. "
-            "This is said once."
+            "Dovetail has no compiler: torch.compile and its like return the function unchanged. "
+            "(Shown once.)"
         )
     return function
 

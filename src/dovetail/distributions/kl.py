@@ -172,7 +172,8 @@ def _kl_cauchy_cauchy(p: Any, q: Any) -> Tensor:
 def _kl_transformed_transformed(p: Any, q: Any) -> Tensor:
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
         raise NotImplementedError(
-            "The divergence is known where the transforms are the same. Transform one of them."
+            "KL divergence is only implemented for equal transforms and event shapes. Transform "
+            "one of the distributions."
         )
     return kl_divergence(p.base_dist, q.base_dist)
 
@@ -181,7 +182,7 @@ def _kl_transformed_transformed(p: Any, q: Any) -> Tensor:
 def _kl_independent_independent(p: Any, q: Any) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError(
-            "The divergence is known where as many dimensions are taken. Take others."
+            "KL divergence is only implemented for equal event dimensions. Take as many of both."
         )
     found = kl_divergence(p.base_dist, q.base_dist)
     return _sum_rightmost(found, p.reinterpreted_batch_ndims)

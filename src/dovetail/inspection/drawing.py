@@ -69,8 +69,8 @@ def draw_graph(
         Names for leaves: a module, ``module.named_parameters()``, or a dict from names to tensors.
         Default: those of the caller's variables that hold them, or modules with them; else "leaf".
     limit
-        Draw at most so many nodes, those recorded last; the others are counted in one box. Default:
-        500.
+        Maximum number of nodes to draw, those recorded last; the others are counted in one box.
+        Default: 500.
 
     Returns
     -------

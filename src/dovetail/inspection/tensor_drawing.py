@@ -45,8 +45,8 @@ def draw_tensor(tensor: Tensor) -> TensorDrawing:
     Parameters
     ----------
     tensor : Tensor
-        Of any shape, dtype and device. Of complex values the magnitude is drawn, of more than two
-        dimensions the range alone.
+        Of any shape, dtype and device. Complex values are drawn as magnitudes; above two dimensions
+        only the range is shown.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def draw_tensor(tensor: Tensor) -> TensorDrawing:
     Raises
     ------
     TypeError
-        For what is no tensor.
+        If `tensor` is not a tensor.
     """
     if not isinstance(tensor, Tensor):
         raise TypeError(f"draw_tensor() takes a tensor, not {type(tensor).__name__}")

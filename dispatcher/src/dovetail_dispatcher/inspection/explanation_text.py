@@ -74,7 +74,8 @@ def function_lines(e: FunctionExplanation) -> list[str]:
 def _graph(records: bool, calls: Sequence[InnerCall], unknown: str | None) -> str:
     """Return whether a graph is recorded, and by which inner calls."""
     if not records:
-        return "a graph is not recorded" if unknown is None else "whether a graph is recorded: open"
+        known = unknown is None
+        return "a graph is not recorded" if known else "graph recording: depends on the data"
     names = [
         call.decision.operator
         for outer in calls

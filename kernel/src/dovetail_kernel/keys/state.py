@@ -250,7 +250,7 @@ functions_as_they_are: Final = Transition(
 
 
 class DisableTorchFunctionSubclass(StateGuard):
-    """Guard: the `__torch_function__` of Tensor subclasses is not heeded; modes are."""
+    """Guard: the `__torch_function__` of Tensor subclasses is ignored; modes still apply."""
 
     __slots__ = ()
 
