@@ -27,7 +27,7 @@ from dovetail_dispatcher._C import (
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.derivative_formula import PythonFormula
 from dovetail_kernel import Device, TensorBase, backend, wrap
-from dovetail_kernel.types.signature import GRAD
+from dovetail_kernel.signature import GRAD
 
 Tensor = TensorBase
 Libraries = Callable[..., Library]

@@ -36,9 +36,9 @@ from dovetail_kernel.keys.dispatch_keyset import (
     full_keyset,
     runtime_keys,
 )
+from dovetail_kernel.signature import CPU_BIT, CUDA_BIT, GRAD, META_BIT
 from dovetail_kernel.sockets import DEVICE_TYPES
 from dovetail_kernel.types.bits import allocate_bit
-from dovetail_kernel.types.signature import CPU_BIT, CUDA_BIT, GRAD, META_BIT
 
 
 @pytest.fixture(autouse=True)

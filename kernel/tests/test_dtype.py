@@ -7,6 +7,7 @@ import pickle
 
 import pytest
 
+from dovetail_kernel.signature import CPU_BIT, GRAD
 from dovetail_kernel.types.dtype import (
     ALIASES,
     BY_BIT,
@@ -20,7 +21,6 @@ from dovetail_kernel.types.dtype import (
 )
 from dovetail_kernel.types.dtype_info import finfo, iinfo
 from dovetail_kernel.types.promotion import get_default_dtype
-from dovetail_kernel.types.signature import CPU_BIT, GRAD
 
 
 def test_the_order_of_dtypes_is_fixed() -> None:

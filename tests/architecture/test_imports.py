@@ -195,3 +195,27 @@ def test_front_end_imports_the_layers_below_by_their_public_names() -> None:
             named = set(filter(lower_module.match, names)) - PUBLIC_MODULES - TYPES
             private |= {f"{name} in {file.relative_to(ROOT)}" for name in named}
     assert private == set()
+
+
+INNER_IMPORTS = 443
+"""How often a distribution imports a module inside a room of another one. Lower it when there are
+fewer: what others need is public in the `__init__` of a distribution, or in a module beside that.
+"""
+
+
+def test_distributions_import_inner_modules_of_others_no_more_often_than_before() -> None:
+    inside = re.compile(r"(dovetail\w*)\.\w+\.\w+")
+    sources = [*ROOT.glob("src/*"), *ROOT.glob("*/src/*"), *ROOT.glob("plugins/*/src/*")]
+    packages = {each.name: each for each in sources if each.name.startswith("dovetail")}
+    found = []
+    for name, folder in packages.items():
+        for file in sorted(folder.rglob("*.py")):
+            if "_generated" in file.parts:
+                continue
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ImportFrom) and not node.level and node.module:
+                    target = inside.match(node.module)
+                    if target is not None and target[1] in packages and target[1] != name:
+                        found.append(f"{node.module} in {file.relative_to(ROOT)}")
+    assert len(packages) > 10
+    assert len(found) <= INNER_IMPORTS

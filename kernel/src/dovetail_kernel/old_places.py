@@ -21,6 +21,7 @@ FORWARDED: Final = {
     "garbage": "gc_pause",
     "forks": "fork_locks",
     "devices.by_size": "devices.lowering",
+    "types.signature": "signature",
     "tensor.autograd_interface": "sockets",
 }
 """The table of the kernel."""

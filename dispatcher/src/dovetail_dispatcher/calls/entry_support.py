@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from dovetail_kernel import Device, DispatchKeySet, Layout, MemoryFormat, TensorBase, state
 from dovetail_kernel import dtype as DType
-from dovetail_kernel.types.signature import SCALAR_BITS
+from dovetail_kernel.signature import SCALAR_BITS
 
 from ..compilation import compile_source
 from ..interception.overrides import call_overrides, overriding

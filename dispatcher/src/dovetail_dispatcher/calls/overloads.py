@@ -13,7 +13,7 @@ from dovetail_kernel import DispatchKey, DispatchKeySet
 from dovetail_kernel.errors import did_you_mean
 from dovetail_kernel.keys.interception import is_used as overrides_are_used
 from dovetail_kernel.keys.state import state
-from dovetail_kernel.types.signature import NO_GRAD
+from dovetail_kernel.signature import NO_GRAD
 
 from ..interception.overrides import asked_first
 from ..schema import FunctionSchema, bind

@@ -17,7 +17,7 @@ from dovetail_kernel import (
     dispatch_state,
     state,
 )
-from dovetail_kernel.types.signature import OVERRIDES
+from dovetail_kernel.signature import OVERRIDES
 
 from ..compiled_code import load_compiled_code
 from ..sockets import TRACE_LAYER

@@ -12,7 +12,7 @@ from dovetail_kernel import (
     state,
 )
 from dovetail_kernel.keys.state import DispatchState, intern_state
-from dovetail_kernel.types.signature import NO_GRAD
+from dovetail_kernel.signature import NO_GRAD
 
 Keys = DispatchKey | DispatchKeySet | str
 

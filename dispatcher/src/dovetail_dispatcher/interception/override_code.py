@@ -10,7 +10,7 @@ from itertools import count
 from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple
 
-from dovetail_kernel.types.signature import OVERRIDES
+from dovetail_kernel.signature import OVERRIDES
 
 from ..compilation import compile_source
 from ..missing import MISSING

@@ -21,7 +21,7 @@ from dovetail_kernel import (
     state,
     tensor_class,
 )
-from dovetail_kernel.types.signature import OVERRIDES
+from dovetail_kernel.signature import OVERRIDES
 
 from .interceptable_attributes import interceptable, operator_modules
 from .mode_stacks import function_modes

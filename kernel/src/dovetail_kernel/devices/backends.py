@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..errors import did_you_mean
 from ..fork_locks import held_over_fork, renewed_after_fork
+from ..signature import CPU_BIT, CUDA_BIT, META_BIT, WRAPPED_BIT
 from ..sockets import DEVICE_TYPES, NEW_BACKEND
 from ..types.bits import allocate_bit
-from ..types.signature import CPU_BIT, CUDA_BIT, META_BIT, WRAPPED_BIT
 
 if TYPE_CHECKING:
     from ..sockets import BackendObserver

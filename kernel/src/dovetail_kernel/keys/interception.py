@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from ..signature import OVERRIDES
 from ..types.bits import allocate_bit
-from ..types.signature import OVERRIDES
 from .dispatch_key import DispatchKey
 from .dispatch_keyset import DispatchKeySet
 from .state import Transition, set_state, state, torch_function_off

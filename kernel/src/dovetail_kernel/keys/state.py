@@ -16,8 +16,8 @@ from types import TracebackType
 from typing import Any, Final, NamedTuple
 
 from ..fork_locks import renewed_after_fork
+from ..signature import NO_GRAD
 from ..types.bits import allocate_bit
-from ..types.signature import NO_GRAD
 from .dispatch_key import DispatchKey
 from .dispatch_keyset import DispatchKeySet
 

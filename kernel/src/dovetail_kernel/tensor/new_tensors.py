@@ -8,8 +8,8 @@ from typing import Any
 
 from ..devices.backends import Backend
 from ..keys.state import DispatchState, dispatch_state, known_state, state
+from ..signature import DTYPE_MASK, INFERENCE, NO_GRAD, NORMAL, ZERO_DIM
 from ..sockets import AUTOGRAD, TENSOR_CLASS
-from ..types.signature import DTYPE_MASK, INFERENCE, NO_GRAD, NORMAL, ZERO_DIM
 from .dataless import DatalessArray
 from .tensor_base import TensorBase
 from .version import bump_version, inside_counter

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from ..devices.backends import Backend, backend_of_signature
 from ..devices.device import Device
 from ..devices.memory import new_memory
+from ..signature import WRAPPED_BIT
 from ..sockets import STORAGE_CLASS
-from ..types.signature import WRAPPED_BIT
 from .dataless import DatalessArray
 
 if TYPE_CHECKING:

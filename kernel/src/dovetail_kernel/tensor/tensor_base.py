@@ -14,9 +14,9 @@ from ..keys.interception import (
     disabled_torch_dispatch_impl,
     disabled_torch_function_impl,
 )
+from ..signature import DTYPE_MASK, GRAD, NORMAL, OVERRIDES, VIEW
 from ..sockets import AUTOGRAD, OVERRIDING_CLASS
 from ..types.dtype import BY_BIT, dtype
-from ..types.signature import DTYPE_MASK, GRAD, NORMAL, OVERRIDES, VIEW
 from .dataless import DatalessArray
 from .size import KNOWN_SIZES, Size, single_size, wrap_dim
 from .storage import Storage, share_storage

@@ -8,7 +8,7 @@ from itertools import count
 from threading import Lock
 
 from ..fork_locks import renewed_after_fork
-from .signature import FIRST_FREE_BIT
+from ..signature import FIRST_FREE_BIT
 
 _positions = count(FIRST_FREE_BIT)
 _lock = renewed_after_fork(Lock())

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from ..signature import DTYPE_MASK
 from .immutable import NamedValue
-from .signature import DTYPE_MASK
 
 BOOL, INT, FLOAT, COMPLEX = range(4)
 """The categories of promotion, low to high."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 from dovetail_autograd import plan_steps as autograd
 from dovetail_dispatcher.calls.plan import Step, Value
 from dovetail_dispatcher.compilation import compile_source
-from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, VIEW
+from dovetail_kernel.signature import DTYPE_MASK, GRAD, VIEW
 
 from ._core import is_bare_class, slot_offset
 from .assembler import Assembler, LoweredOperand, NotLoweredError

@@ -9,9 +9,7 @@ from dovetail_kernel import TensorBase, VersionCounter, tensor_class
 from dovetail_kernel.devices.known_devices import KNOWN_DEVICES
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
 from dovetail_kernel.keys.state import STATE
-from dovetail_kernel.tensor.size import KNOWN_SIZES
-from dovetail_kernel.types.dtype import BY_BIT
-from dovetail_kernel.types.signature import (
+from dovetail_kernel.signature import (
     CPU_BIT,
     DTYPE_MASK,
     GRAD,
@@ -21,6 +19,8 @@ from dovetail_kernel.types.signature import (
     VIEW,
     WRAPPED_BIT,
 )
+from dovetail_kernel.tensor.size import KNOWN_SIZES
+from dovetail_kernel.types.dtype import BY_BIT
 
 from ._core import exchange_api, set_attributes, set_classes
 

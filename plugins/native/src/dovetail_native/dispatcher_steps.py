@@ -46,8 +46,8 @@ from dovetail_dispatcher.calls.steps.writes import (
     WriteOut,
 )
 from dovetail_kernel import bump_version, share_storage, tensor_class
+from dovetail_kernel.signature import NORMAL, ZERO_DIM
 from dovetail_kernel.tensor.version import WritableCounter
-from dovetail_kernel.types.signature import NORMAL, ZERO_DIM
 
 from ._core import OPERANDS, UfuncLoop
 from .assembler import Assembler, NotLoweredError

@@ -13,8 +13,8 @@ from dovetail_kernel import (
     dtype_of_signature,
     share_storage,
 )
+from dovetail_kernel.signature import INFERENCE, NORMAL, ZERO_DIM
 from dovetail_kernel.tensor.new_tensors import bare_tensor_maker
-from dovetail_kernel.types.signature import INFERENCE, NORMAL, ZERO_DIM
 
 
 def array_wrapper(backend: Backend, base: int) -> Callable[[Any, TensorBase | None], TensorBase]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from dovetail_kernel import Backend, backends_of_signature, dtype, dtype_of_signature
 from dovetail_kernel import bool as bool_
-from dovetail_kernel.types.signature import DTYPE_MASK, NORMAL, ZERO_DIM
+from dovetail_kernel.signature import DTYPE_MASK, NORMAL, ZERO_DIM
 
 from ...schema.function_schema import TENSOR, TENSOR_LIST
 from ...sockets import BASE_OPERATORS, PROMOTION

@@ -20,7 +20,7 @@ from dovetail_kernel import (
     full_after,
 )
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH, PYTHON_KEYS
-from dovetail_kernel.types.signature import GRAD, NO_GRAD, NORMAL, WRAPPED_BIT
+from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, WRAPPED_BIT
 
 from ...record import Record
 from ...schema.function_schema import TENSOR, TENSOR_LIST

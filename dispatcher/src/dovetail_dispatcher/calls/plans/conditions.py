@@ -16,7 +16,7 @@ from dovetail_kernel import (
     after_autograd_keyset,
     full_after,
 )
-from dovetail_kernel.types.signature import PYTHON_SCALAR
+from dovetail_kernel.signature import PYTHON_SCALAR
 
 from ...table import registry
 from ...table.computed_table import compute, conditioned, highest

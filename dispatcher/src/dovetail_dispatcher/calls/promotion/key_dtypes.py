@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dovetail_kernel import dtype, dtype_of_signature, result_dtype
-from dovetail_kernel.types.signature import DTYPE_MASK, PYTHON_SCALAR
+from dovetail_kernel.signature import DTYPE_MASK, PYTHON_SCALAR
 
 from .scalar_operands import category_of_number
 

@@ -16,8 +16,7 @@ from dovetail_kernel import (
     scalar_dtype,
     tensor_class,
 )
-from dovetail_kernel.tensor.new_tensors import new_tensor
-from dovetail_kernel.types.signature import (
+from dovetail_kernel.signature import (
     NORMAL,
     PYTHON_BOOL,
     PYTHON_COMPLEX,
@@ -26,6 +25,7 @@ from dovetail_kernel.types.signature import (
     SCALAR_BITS,
     ZERO_DIM,
 )
+from dovetail_kernel.tensor.new_tensors import new_tensor
 
 _CACHED_NUMBERS = 256
 

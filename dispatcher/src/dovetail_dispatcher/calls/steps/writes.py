@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import VersionCounter
-from dovetail_kernel.types.signature import NORMAL
+from dovetail_kernel.signature import NORMAL
 
 from ..arrays.array_writes import (
     check_inference_write,

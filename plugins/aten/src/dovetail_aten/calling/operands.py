@@ -23,7 +23,7 @@ from dovetail_kernel import (
     promote_types,
     wrap,
 )
-from dovetail_kernel.types.signature import WRAPPED_BIT
+from dovetail_kernel.signature import WRAPPED_BIT
 
 _COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
 _OF_TENSORS_ALONE = ("matmul",)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from dovetail_dispatcher import Kernel, Operator
 from dovetail_kernel import Backend, bfloat16, dtype, float16, float32
-from dovetail_kernel.types.signature import DTYPE_MASK, PYTHON_SCALAR
+from dovetail_kernel.signature import DTYPE_MASK, PYTHON_SCALAR
 
 HALVES: Final = (float16, bfloat16)
 """Floating-point dtypes of two bytes."""

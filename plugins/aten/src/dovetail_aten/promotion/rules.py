@@ -24,7 +24,7 @@ from dovetail_kernel import (
     uint64,
 )
 from dovetail_kernel import bool as bool_
-from dovetail_kernel.types.signature import DTYPE_MASK, PYTHON_SCALAR, ZERO_DIM
+from dovetail_kernel.signature import DTYPE_MASK, PYTHON_SCALAR, ZERO_DIM
 
 from .half_precision import HALVES, computes_in_single, in_single, precision_of_number
 

@@ -28,8 +28,8 @@ from dovetail_kernel import (
     warn_user_once,
 )
 from dovetail_kernel import bool as bool_
+from dovetail_kernel.signature import GRAD, ZERO_DIM
 from dovetail_kernel.types.dtype import DTYPES
-from dovetail_kernel.types.signature import GRAD, ZERO_DIM
 
 from .._generated import functions as aten
 from ..backend.devices import as_device, is_on

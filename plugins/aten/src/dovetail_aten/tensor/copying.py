@@ -26,7 +26,7 @@ from dovetail_kernel import (
     wrap,
 )
 from dovetail_kernel.keys.guard import STATE, restoring
-from dovetail_kernel.types.signature import NO_GRAD
+from dovetail_kernel.signature import NO_GRAD
 
 from .._generated import functions as aten
 from ..backend.devices import as_device, backend_for, ready_backend

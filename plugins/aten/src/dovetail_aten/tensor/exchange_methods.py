@@ -6,7 +6,7 @@ from typing import Any
 
 from dovetail_kernel import bfloat16, is_grad_enabled
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
-from dovetail_kernel.types.signature import GRAD
+from dovetail_kernel.signature import GRAD
 
 from .conversion_methods import TensorConversions
 from .data.host_arrays import from_host

@@ -14,7 +14,7 @@ from dovetail_kernel import (
 )
 from dovetail_kernel.keys.interception import NOT_PLAIN
 from dovetail_kernel.keys.state import functions_as_they_are
-from dovetail_kernel.types.signature import NO_GRAD, OVERRIDES
+from dovetail_kernel.signature import NO_GRAD, OVERRIDES
 
 from .._generated import functions as aten
 from .exchange_methods import TensorExchange

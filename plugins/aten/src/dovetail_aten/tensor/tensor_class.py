@@ -23,8 +23,8 @@ from dovetail_kernel import (
     wrap,
 )
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
+from dovetail_kernel.signature import INFERENCE, NO_GRAD, NORMAL, WRAPPED_BIT, ZERO_DIM
 from dovetail_kernel.tensor.version import WritableCounter, detach_version
-from dovetail_kernel.types.signature import INFERENCE, NO_GRAD, NORMAL, WRAPPED_BIT, ZERO_DIM
 
 from .._generated import functions as aten
 from ..backend.pinned_memory import is_pinned, pin_memory

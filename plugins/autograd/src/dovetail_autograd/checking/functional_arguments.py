@@ -9,8 +9,8 @@ from typing import Any
 
 from dovetail_kernel import Guard, TensorBase, set_state, state
 from dovetail_kernel.keys.interception import NOT_PLAIN
+from dovetail_kernel.signature import GRAD, NO_GRAD
 from dovetail_kernel.sockets import AUTOGRAD
-from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
 from ..engine.interface.backward import grad
 from ..graph.engine_ops import filled_like, operator

@@ -14,7 +14,7 @@ from itertools import product
 from typing import Any, TypeAlias
 
 from dovetail_kernel import TensorBase, restoring, wrap
-from dovetail_kernel.types.signature import GRAD
+from dovetail_kernel.signature import GRAD
 
 from ..engine.interface.backward import grad
 from ..engine.tasks.roots import as_tuple

@@ -9,8 +9,8 @@ from contextvars import ContextVar
 from typing import Any, ClassVar, Final, Protocol
 
 from dovetail_kernel import TensorBase, wrap
+from dovetail_kernel.signature import WRAPPED_BIT
 from dovetail_kernel.tensor.version import is_known_to
-from dovetail_kernel.types.signature import WRAPPED_BIT
 
 
 class ActiveLevel(Protocol):

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from dovetail_kernel import TensorBase
 from dovetail_kernel.keys.state import functions_as_they_are, known_state, set_state, state
-from dovetail_kernel.types.signature import NO_GRAD
+from dovetail_kernel.signature import NO_GRAD
 
 from ..graph.node import EdgeTuple
 from .anomaly import anomaly_mode

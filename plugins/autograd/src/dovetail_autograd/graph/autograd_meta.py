@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_kernel import TensorBase
 from dovetail_kernel.fork_locks import call_in_child, renewed_after_fork
-from dovetail_kernel.types.signature import GRAD, VIEW
+from dovetail_kernel.signature import GRAD, VIEW
 
 from .accumulate import AccumulateGrad
 

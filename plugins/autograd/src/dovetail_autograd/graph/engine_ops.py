@@ -16,8 +16,8 @@ from dovetail_kernel import (
     wrap,
 )
 from dovetail_kernel.keys.interception import NOT_PLAIN, PYTHON_DISPATCH
+from dovetail_kernel.signature import GRAD, NO_GRAD, WRAPPED_BIT
 from dovetail_kernel.tensor.version import detach_version, share_version
-from dovetail_kernel.types.signature import GRAD, NO_GRAD, WRAPPED_BIT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

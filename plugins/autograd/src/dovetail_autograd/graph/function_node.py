@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final
 
 from dovetail_kernel import DTYPES, TensorBase, backend_of_signature, share_version, warn_user
-from dovetail_kernel.types.signature import GRAD, NORMAL
+from dovetail_kernel.signature import GRAD, NORMAL
 
 from . import engine_ops
 from .hooks import Hooks, RemovableHandle, TensorHooks, add_hook

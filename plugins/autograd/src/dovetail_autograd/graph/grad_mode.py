@@ -20,7 +20,7 @@ from dovetail_kernel.keys.state import (
     set_state,
     state,
 )
-from dovetail_kernel.types.signature import NO_GRAD
+from dovetail_kernel.signature import NO_GRAD
 
 F = TypeVar("F", bound=Callable[..., Any])
 

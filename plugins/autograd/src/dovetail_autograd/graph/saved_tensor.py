@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dovetail_dispatcher.calls.promotion.scalar_operands import OF_NUMBER
 from dovetail_dispatcher.table.derivative_formula import Saved
 from dovetail_kernel import TensorBase, set_state, state, wrap
-from dovetail_kernel.types.signature import NO_GRAD
+from dovetail_kernel.signature import NO_GRAD
 
 from . import engine_ops
 from .autograd_meta import gradient_edge

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from dovetail_dispatcher.calls.arrays.immutable_array_writes import hulls, views_of
 from dovetail_kernel import TensorBase
-from dovetail_kernel.types.signature import DTYPE_MASK
+from dovetail_kernel.signature import DTYPE_MASK
 
 from . import engine_ops
 

@@ -16,7 +16,7 @@ from dovetail_kernel.keys.state import (
     set_state,
     state,
 )
-from dovetail_kernel.types.signature import GRAD, NO_GRAD, NORMAL, VIEW, WRAPPED_BIT
+from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, VIEW, WRAPPED_BIT
 
 from . import engine_ops
 from .autograd_meta import AutogradMeta, gradient_edge, requires_grad, retain_on_node

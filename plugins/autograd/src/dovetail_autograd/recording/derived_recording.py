@@ -22,7 +22,7 @@ from dovetail_dispatcher.calls.templates.entry import numbers_allowed
 from dovetail_dispatcher.table.derivative_formula import Formula, Saved
 from dovetail_kernel import DTYPES, backends_of_signature, bfloat16, float16
 from dovetail_kernel.keys.state import below_ad_inplace_or_view
-from dovetail_kernel.types.signature import (
+from dovetail_kernel.signature import (
     DTYPE_MASK,
     INFERENCE,
     PYTHON_COMPLEX,

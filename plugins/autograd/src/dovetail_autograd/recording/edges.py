@@ -12,7 +12,7 @@ from dovetail_dispatcher.calls.plan import Around, Step, Value, argument_value
 from dovetail_dispatcher.record import Record
 from dovetail_dispatcher.schema import Argument
 from dovetail_kernel import TensorBase
-from dovetail_kernel.types.signature import GRAD, PYTHON_SCALAR, VIEW
+from dovetail_kernel.signature import GRAD, PYTHON_SCALAR, VIEW
 
 from ..graph.autograd_meta import gradient_edge, leaf_edge
 from ..graph.node import EdgeTuple

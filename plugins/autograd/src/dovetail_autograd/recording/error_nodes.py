@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import TensorBase, warn_user
-from dovetail_kernel.types.signature import GRAD
+from dovetail_kernel.signature import GRAD
 
 from ..graph.autograd_meta import gradient_edge
 from ..graph.grad_mode import is_grad_enabled

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final, NoReturn
 
 from dovetail_dispatcher import handle_torch_function
 from dovetail_kernel import TensorBase, set_state, state, warn_user
-from dovetail_kernel.types.signature import GRAD, NO_GRAD, VIEW, WRAPPED_BIT
+from dovetail_kernel.signature import GRAD, NO_GRAD, VIEW, WRAPPED_BIT
 
 from ..graph.autograd_meta import gradient_edge, leaf_edge
 from ..graph.function_node import (

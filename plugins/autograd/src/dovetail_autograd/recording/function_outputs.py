@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_kernel import TensorBase, bump_version, share_version
-from dovetail_kernel.types.signature import GRAD, NORMAL, VIEW
+from dovetail_kernel.signature import GRAD, NORMAL, VIEW
 
 from ..graph import engine_ops as calls
 from ..graph.autograd_meta import gradient_edge, requires_grad

@@ -30,8 +30,8 @@ from dovetail_kernel import (
     share_storage,
     share_version,
 )
+from dovetail_kernel.signature import GRAD, NORMAL, ZERO_DIM
 from dovetail_kernel.tensor.new_tensors import new_tensor, tensor_class
-from dovetail_kernel.types.signature import GRAD, NORMAL, ZERO_DIM
 
 from ..graph.hooks import NodeHooks
 from ..graph.node import EdgeTuple, Node

@@ -16,7 +16,7 @@ from dovetail_dispatcher.table.derivative_formula import Formula
 from dovetail_dispatcher.table.fusion import Fusion
 from dovetail_kernel import Backend, backend_key, backends_of_signature, dtype_of_signature
 from dovetail_kernel.keys.state import DispatchState, inference_mode_on, intern_state
-from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, INFERENCE, NO_GRAD, NORMAL
+from dovetail_kernel.signature import DTYPE_MASK, GRAD, INFERENCE, NO_GRAD, NORMAL
 
 from ..graph.function_node import DIFFERENTIABLE
 from ..graph.saved_extras import needs_extras, recording_extras

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from dovetail_dispatcher.calls.plan import Expression, Operand, Step, Value
 from dovetail_kernel import Backend, TensorBase
-from dovetail_kernel.types.signature import DTYPE_MASK, GRAD
+from dovetail_kernel.signature import DTYPE_MASK, GRAD
 
 from ..graph.function_node import DIFFERENTIABLE
 from ..graph.node import Node, next_sequence_nr

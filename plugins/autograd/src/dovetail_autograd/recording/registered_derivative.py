@@ -19,7 +19,7 @@ from dovetail_dispatcher.calls.plans.composition import Composition
 from dovetail_dispatcher.calls.steps.tensor_kernels import InState
 from dovetail_dispatcher.table.derivative_formula import PythonFormula
 from dovetail_kernel.keys.state import below_autograd, inside_recorded, set_state, state
-from dovetail_kernel.types.signature import NO_GRAD, VIEW, WRAPPED_BIT
+from dovetail_kernel.signature import NO_GRAD, VIEW, WRAPPED_BIT
 
 from ..graph.saved_extras import needs_extras
 from ..graph.views import CreationMeta, view_meta

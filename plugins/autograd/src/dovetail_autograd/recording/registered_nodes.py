@@ -10,7 +10,7 @@ from dovetail_dispatcher.schema import Argument, FunctionSchema
 from dovetail_dispatcher.schema.function_schema import TENSOR
 from dovetail_dispatcher.table.derivative_formula import PythonFormula
 from dovetail_kernel import TensorBase
-from dovetail_kernel.types.signature import GRAD
+from dovetail_kernel.signature import GRAD
 
 from ..graph.flatten import flatten
 from ..graph.function_node import DIFFERENTIABLE, BackwardCFunction

@@ -9,7 +9,7 @@ from dovetail_dispatcher import Operator
 from dovetail_dispatcher.calls.arrays.alias_checks import tensors_among
 from dovetail_dispatcher.calls.plan import RoutePlan, Step, Value, argument_value
 from dovetail_kernel import TensorBase
-from dovetail_kernel.types.signature import GRAD
+from dovetail_kernel.signature import GRAD
 
 from ..graph.function_node import DIFFERENTIABLE
 from ..graph.node import Node

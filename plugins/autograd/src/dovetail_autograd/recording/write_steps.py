@@ -13,7 +13,7 @@ from dovetail_dispatcher.calls.steps.results import WrapArray
 from dovetail_dispatcher.schema.function_schema import TENSOR
 from dovetail_kernel import TensorBase, wrap
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
-from dovetail_kernel.types.signature import GRAD, NO_GRAD, VIEW
+from dovetail_kernel.signature import GRAD, NO_GRAD, VIEW
 
 from ..graph import engine_ops as calls
 from ..graph.autograd_meta import gradient_edge

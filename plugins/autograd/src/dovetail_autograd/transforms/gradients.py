@@ -16,8 +16,8 @@ from dovetail_kernel import TensorBase
 from dovetail_kernel.keys.guard import STATE
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
 from dovetail_kernel.keys.state import inside_transform, outside_inference_mode, set_state, state
+from dovetail_kernel.signature import GRAD, NO_GRAD
 from dovetail_kernel.tensor.version import next_transform
-from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
 from ..engine.active_levels import LEVELS
 from ..engine.interface.backward import grad_or_zeros

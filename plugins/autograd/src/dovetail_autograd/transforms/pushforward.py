@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail_kernel import TensorBase
-from dovetail_kernel.types.signature import GRAD
+from dovetail_kernel.signature import GRAD
 
 from ..graph.engine_ops import filled_like
 from .argnums import checked_outputs, split_aux

@@ -22,7 +22,7 @@ from dovetail_kernel import dtype as DType
 from dovetail_kernel.devices.default_device import chosen_devices, innermost
 from dovetail_kernel.devices.device import CPU
 from dovetail_kernel.keys.state import inference_mode_on
-from dovetail_kernel.types.signature import (
+from dovetail_kernel.signature import (
     DTYPE_MASK,
     GRAD,
     INFERENCE,

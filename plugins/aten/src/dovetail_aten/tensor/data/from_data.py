@@ -25,8 +25,8 @@ from dovetail_kernel import (
 )
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.devices.default_device import innermost
+from dovetail_kernel.signature import NO_GRAD
 from dovetail_kernel.types.dtype import FLOAT
-from dovetail_kernel.types.signature import NO_GRAD
 
 from ...backend.devices import as_device, backend_for, ready_backend
 from ...backend.pinned_memory import check_pinning

@@ -7,7 +7,7 @@ from typing import Any
 
 from dovetail_dispatcher import overridable
 from dovetail_kernel import TensorBase, warn_user, warn_user_once
-from dovetail_kernel.types.signature import GRAD
+from dovetail_kernel.signature import GRAD
 
 from ...graph import engine_ops
 from ...sockets import BATCHED_GRAD

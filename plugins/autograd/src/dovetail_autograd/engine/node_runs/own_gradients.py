@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from dovetail_kernel import TensorBase, is_writable, wrap
 from dovetail_kernel.keys.interception import NOT_PLAIN
-from dovetail_kernel.types.signature import GRAD, WRAPPED_BIT
+from dovetail_kernel.signature import GRAD, WRAPPED_BIT
 
 from ...graph import engine_ops
 from ...graph.accumulate import copy_like

@@ -13,7 +13,7 @@ from typing import Any
 
 from dovetail_kernel import TensorBase, backend_of_signature
 from dovetail_kernel.keys.state import known_state, state
-from dovetail_kernel.types.signature import NO_GRAD
+from dovetail_kernel.signature import NO_GRAD
 
 from ...graph.node import EdgeTuple, Node
 from ..tasks.dependencies import PRUNED

@@ -9,7 +9,7 @@ from typing import Any, Final
 from dovetail_dispatcher.calls.arrays.array_wrapping import array_wrapper
 from dovetail_kernel import Backend, TensorBase, backend_of_signature
 from dovetail_kernel.keys.interception import NOT_PLAIN
-from dovetail_kernel.types.signature import NORMAL, WRAPPED_BIT
+from dovetail_kernel.signature import NORMAL, WRAPPED_BIT
 
 from ...graph.node import Node
 

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dovetail_kernel import TensorBase, set_state, state
-from dovetail_kernel.types.signature import NO_GRAD
+from dovetail_kernel.signature import NO_GRAD
 
 from .dependencies import PRUNED, count_gradients, leading_to, sources_of
 from .pending_arrays import ArraysAhead, as_waiting

@@ -17,8 +17,8 @@ from dovetail_dispatcher.table.kernel_results import KernelResults
 from dovetail_kernel import DispatchKey, DispatchKeySet, share_storage, share_version, warn_user
 from dovetail_kernel.keys.guard import STATE
 from dovetail_kernel.keys.state import Transition, set_state, state
+from dovetail_kernel.signature import GRAD, WRAPPED_BIT
 from dovetail_kernel.tensor.tensor_base import TensorBase
-from dovetail_kernel.types.signature import GRAD, WRAPPED_BIT
 
 from ...engine.active_levels import LEVELS
 from ...graph.engine_ops import operator

@@ -21,7 +21,7 @@ from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.kernels import TENSOR
 from dovetail_dispatcher.table.updates.kernel_registration import add_kernel
 from dovetail_kernel import DispatchKey, renewed_after_fork, set_state, state
-from dovetail_kernel.types.signature import WRAPPED_BIT
+from dovetail_kernel.signature import WRAPPED_BIT
 
 from ...graph.engine_ops import operator
 from ..wrapped.levels import active_levels

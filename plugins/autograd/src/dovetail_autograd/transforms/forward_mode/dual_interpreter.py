@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 
 from dovetail_kernel.keys.guard import STATE
 from dovetail_kernel.keys.state import inside_transform, outside_inference_mode, set_state, state
+from dovetail_kernel.signature import GRAD, NO_GRAD
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import next_transform
-from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
 from ...engine.active_levels import LEVELS
 from ...graph.autograd_meta import gradient_edge

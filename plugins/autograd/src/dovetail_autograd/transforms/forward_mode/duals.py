@@ -13,7 +13,7 @@ from dovetail_kernel import (
     wrap,
 )
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
-from dovetail_kernel.types.signature import GRAD, WRAPPED_BIT
+from dovetail_kernel.signature import GRAD, WRAPPED_BIT
 
 from ...engine.active_levels import framed
 from ...graph.autograd_meta import gradient_edge

@@ -14,7 +14,7 @@ from dovetail_dispatcher import Operator
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward
 from dovetail_kernel import TensorBase
-from dovetail_kernel.types.signature import WRAPPED_BIT
+from dovetail_kernel.signature import WRAPPED_BIT
 
 from ...graph.engine_ops import operator
 from ...graph.function_node import DIFFERENTIABLE

@@ -10,7 +10,7 @@ from typing import Any
 from dovetail_dispatcher.table.derivative_formula import Formula, PythonFormula
 from dovetail_kernel import TensorBase
 from dovetail_kernel.keys.state import AUTOGRAD_KEYS, dispatch_state, set_state, state
-from dovetail_kernel.types.signature import GRAD, NO_GRAD
+from dovetail_kernel.signature import GRAD, NO_GRAD
 
 from ...engine.interface.backward import grad_or_zeros
 from ...engine.node_runs.validate_gradient import conform_tensor

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
 from dovetail_kernel import ArrayBackend, DatalessArray, TensorBase, dtype, tensor_class
 from dovetail_kernel.keys.state import known_state, state
+from dovetail_kernel.signature import DTYPE_MASK, NO_GRAD, NORMAL, WRAPPED_BIT, ZERO_DIM
 from dovetail_kernel.tensor.version import inside_counter
 from dovetail_kernel.types.dtype import BY_BIT, DTYPES
-from dovetail_kernel.types.signature import DTYPE_MASK, NO_GRAD, NORMAL, WRAPPED_BIT, ZERO_DIM
 
 from ...engine.active_levels import framed
 from ...graph.engine_ops import operator

@@ -11,7 +11,7 @@ from dovetail_dispatcher import dispatch_modes
 from dovetail_kernel.keys.guard import STATE, Guard, restoring
 from dovetail_kernel.keys.interception import PYTHON_KEYS
 from dovetail_kernel.keys.state import DispatchState, Transition, dispatch_state, set_state, state
-from dovetail_kernel.types.signature import NO_GRAD
+from dovetail_kernel.signature import NO_GRAD
 
 from ...engine import active_levels as _active
 from ...engine.active_levels import LEVELS, set_active_levels

@@ -14,7 +14,7 @@ from dovetail_dispatcher.schema import FunctionSchema, default_of
 from dovetail_kernel import DispatchKey, TensorBase, bump_version, share_storage, share_version
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
 from dovetail_kernel.keys.state import below_ad_inplace_or_view, set_state, state
-from dovetail_kernel.types.signature import WRAPPED_BIT
+from dovetail_kernel.signature import WRAPPED_BIT
 
 from ...graph.engine_ops import has_memory
 from ..pytree import flatten

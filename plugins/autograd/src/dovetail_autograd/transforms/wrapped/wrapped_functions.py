@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import TensorBase, set_state, state
-from dovetail_kernel.types.signature import GRAD, NO_GRAD, WRAPPED_BIT
+from dovetail_kernel.signature import GRAD, NO_GRAD, WRAPPED_BIT
 
 from ...graph.autograd_meta import gradient_edge
 from ...graph.engine_ops import filled_like

@@ -30,7 +30,7 @@ from dovetail_kernel import (
     restoring,
     share_storage,
 )
-from dovetail_kernel.types.signature import NORMAL
+from dovetail_kernel.signature import NORMAL
 
 
 def resize(self: Any, size: Sequence[int], *, memory_format: Any = None) -> Any:
