@@ -67,3 +67,18 @@ def _namedtuple_flatten(values: Any) -> tuple[list[Any], Context]:
 def _namedtuple_unflatten(values: Iterable[Any], context: Context) -> Any:
     """Return the named tuple of these items."""
     return context(*values)
+
+
+def is_structseq_class(cls: type) -> bool:
+    """Return whether a class is one of the named tuples that are written in C, as `time`'s."""
+    return (
+        cls.__bases__ == (tuple,)
+        and isinstance(getattr(cls, "n_sequence_fields", None), int)
+        and isinstance(getattr(cls, "n_fields", None), int)
+        and isinstance(getattr(cls, "n_unnamed_fields", None), int)
+    )
+
+
+def is_structseq_instance(obj: object) -> bool:
+    """Return whether a value is a named tuple of a class that is written in C."""
+    return is_structseq_class(type(obj))

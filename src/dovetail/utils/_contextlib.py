@@ -6,9 +6,9 @@ import typing as _typing
 from collections.abc import Callable
 from typing import Any, Self
 
-from dovetail_autograd.graph.grad_mode import _decorate
+from dovetail_autograd import decorate
 
-from ..names.absent_names import names_of as _names_of
+from ..names.missing import names_of as _names_of
 
 __all__: list[str] = []
 
@@ -19,7 +19,7 @@ class _DecoratorContextManager:
     """
 
     def __call__(self, orig_func: Callable[..., Any]) -> Callable[..., Any]:
-        return _decorate(orig_func, self.clone)
+        return decorate(orig_func, self.clone)
 
     def __enter__(self) -> Any:
         raise NotImplementedError(f"{type(self).__name__}.__enter__: write it.")

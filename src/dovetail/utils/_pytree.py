@@ -25,6 +25,8 @@ from ._builtin_containers import (
     _tuple_flatten,  # noqa: F401
     _tuple_flatten_with_keys,  # noqa: F401
     _tuple_unflatten,  # noqa: F401
+    is_structseq_class,
+    is_structseq_instance,
 )
 from ._pytree_paths import (
     GetAttrKey,
@@ -231,21 +233,6 @@ _constants: set[type] = set()
 def is_constant_class(cls: type) -> bool:
     """Return whether `register_constant` was called for a class."""
     return cls in _constants
-
-
-def is_structseq_class(cls: type) -> bool:
-    """Return whether a class is one of the named tuples that are written in C, as `time`'s."""
-    return (
-        cls.__bases__ == (tuple,)
-        and isinstance(getattr(cls, "n_sequence_fields", None), int)
-        and isinstance(getattr(cls, "n_fields", None), int)
-        and isinstance(getattr(cls, "n_unnamed_fields", None), int)
-    )
-
-
-def is_structseq_instance(obj: object) -> bool:
-    """Return whether a value is a named tuple of a class that is written in C."""
-    return is_structseq_class(type(obj))
 
 
 def is_namedtuple_class(cls: type) -> bool:

@@ -24,6 +24,7 @@ from .graph.autograd_meta import AutogradMeta, gradient_edge, requires_grad
 from .graph.function_node import BackwardCFunction, FunctionCtx, _FunctionBase, _HookMixin
 from .graph.function_node import FunctionNode as FunctionNode  # pickles name it
 from .graph.grad_mode import (
+    decorate,
     enable_grad,
     inference_mode,
     is_grad_enabled,
@@ -114,6 +115,7 @@ __all__ = [
     "current_graph_task",
     "current_graph_task_execution_order",
     "current_graph_task_id",
+    "decorate",
     "default_engine",
     "detect_anomaly",
     "disable_saved_tensors_hooks",

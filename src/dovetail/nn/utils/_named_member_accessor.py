@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from dovetail_aten import Tensor
 
-from ...names.absent_names import names_of as _names_of
+from ...names.missing import names_of as _names_of
 from ..modules.module import Module
 
 __all__: list[str] = []

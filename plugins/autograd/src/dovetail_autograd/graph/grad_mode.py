@@ -64,12 +64,19 @@ class _StateMode:
 
     def __call__(self, function: F) -> F:
         """Return `function` with the mode on while it runs."""
-        return cast(F, _decorate(function, self._copy))
+        return cast(F, decorate(function, self._copy))
 
 
-def _decorate(
+def decorate(
     function: Callable[..., Any], mode: Callable[[], AbstractContextManager[Any]]
 ) -> Callable[..., Any]:
+    """Return a function, generator or coroutine whose steps run in what `mode` returns.
+
+    Parameters
+    ----------
+    mode
+        Returns a context manager, a new one for each step.
+    """
     if inspect.isclass(function):
         warn_user(
             "Decorating classes is deprecated and will be disabled in future versions. You should "
@@ -173,7 +180,7 @@ class _BareDecorator(_StateMode):
     def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
         if function is not None:
-            return _decorate(function, cast(Callable[[], _StateMode], cls))
+            return decorate(function, cast(Callable[[], _StateMode], cls))
         self = object.__new__(cls)
         self._before = None
         return self
@@ -289,7 +296,7 @@ class inference_mode(_StateMode):
     def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
         if isinstance(mode, bool):
             return super().__new__(cls)
-        return _decorate(mode, cls)
+        return decorate(mode, cls)
 
     def __init__(self, mode: bool = True) -> None:
         super().__init__()
