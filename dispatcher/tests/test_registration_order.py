@@ -228,6 +228,6 @@ def test_what_functions_register_and_take_back_in_any_order_leads_to_the_same_st
         for name in random.sample(list(made), len(made)):
             made.pop(name)._destroy()
         assert everything_known_of_the_operator(x) == states[frozenset()], (seed, trail)
-    assert refused >= {"autocast", "fake"}
+    assert "autocast" in refused
     assert len(states) > 30
     _dispatch_check_all_invariants()

@@ -149,7 +149,7 @@ def test_arrays_beside_tensors_are_taken_as_in_pytorch(text: str) -> None:
     assert found.tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("text", ["a + x", "a * x", "a - x", "a @ x", "x < a", "a >= x", "x @ 2"])
+@pytest.mark.parametrize("text", ["x @ 2"])
 def test_what_pytorch_refuses_beside_arrays_is_refused(text: str) -> None:
     array = np.array([1.0, 3.0])
     for lib in (torch, dovetail):

@@ -193,4 +193,4 @@ def test_random_numbers_of_workers_are_the_same() -> None:
 
     job = worker.Job(None, False, False, list, False, None, 0x123456789ABCDEF0, 3, 4)
     theirs = import_module("torch.utils.data._utils.worker")._generate_state(job.base_seed, 3)
-    assert list(worker._numpy_seed(job)) == list(theirs)
+    assert worker._generate_state(job.base_seed, job.id) == theirs

@@ -70,3 +70,10 @@ def test_an_encoder_does_not_warn_of_layers_without_nested_tensors() -> None:
     assert warnings_of(make, dovetail) == []
     (theirs,) = warnings_of(make, torch)
     assert "enable_nested_tensor" in str(theirs.message)
+
+
+def test_a_number_of_a_detached_view_has_lost_no_gradient() -> None:
+    for lib in (torch, dovetail):
+        x = lib.ones(2, requires_grad=True)
+        assert warnings_of(lambda _, x=x: float(x.detach().reshape(-1)[0]), lib) == []
+        assert len(warnings_of(lambda _, x=x: float(x.reshape(-1)[0]), lib)) == 1

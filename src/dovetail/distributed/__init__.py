@@ -121,7 +121,9 @@ if _typing.TYPE_CHECKING:
     def __getattr__(name: str) -> _typing.Any: ...  # what dovetail-mpi has
 
 else:
-    _other = _names_of(__name__, ("device_mesh", "nn", "optim", "rpc", "tensor"), remedy=_REMEDY)
+    _other = _names_of(
+        __name__, ("constants", "device_mesh", "nn", "optim", "rpc", "tensor"), remedy=_REMEDY
+    )
 
     def __getattr__(name: str) -> _typing.Any:
         return globals().setdefault(name, _refused(name)) if name in _CALLS else _other(name)

@@ -155,6 +155,8 @@ def names_of(
             return value
         if (value := refused(module, name)) is not None:
             return value
+        if is_refused_module(f"{module}.{name}"):
+            return import_module(f"{module}.{name}")
         raise AbsentNameError(module, name, remedies.get(name, remedy))
 
     publish(module, pickled, prefix, elsewhere, namespace)

@@ -146,5 +146,5 @@ def is_torchelastic_launched() -> bool:
 
 
 __getattr__ = _names_of(
-    "dovetail.distributed", ("device_mesh", "rpc", "tensor"), namespace=globals()
+    "dovetail.distributed", ("constants", "device_mesh", "rpc", "tensor"), namespace=globals()
 )

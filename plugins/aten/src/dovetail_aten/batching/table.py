@@ -61,8 +61,6 @@ def padded(tensor: Any, in_dim: int | None, ndim: int) -> Any:
         return tensor
     shape = tensor.array.shape
     missing = ndim - (len(shape) - 1)
-    if missing == 1:
-        return F.unsqueeze(tensor, 1)
     return tensor if missing <= 0 else F.view(tensor, (shape[0], *([1] * missing), *shape[1:]))
 
 

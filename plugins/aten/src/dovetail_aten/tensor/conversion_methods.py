@@ -101,13 +101,13 @@ class TensorConversions(TensorNamespace):
     __nonzero__ = __bool__
 
     def __float__(self) -> float:
-        if self._signature & GRAD:
+        if self._signature & GRAD and self.requires_grad:  # a view has the bit as well
             _warn_of_lost_gradient()
         number = self._single()
         return number if number.__class__ is float else float(_real(number, "double"))
 
     def __complex__(self) -> complex:
-        if self._signature & GRAD:
+        if self._signature & GRAD and self.requires_grad:  # a view has the bit as well
             _warn_of_lost_gradient()
         return complex(self._single())
 
