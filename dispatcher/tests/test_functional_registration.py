@@ -254,3 +254,9 @@ def test_a_derivative_goes_with_the_definition(library: Libraries) -> None:
     register_autograd("func::f", lambda ctx, grad: grad, lib=other)
     lib._destroy()
     assert registry.find("func::f") is None
+
+
+def test_a_definition_is_where_define_was_called():
+    define("func::placed", "(Tensor x) -> Tensor")
+    (op,) = registry.operators["func::placed"].values()
+    assert op.definition.place_of(op).startswith(f"{__file__}:")

@@ -14,9 +14,15 @@ if TYPE_CHECKING:
     from importlib.metadata import Distribution
     from pathlib import Path
 
-INTERNAL_PACKAGES = ("dovetail_kernel", "dovetail_dispatcher", "dovetail", "contextlib")
+INTERNAL_PACKAGES = (
+    "dovetail_kernel",
+    "dovetail_dispatcher",
+    "dovetail",
+    "contextlib",
+    "functools",
+)
 """Packages whose frames are not what a user means by "where"; contextlib stands between a `with`
-and what it enters.
+and what it enters, functools between a call and the one of several functions that it chooses.
 """
 
 
