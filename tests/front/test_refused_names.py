@@ -35,6 +35,13 @@ def test_other_names_stay_absent(module: str) -> None:
         import_module(f"{module}.nothing_of_this_name")
 
 
+def test_names_of_old_lead_to_those_of_today() -> None:
+    module = import_module("dovetail._custom_ops")
+    assert module.get_ctx is dovetail.library.get_ctx
+    assert module.custom_op is dovetail.library.custom_op
+    assert not hasattr(module, "nothing_of_this_name")
+
+
 def test_no_value_is_of_a_refused_class() -> None:
     from dovetail._C import ScriptMethod  # type: ignore[attr-defined]
 

@@ -5,6 +5,7 @@ when it is called, and not when it is imported.
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from typing import Any, Final, NoReturn
 
 from .module_remedies import remedy_of
@@ -26,26 +27,35 @@ and another one a function. Only what packages import without asking stands here
 ask for is better absent.
 """
 
+_OLD: Final = {"_custom_ops": ("dovetail.library", "custom_op get_ctx impl_abstract")}
+"""Modules of names of old alone, and the modules that have these today."""
+
 
 def is_refused_module(name: str) -> bool:
-    """Return whether ``dovetail.x.y`` is there for refused names alone, in it or in modules of
-    it.
+    """Return whether ``dovetail.x.y`` is there for refused names and names of old alone, in it or
+    in modules of it.
     """
     inside = name.partition(".")[2]
-    return any([each == inside or each.startswith(f"{inside}.") for each in _NAMES])
+    return inside in _OLD or any(
+        [each == inside or each.startswith(f"{inside}.") for each in _NAMES]
+    )
 
 
 @cache
 def refused(module: str, name: str) -> Any:
-    """Return what stands for ``module.name``, or None if that is no refused name.
+    """Return what stands for ``module.name``, or None if that is neither a refused name nor one of
+    old.
 
     Returns
     -------
     type or Callable or None
         A class without instances, or a function. Making an instance and calling the function raise
-        NotImplementedError.
+        NotImplementedError. For a name of old, what it names today.
     """
     inside = module.partition(".")[2]
+    place, names = _OLD.get(inside, ("", ""))
+    if name in names.split():
+        return getattr(import_module(place), name)
     if name not in _NAMES.get(inside, "").split():
         return None
     remedy = remedy_of(module, name, as_module=True) or "Leave the call out."
