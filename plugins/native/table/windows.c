@@ -35,17 +35,29 @@ read_windows(PyObject *object, image_windows *windows, int *ndim)
     return 1;
 }
 
+/* The product of three numbers of at least 1, or -1 where no array has as many elements. */
+static npy_intp
+product(npy_intp first, npy_intp second, npy_intp third)
+{
+    if (first > NPY_MAX_INTP / second || first * second > NPY_MAX_INTP / third) {
+        return -1;
+    }
+    return first * second * third;
+}
+
 /* The number of places of windows, or of windows. */
 static npy_intp
 count_places(const image_windows *windows)
 {
-    return windows->axis[0].kernel * windows->axis[1].kernel * windows->axis[2].kernel;
+    const window *axis = windows->axis;
+    return product(axis[0].kernel, axis[1].kernel, axis[2].kernel);
 }
 
 static npy_intp
 count_windows(const image_windows *windows)
 {
-    return windows->axis[0].number * windows->axis[1].number * windows->axis[2].number;
+    const window *axis = windows->axis;
+    return product(axis[0].number, axis[1].number, axis[2].number);
 }
 
 /* Whether the last axes of an array are those of images. */
