@@ -35,7 +35,19 @@ def test_other_names_stay_absent(module: str) -> None:
         import_module(f"{module}.nothing_of_this_name")
 
 
-def test_names_of_old_lead_to_those_of_today() -> None:
+def test_refused_exceptions_can_be_caught() -> None:
+    from dovetail._dynamo.exc import TorchDynamoException  # type: ignore[import-not-found]
+
+    try:
+        raise ValueError("of the program")
+    except TorchDynamoException:
+        pytest.fail("no error is one of these")
+    except ValueError:
+        pass
+
+
+def test_names_of_another_module_are_its_own() -> None:
+    assert dovetail.TensorType is dovetail._C.TensorType  # type: ignore[attr-defined]
     module = import_module("dovetail._custom_ops")
     assert module.get_ctx is dovetail.library.get_ctx
     assert module.custom_op is dovetail.library.custom_op

@@ -11,7 +11,6 @@ from typing import Any, Final, NoReturn
 from .module_remedies import remedy_of
 
 _NAMES: Final = {
-    "": "DeviceObjType TensorType",
     "_C": "Graph Node ScriptMethod Value",
     "_C._functorch": "_add_batch_dim _remove_batch_dim",
     "_functorch.vmap": "_maybe_remove_batch_dim",
@@ -23,37 +22,41 @@ _NAMES: Final = {
     "onnx.symbolic_opset11": "",
 }
 """By their modules under ``torch``: a name with a capital letter is a class, for ``isinstance``,
-and another one a function. Only what packages import without asking stands here: a name that they
-ask for is better absent.
+and another one a function; those of a module ``exc`` can be caught. Only what packages import
+without asking stands here: a name that they ask for is better absent.
 """
 
-_OLD: Final = {"_custom_ops": ("dovetail.library", "custom_op get_ctx impl_abstract")}
-"""Modules of names of old alone, and the modules that have these today."""
+_ELSEWHERE: Final = {
+    "": ("dovetail._C", "DeviceObjType TensorType"),
+    "_custom_ops": ("dovetail.library", "custom_op get_ctx impl_abstract"),
+}
+"""Names that are those of another module."""
 
 
 def is_refused_module(name: str) -> bool:
-    """Return whether ``dovetail.x.y`` is there for refused names and names of old alone, in it or
-    in modules of it.
+    """Return whether ``dovetail.x.y`` is there for the names of these tables alone, in it or in
+    modules of it.
     """
     inside = name.partition(".")[2]
-    return inside in _OLD or any(
+    return inside in _ELSEWHERE or any(
         [each == inside or each.startswith(f"{inside}.") for each in _NAMES]
     )
 
 
 @cache
 def refused(module: str, name: str) -> Any:
-    """Return what stands for ``module.name``, or None if that is neither a refused name nor one of
-    old.
+    """Return what stands for ``module.name``, or None if that is neither a refused name nor one
+    of another module.
 
     Returns
     -------
     type or Callable or None
         A class without instances, or a function. Making an instance and calling the function raise
-        NotImplementedError. For a name of old, what it names today.
+        NotImplementedError. For a name of another module, what
+        that has.
     """
     inside = module.partition(".")[2]
-    place, names = _OLD.get(inside, ("", ""))
+    place, names = _ELSEWHERE.get(inside, ("", ""))
     if name in names.split():
         return getattr(import_module(place), name)
     if name not in _NAMES.get(inside, "").split():
@@ -67,4 +70,5 @@ def refused(module: str, name: str) -> Any:
     refuse.__module__ = module
     if not name[:1].isupper():
         return refuse
-    return type(name, (), {"__module__": module, "__new__": refuse, "__doc__": remedy})
+    bases = (Exception,) if inside.endswith(".exc") else ()
+    return type(name, bases, {"__module__": module, "__new__": refuse, "__doc__": remedy})
