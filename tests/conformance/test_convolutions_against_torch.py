@@ -156,3 +156,15 @@ def test_a_weight_in_single_beside_an_input_in_half_precision_is_refused_as_in_p
             functional.conv1d(half, single)
         with pytest.raises(RuntimeError):
             functional.conv1d(half, single.to(library.bfloat16), library.ones(1))
+
+
+@pytest.mark.parametrize("channels", [4, 32])
+def test_a_transposed_convolution_of_points_reaches_beyond_the_image(channels: int) -> None:
+    results = []
+    for library in (torch, dovetail):
+        x = library.ones(2, channels, 12, 12, requires_grad=True)
+        w = library.ones(channels, channels, 1, 1, requires_grad=True)
+        made = library.nn.functional.conv_transpose2d(x, w, dilation=2, output_padding=1)
+        made.sum().backward()
+        results.append([each.tolist() for each in (made, x.grad, w.grad)])
+    assert results[0] == results[1]

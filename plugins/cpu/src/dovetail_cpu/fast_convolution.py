@@ -179,7 +179,12 @@ def _is_direct(rows: int, channels: int, windows: Sequence[Window], groups: int)
 
 def _are_patches(windows: Sequence[Window]) -> bool:
     """Return whether images are their own patches."""
-    return all([each.kernel == each.stride == 1 and not each.padding for each in windows])
+    return all(
+        [
+            each.kernel == each.stride == 1 and not each.padding and each.number == each.size
+            for each in windows
+        ]
+    )
 
 
 def _parted(x: Any, groups: int) -> Any:
