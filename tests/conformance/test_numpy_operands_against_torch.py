@@ -209,3 +209,12 @@ def test_functions_without_an_operator_refuse_gradients() -> None:
         np.sin(x)
     with pytest.raises(TypeError):
         np.concatenate([x, x], out=np.empty((6, 3)))
+
+
+@pytest.mark.parametrize("function", [np.dot, np.outer])
+def test_an_array_by_keyword_is_an_operand(function: Any) -> None:
+    x = dovetail.tensor([1.0, 2.0], requires_grad=True)
+    made = function(x, b=np.array([3.0, 4.0], np.float32))
+    made.sum().backward()
+    assert made.tolist() == function(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()
+    assert x.grad is not None

@@ -55,9 +55,9 @@ def operate(function: Callable[..., Any], input: Any, other: Any) -> Any:
     """
     if _is_operand(other, function):
         return function(input, other)
-    backend = backend_of_array(other)
+    backend = backend_of_operand(other)
     name = function.__name__
-    if backend is None or other.dtype not in backend.arrays.dtype_bits or name.endswith("_"):
+    if backend is None or name.endswith("_"):
         return NotImplemented
     if name in _COMPARISONS:
         return function(input, wrap(other, backend))
@@ -72,8 +72,8 @@ def reflect(function: Callable[..., Any], other: Any, input: Any) -> Any:
     """Return ``function(other, input)``, or NotImplemented if `other` is no operand."""
     if _is_operand(other, function):
         return function(other, input)
-    backend = backend_of_array(other)
-    if backend is None or other.dtype not in backend.arrays.dtype_bits:
+    backend = backend_of_operand(other)
+    if backend is None:
         return NotImplemented
     if _needs_operator(input):
         return function(*_promoted(wrap(other, backend), input))
@@ -87,6 +87,12 @@ def divide_by(function: Callable[..., Any], other: Any, input: Any) -> Any:
     if _is_operand(other, function) or backend_of_array(other) is not None:
         return function(input) * other
     return NotImplemented
+
+
+def backend_of_operand(value: Any) -> Backend | None:
+    """Return the backend of an array of a dtype that tensors have; None for anything else."""
+    backend = backend_of_array(value)
+    return None if backend is None or value.dtype not in backend.arrays.dtype_bits else backend
 
 
 def _is_operand(value: Any, function: Callable[..., Any]) -> bool:

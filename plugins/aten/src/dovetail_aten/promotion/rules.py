@@ -34,15 +34,12 @@ KINDS = ("bool", "int", "float", "complex")
 WIDE_UNSIGNED = (uint16, uint32, uint64)
 """Which PyTorch stores and converts, but hardly computes in."""
 
-INT_TO_FLOAT = ("int_to_float",)
-"""Promotion rules by which integers and bools compute in the default floating-point dtype."""
-
 
 def computing_dtype(common: dtype, rule: str) -> dtype:
     """Return the dtype that operands of the common dtype `common` are cast to under promotion rule
     `rule`.
     """
-    return get_default_dtype() if rule in INT_TO_FLOAT and common.category < 2 else common
+    return get_default_dtype() if rule == "int_to_float" and common.category < 2 else common
 
 
 _KIND: Final = DTYPE_MASK | ZERO_DIM

@@ -118,7 +118,7 @@ class LegacyMethods(TensorMethods):
 
     def resize_as(self, tensor: TensorBase) -> Any:
         """Return the tensor with the sizes of another; as `resize`."""
-        return self.resize(*tensor.shape)
+        return self.resize(tensor.shape)
 
     def storage_type(self) -> Any:
         """Return the storage class of the dtype: `FloatStorage`."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from dovetail_kernel import TensorBase, backend_of_array, wrap
+from dovetail_kernel import TensorBase, wrap
 
 from .._generated import functions as aten
+from ..calling.operands import backend_of_operand
 from .functions.einsum import einsum
+from .functions.variadic_functions import tensordot
 
 __all__ = ["ArrayFunction"]
 
@@ -51,7 +53,8 @@ def array_function(
     found = _FUNCTIONS.get(f"{func.__module__}.{func.__name__}")
     if found is None or not _any_requires_grad((args, tuple(kwargs.values()))):
         return func._implementation(*args, **kwargs)
-    return found(*[_tensors(each) for each in args], **kwargs)
+    named = {name: _tensors(each) for name, each in kwargs.items()}
+    return found(*[_tensors(each) for each in args], **named)
 
 
 def _any_requires_grad(values: Any) -> bool:
@@ -69,7 +72,7 @@ def _tensors(value: Any) -> Any:
     """Return `value` with tensors for the arrays in it."""
     if isinstance(value, (tuple, list)):
         return type(value)([_tensors(each) for each in value])
-    backend = None if isinstance(value, TensorBase) else backend_of_array(value)
+    backend = None if isinstance(value, TensorBase) else backend_of_operand(value)
     return value if backend is None else wrap(value, backend)
 
 
@@ -85,12 +88,6 @@ def _transpose(a: Any, axes: Any = None) -> Any:
 
 def _reshape(a: Any, /, shape: Any) -> Any:
     return a.reshape(shape)
-
-
-def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    if isinstance(axes, int):
-        return aten.tensordot(a, b, list(range(a.ndim - axes, a.ndim)), list(range(axes)))
-    return aten.tensordot(a, b, *[[each] if isinstance(each, int) else each for each in axes])
 
 
 def _along(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -146,7 +143,7 @@ _FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "numpy.sort": _sort,
     "numpy.stack": lambda arrays, axis=0: aten.stack(arrays, axis),
     "numpy.swapaxes": aten.transpose,
-    "numpy.tensordot": _tensordot,
+    "numpy.tensordot": lambda a, b, axes=2: tensordot(a, b, axes),
     "numpy.transpose": _transpose,
     "numpy.tril": lambda m, k=0: aten.tril(m, k),
     "numpy.triu": lambda m, k=0: aten.triu(m, k),
