@@ -36,6 +36,7 @@ PLACES: Final = {
     "TensorBase": ("dovetail._C", "_TensorBase"),
     "_LinAlgError": ("dovetail_aten.linalg", "LinAlgError"),
     "_autograd": ("dovetail._C._autograd", ""),
+    "_functorch": ("dovetail._C._functorch", ""),
     "_collect_all": ("dovetail.futures", "collect_all"),
     "_enter_dual_level": ("dovetail.autograd.forward_ad", "enter_dual_level"),
     "_exit_dual_level": ("dovetail.autograd.forward_ad", "exit_dual_level"),
