@@ -47,29 +47,29 @@ span_at(const window *axis, ptrdiff_t place)
              q < s[1].last; q++, line += (windows)->axis[2].number,                               \
                        at += (windows)->axis[1].stride * (windows)->axis[2].size)
 
-#define COPY_APART(type)                                                                          \
-    for (ptrdiff_t i = 0; i < count; i++) {                                                       \
-        ((type *)to)[i] = ((const type *)from)[i * step];                                         \
+/* Copy items that lie apart. Their memory may be aligned to less than an item. */
+INLINE void
+copy_items(char *restrict to, const char *restrict from, ptrdiff_t step, ptrdiff_t count, ptrdiff_t item)
+{
+    for (ptrdiff_t i = 0; i < count; i++) {
+        memcpy(to + i * item, from + i * step * item, (size_t)item);
     }
+}
 
 INLINE void
 copy_apart(char *restrict to, const char *restrict from, ptrdiff_t step, ptrdiff_t count, ptrdiff_t item)
 {
     if (step == 1) {
         memcpy(to, from, (size_t)(count * item));
-        return;
     }
-    switch (item) {
-    case 4:
-        COPY_APART(uint32_t)
-        break;
-    case 8:
-        COPY_APART(uint64_t)
-        break;
-    default:
-        for (ptrdiff_t i = 0; i < count; i++) {
-            memcpy(to + i * item, from + i * step * item, (size_t)item);
-        }
+    else if (item == 4) {
+        copy_items(to, from, step, count, 4);
+    }
+    else if (item == 8) {
+        copy_items(to, from, step, count, 8);
+    }
+    else {
+        copy_items(to, from, step, count, item);
     }
 }
 
