@@ -16,7 +16,7 @@ def both(module: str, name: str) -> list[Any]:
     return [getattr(import_module(f"{each}.{module}"), name) for each in ("torch", "dovetail")]
 
 
-@pytest.mark.parametrize("seed", [0, 5, 123456789012345, 2**63 - 1])
+@pytest.mark.parametrize("seed", [0, 5, 123456789012345, 0x123456789ABCDEF0, 2**63 - 1])
 def test_the_seed_of_numpy_in_a_worker(seed: int) -> None:
     theirs, ours = both("utils.data._utils.worker", "_generate_state")
     assert ours(seed, 3) == theirs(seed, 3)
@@ -54,6 +54,7 @@ def test_a_line_search_of_a_program(start: float, flatness: float) -> None:
     np.testing.assert_allclose(found[1][0], found[0][0], rtol=1e-9)
     np.testing.assert_allclose(found[1][1], found[0][1], rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(found[1][4], found[0][4], rtol=1e-9)
+    np.testing.assert_allclose(found[1][2], found[0][2], rtol=1e-9)
     assert found[1][3] == found[0][3]
 
 
