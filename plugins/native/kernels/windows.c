@@ -25,11 +25,11 @@ span_at(const window *axis, ptrdiff_t place)
 #define FOR_PLACES(windows)                                                                       \
     ptrdiff_t place = 0;                                                                          \
     span s[WINDOW_AXES];                                                                          \
-    for (ptrdiff_t i = 0; i < (windows)->axis[0].kernel; i++)                                     \
-        for (ptrdiff_t j = 0; j < (windows)->axis[1].kernel; j++)                                 \
-            for (ptrdiff_t k = 0; s[0] = span_at((windows)->axis, i),                             \
-                           s[1] = span_at((windows)->axis + 1, j),                                \
-                           s[2] = span_at((windows)->axis + 2, k), k < (windows)->axis[2].kernel; \
+    for (ptrdiff_t i = 0; s[0] = span_at((windows)->axis, i), i < (windows)->axis[0].kernel; i++) \
+        for (ptrdiff_t j = 0;                                                                     \
+             s[1] = span_at((windows)->axis + 1, j), j < (windows)->axis[1].kernel; j++)          \
+            for (ptrdiff_t k = 0;                                                                 \
+                 s[2] = span_at((windows)->axis + 2, k), k < (windows)->axis[2].kernel;           \
                  k++, place++)
 
 /* Call for each line of windows that has elements at a place, with `line` the first of them and

@@ -189,6 +189,17 @@ read_number(PyObject *object, double *number)
 }
 
 int
+read_int(PyObject *object, npy_intp *value)
+{
+    if (object == NULL || !PyLong_CheckExact(object)) {
+        return 0;
+    }
+    int overflow;
+    *value = PyLong_AsLongAndOverflow(object, &overflow);
+    return !overflow;
+}
+
+int
 read_size(PyObject *object, npy_intp *size)
 {
     if (object == NULL || !PyLong_CheckExact(object)) {

@@ -120,6 +120,9 @@ void release_operands(operands *taken);
 /* Set what a number is. Return whether it is a Python float or int. */
 int read_number(PyObject *object, double *number);
 
+/* Set an int. Return whether the object is one that fits. */
+int read_int(PyObject *object, npy_intp *value);
+
 /* Set a size, which is at least 0. Return whether the object is such an int. */
 int read_size(PyObject *object, npy_intp *size);
 

@@ -32,18 +32,6 @@ view_of(PyArrayObject *base, int ndim, const npy_intp *dims, const npy_intp *str
     return view;
 }
 
-/* Read an int; return whether it is one that fits. */
-static int
-read_int(PyObject *object, npy_intp *value)
-{
-    if (object == NULL || !PyLong_CheckExact(object)) {
-        return 0;
-    }
-    int overflow;
-    *value = PyLong_AsLongAndOverflow(object, &overflow);
-    return !overflow;
-}
-
 /* Read a tuple of at most NPY_MAXDIMS ints; return how many, or -1. */
 static int
 read_ints(PyObject *object, npy_intp *values)

@@ -13,21 +13,17 @@ read_windows(PyObject *object, image_windows *windows, int *ndim)
     *ndim = (int)PyTuple_GET_SIZE(object);
     for (int i = 0; i < WINDOW_AXES; i++) {
         int at = i - (WINDOW_AXES - *ndim);
-        ptrdiff_t numbers[6] = {1, 1, 1, 0, 1, 1};
+        npy_intp numbers[6] = {1, 1, 1, 0, 1, 1};
         PyObject *given = at < 0 ? NULL : PyTuple_GET_ITEM(object, at);
         if (given != NULL && (!PyTuple_Check(given) || PyTuple_GET_SIZE(given) != 6)) {
             return 0;
         }
         for (int j = 0; given != NULL && j < 6; j++) {
-            PyObject *number = PyTuple_GET_ITEM(given, j);
-            int overflow = 1;
-            long value =
-                PyLong_CheckExact(number) ? PyLong_AsLongAndOverflow(number, &overflow) : 0;
-            long least = j == 3 ? -INT32_MAX : 1; /* of the padding */
-            if (overflow != 0 || value < least || value > INT32_MAX) {
+            npy_intp least = j == 3 ? -INT32_MAX : 1; /* of the padding */
+            if (!read_int(PyTuple_GET_ITEM(given, j), &numbers[j]) || numbers[j] < least ||
+                numbers[j] > INT32_MAX) {
                 return 0; /* so that no product overflows */
             }
-            numbers[j] = value;
         }
         windows->axis[i] = (window){numbers[0], numbers[1], numbers[2],
                                     numbers[3], numbers[4], numbers[5]};
@@ -343,36 +339,36 @@ compute(const channels *read, extent computed, PyArrayObject *made, PyObject *on
     return (PyObject *)made;
 }
 
+/* Results, or images, from the other of the two and the weights. */
+static PyObject *
+with_weights(PyObject *const *arguments, extent computed)
+{
+    channels read;
+    PyObject *one = arguments[0], *w = arguments[1];
+    if (!read_channels(arguments[2], arguments[3], one, w, &read) ||
+        !are_channels(
+            &read, PyArray_DIM((PyArrayObject *)w, 1),
+            PyArray_DIM((PyArrayObject *)w, 0) / read.groups, computed == NUMBERS ? one : NULL,
+            computed == SIZES ? one : NULL, w)) {
+        return NULL;
+    }
+    npy_intp of_group = computed == NUMBERS ? read.rows : read.depth;
+    PyArrayObject *made = zeros(&read, read.images, read.groups * of_group, computed);
+    return compute(&read, computed, made, one, w);
+}
+
 /* convolution_direct(x, weight, windows, groups): results. */
 static PyObject *
 correlate(PyObject *const *arguments)
 {
-    channels read;
-    PyObject *x = arguments[0], *w = arguments[1];
-    if (!read_channels(arguments[2], arguments[3], x, w, &read) ||
-        !are_channels(
-            &read, PyArray_DIM((PyArrayObject *)w, 1),
-            PyArray_DIM((PyArrayObject *)w, 0) / read.groups, x, NULL, w)) {
-        return NULL;
-    }
-    PyArrayObject *made = zeros(&read, read.images, read.groups * read.rows, NUMBERS);
-    return compute(&read, NUMBERS, made, x, w);
+    return with_weights(arguments, NUMBERS);
 }
 
 /* convolution_direct.input(y, weight, windows, groups): images. */
 static PyObject *
 spread(PyObject *const *arguments)
 {
-    channels read;
-    PyObject *y = arguments[0], *w = arguments[1];
-    if (!read_channels(arguments[2], arguments[3], y, w, &read) ||
-        !are_channels(
-            &read, PyArray_DIM((PyArrayObject *)w, 1),
-            PyArray_DIM((PyArrayObject *)w, 0) / read.groups, NULL, y, w)) {
-        return NULL;
-    }
-    PyArrayObject *made = zeros(&read, read.images, read.groups * read.depth, SIZES);
-    return compute(&read, SIZES, made, y, w);
+    return with_weights(arguments, SIZES);
 }
 
 /* convolution_direct.weight(x, y, windows, groups): weights. */
