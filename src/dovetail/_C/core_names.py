@@ -25,7 +25,7 @@ _PLAIN: Final = {
     "dovetail.autograd.variable": "_LegacyVariableBase",
     "dovetail._C.queries": """
         _any_requires_grad _get_default_device _has_storage _increment_version _infer_size
-        _is_alias_of _is_tracing _non_sym_sizes _set_grad_enabled _storage_address _storage_id
+        _is_alias_of _is_tracing _non_sym_sizes _set_grad_enabled _storage_id
         _data_address qscheme""",
 }
 
@@ -57,6 +57,7 @@ PLACES: Final = {
     "_set_float32_matmul_precision": ("dovetail", "set_float32_matmul_precision"),
     "_set_multithreading_enabled": ("dovetail_autograd", "set_multithreading_enabled"),
     "_set_warnAlways": ("dovetail", "set_warn_always"),
+    "_storage_address": ("dovetail._C.queries", "_storage_id"),
     "_show_config": ("dovetail.__config__", "show"),
     "_to_dlpack": ("dovetail.utils.dlpack", "to_dlpack"),
 }

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 import dovetail_autograd
-from dovetail_aten import Tensor, broadcast_tensors, empty
+from dovetail_aten import Tensor
 from dovetail_kernel import Size, TensorBase, get_default_device
+
+from ..functions.tensor_functions import broadcast_shapes
 
 __all__ = ["qscheme"]
 
@@ -41,8 +43,8 @@ def _is_tracing() -> bool:
 
 def _increment_version(tensors: Iterable[Tensor]) -> None:
     """Count a write to each of the tensors."""
-    for tensor in tensors:
-        dovetail_autograd.increment_version(tensor)
+    # By an iterator: a tensor alone is one of its rows, as in PyTorch.
+    dovetail_autograd.increment_version(iter(tensors))
 
 
 def _set_grad_enabled(mode: bool) -> None:
@@ -64,8 +66,7 @@ def _infer_size(first: Size, second: Size) -> Size:
                 f"expected a Size as argument {position}, but got {type(each).__name__}. Give the "
                 "shape of a tensor."
             )
-    shown = [empty(each, device="meta") for each in (first, second)]
-    return broadcast_tensors(shown)[0].shape
+    return broadcast_shapes(first, second)
 
 
 def _non_sym_sizes(tensor: Tensor) -> Size:
@@ -91,11 +92,6 @@ def _storage_id(tensor: Tensor) -> int:
 def _is_alias_of(first: Tensor, second: Tensor) -> bool:
     """Return whether two tensors show one storage."""
     return _storage_id(first) == _storage_id(second)
-
-
-def _storage_address(tensor: Tensor) -> int:
-    """Return a number that tensors share exactly if they show one storage."""
-    return _storage_id(tensor)
 
 
 def _data_address(tensor: Tensor) -> int:

@@ -84,7 +84,7 @@ def copied(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     It writes to nothing, since `src` may vary in a `vmap` where `self` does not.
     """
     spread = src.to(self.device, self.dtype, non_blocking).expand(tuple(self.shape))
-    order = sorted(range(self.ndim), key=self.stride, reverse=True)
+    order = self.dim_order()
     inverse = sorted(range(self.ndim), key=order.__getitem__)
     copy: Tensor = spread.permute(order).clone(memory_format=contiguous_format)
     return copy.permute(inverse)

@@ -1,14 +1,12 @@
 """The names of old of `dovetail.hub`, which refuses to download."""
 
-from importlib import import_module
-from typing import Any
+import typing as _typing
 
 from ..hub import load_state_dict_from_url as load_url
+from ..names.missing import names_of as _names_of
 
 __all__ = ["load_url"]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "tqdm":  # the progress bar that programs import from here
-        return import_module("tqdm.auto").tqdm
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__, elsewhere={"tqdm": "tqdm.auto"})  # the progress bar
