@@ -13,6 +13,7 @@ import dovetail
 from dovetail import Tensor, nn, ones
 from dovetail.library import Library, custom_op
 from dovetail.nn import functional
+from dovetail.overrides import TorchFunctionMode
 from dovetail_dispatcher import compiled_code
 
 pytestmark = pytest.mark.skipif(
@@ -74,6 +75,31 @@ def test_at_most_three_frames_are_ours_and_nothing_is_chained(name: str) -> None
     assert len(of_dovetail(error)) <= 3
     printed = "".join(traceback.format_exception(error))
     assert printed.count("Traceback") == 1
+
+
+class Asked(TorchFunctionMode):
+    """Sees every function, and changes nothing."""
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+class Overriding(Tensor):
+    """From its making on, functions ask their arguments."""
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_asking_for_overrides_adds_no_frames(name: str) -> None:
+    with Asked():
+        assert len(of_dovetail(error_of(MISTAKES[name]))) <= 3
+    assert len(of_dovetail(error_of(MISTAKES[name]))) <= 3  # while functions become what they were
+    assert len(of_dovetail(error_of(MISTAKES[name]))) <= 3
 
 
 def test_frames_of_the_program_stay() -> None:

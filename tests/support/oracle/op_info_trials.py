@@ -45,6 +45,7 @@ OF_PHASES = (
 """Operators with vectors whose phases or signs are arbitrary: their magnitudes are compared."""
 INSIDE = (
     *("aten::linalg_lstsq", "aten::linalg_pinv", "aten::pinverse"),
+    *("aten::linalg_qr", "aten::qr", "aten::linalg_lu", "aten::_lu_with_info"),
     *("aten::slogdet", "aten::linalg_slogdet", "aten::logdet"),
     *("aten::sort", "aten::msort", "aten::median", "aten::nanmedian", "aten::kthvalue"),
     *("aten::topk", "aten::quantile", "aten::nanquantile"),
@@ -52,9 +53,9 @@ INSIDE = (
     *OF_PHASES,
 )
 """Operators without a derivative at boundary values, though differences may find a slope there. The
-pseudoinverse jumps with the rank, the logarithm of a determinant is infinite at 0, and its sign
-jumps; which of equal numbers comes first depends on the direction; the origin has no angle; equal
-eigenvalues have no single vectors."""
+pseudoinverse and the factors of QR and LU jump with the rank, a determinant has no logarithm
+at 0, where its sign jumps; which of equal numbers comes first depends on the direction; the origin
+has no angle; equal eigenvalues have no single vectors."""
 
 
 @functools.cache

@@ -30,6 +30,7 @@ from dovetail_kernel import (
     tensor_class,
 )
 from dovetail_kernel.keys.state import functions_as_they_are
+from dovetail_kernel.short_tracebacks import shorten_traceback
 from dovetail_kernel.sockets import OVERRIDING_CLASS
 
 from ..missing import MISSING
@@ -116,6 +117,13 @@ class _Overridable:
 
     def ask(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function, or what overrides it."""
+        try:
+            return self._ask(args, kwargs)
+        except Exception as error:  # as an entry: the frames of asking are none of the program's
+            shorten_traceback(error)
+            raise
+
+    def _ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not _mode_holders and self.asks_modes:  # the last mode was left since
             with _lock:
                 _set_codes([self])
