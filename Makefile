@@ -118,12 +118,17 @@ $(STAMPS)/native: $(STAMPS)/install $(wildcard $(addprefix plugins/native/,core/
 	@touch $@
 
 # One stamp per group of [dependency-groups] in pyproject.toml.
-$(STAMPS)/test $(STAMPS)/demo $(STAMPS)/interop $(STAMPS)/oracle: $(STAMPS)/%: $(STAMPS)/install pyproject.toml | $(STAMPS)/native
+$(STAMPS)/test $(STAMPS)/demo $(STAMPS)/interop $(STAMPS)/oracle: $(STAMPS)/%: $(STAMPS)/install pyproject.toml | $(STAMPS)/native $(STAMPS)/docstrings
 	$(PY) tools/dependency_group.py $* > $(STAMPS)/$*.txt
 	$(PY) $(PIP_INSTALL) -r $(STAMPS)/$*.txt
 	@touch $@
 
-install: $(STAMPS)/install $(STAMPS)/native
+# Writes the docstrings of the operators again when what they say changes.
+$(STAMPS)/docstrings: $(STAMPS)/install $(wildcard $(addprefix plugins/aten/src/dovetail_aten/,families/*/docs.yaml families/*/native_functions.yaml codegen/writers/docstrings.py))
+	$(PY) plugins/aten/hatch_build.py
+	@touch $@
+
+install: $(STAMPS)/install $(STAMPS)/native $(STAMPS)/docstrings
 
 # -- what one does with it -----------------------------------------------------------------------------------------
 

@@ -255,6 +255,10 @@ def test_distributions_of_one_release_pin_each_other_exactly(
     assert pins <= {f"=={VERSION}"}
 
 
+def test_wheel_of_the_base_library_holds_its_docstrings(wheels: dict[str, Wheel]) -> None:
+    assert "dovetail_aten/_generated/docstrings.json" in wheels["dovetail-aten"].files
+
+
 def test_wheel_of_the_base_library_holds_its_declarations(wheels: dict[str, Wheel]) -> None:
     package = ROOT / "plugins/aten/src"
     declarations = {

@@ -125,7 +125,7 @@ def uncompiled_operator(operator: str, reference: Callable[..., Any], /) -> Call
 
 
 def uncompiled_entry(
-    function: Callable[..., Any], describe: EntryDescriber, /
+    function: Callable[..., Any], describe: EntryDescriber, document: Documenter | None = None, /
 ) -> Callable[..., Any]:
     """Return `function`: without dovetail-native, entries are Python text."""
     return function
@@ -279,11 +279,20 @@ if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
 
     class CompiledEntry(Protocol):
         def __call__(
-            self, function: Callable[..., Any], describe: EntryDescriber, /
+            self,
+            function: Callable[..., Any],
+            describe: EntryDescriber,
+            document: Documenter | None = None,
+            /,
         ) -> Callable[..., Any]:
             """Return what is called in the place of `function`, the text of an entry, with the same
-            arguments, results and attributes. `describe` says at the first call what it is.
+            arguments, results and attributes. `describe` says at the first call what it is, and
+            `document` its docstring when that is asked for.
             """
+
+    class Documenter(Protocol):
+        def __call__(self, function: Any, /) -> str | None:
+            """Give the text of an entry its docstring, and return it; None if it has none."""
 
     class EntryDescriber(Protocol):
         def __call__(self, function: Any, /) -> EntryForm | EntryChooser | None:

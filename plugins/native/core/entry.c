@@ -23,7 +23,7 @@ typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     module_state *state; /* of the module, which the type keeps alive */
-    PyObject *function, *describe, *weak_references;
+    PyObject *function, *describe, *document, *weak_references;
     call_form *form;
     accessor attribute;
     PyObject *choose;
@@ -270,14 +270,15 @@ first_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObjec
 
 /* ---- the type -------------------------------------------------------------------------------- */
 
-/* Entry(function, describe) */
+/* Entry(function, describe, document=None) */
 static PyObject *
 entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = {"function", "describe", NULL};
-    PyObject *function, *describe;
+    static char *keywords[] = {"function", "describe", "document", NULL};
+    PyObject *function, *describe, *document = Py_None;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!O:Entry", keywords, &PyFunction_Type, &function, &describe)) {
+            args, kwargs, "O!O|O:Entry", keywords, &PyFunction_Type, &function, &describe,
+            &document)) {
         return NULL;
     }
     Entry *self = (Entry *)type->tp_alloc(type, 0);
@@ -287,6 +288,7 @@ entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->state = PyType_GetModuleState(type);
     self->function = Py_NewRef(function);
     self->describe = Py_NewRef(describe);
+    self->document = Py_NewRef(document);
     self->vectorcall = first_vectorcall;
     return (PyObject *)self;
 }
@@ -297,6 +299,7 @@ entry_traverse(Entry *self, visitproc visit, void *arg)
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(self->function);
     Py_VISIT(self->describe);
+    Py_VISIT(self->document);
     Py_VISIT(self->choose);
     if (self->form != NULL) {
         Py_VISIT(self->form->source);
@@ -335,6 +338,7 @@ entry_dealloc(Entry *self)
     free_form(self->form);
     Py_CLEAR(self->choose);
     Py_CLEAR(self->describe);
+    Py_CLEAR(self->document);
     Py_CLEAR(self->function);
     type->tp_free(self);
     Py_DECREF(type);
@@ -373,6 +377,18 @@ static PyObject *
 entry_get_attribute(Entry *self, void *name)
 {
     return PyObject_GetAttrString(self->function, name);
+}
+
+/* Docstrings are read from their file when one is asked for. */
+static PyObject *
+entry_get_doc(Entry *self, void *unused)
+{
+    PyObject *text = PyObject_GetAttrString(self->function, "__doc__");
+    if (text != Py_None || self->document == Py_None) {
+        return text;
+    }
+    Py_DECREF(text);
+    return PyObject_CallOneArg(self->document, self->function);
 }
 
 static PyObject *
@@ -414,7 +430,7 @@ static PyGetSetDef entry_getset[] = {
     {"__code__", (getter)entry_get_attribute, NULL, NULL, "__code__"},
     {"__defaults__", (getter)entry_get_attribute, NULL, NULL, "__defaults__"},
     {"__dict__", (getter)entry_get_attribute, NULL, NULL, "__dict__"},
-    {"__doc__", (getter)entry_get_attribute, NULL, NULL, "__doc__"},
+    {"__doc__", (getter)entry_get_doc, NULL, NULL, NULL},
     {"__globals__", (getter)entry_get_attribute, NULL, NULL, "__globals__"},
     {"__kwdefaults__", (getter)entry_get_attribute, NULL, NULL, "__kwdefaults__"},
     {"__module__", (getter)entry_get_attribute, NULL, NULL, "__module__"},

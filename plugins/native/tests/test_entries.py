@@ -11,6 +11,7 @@ import gc
 import inspect
 import os
 import pickle
+import pydoc
 import random
 import sys
 import tracemalloc
@@ -489,6 +490,33 @@ def test_entries_of_a_library_are_freed() -> None:
 def test_what_is_no_description_is_refused(description: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         core.Entry(lambda x: x, lambda function: description)(1)
+
+
+def test_an_entry_asks_for_its_docstring_when_that_is_read() -> None:
+    def documented(function: Any) -> str:
+        asked.append(function)
+        function.__doc__ = "Return `x`."
+        return function.__doc__
+
+    def text(x: Any) -> Any:
+        return x
+
+    asked: list[Any] = []
+    entry = core.Entry(text, lambda function: None, documented)
+    assert entry(1) == 1
+    assert asked == []
+    assert [entry.__doc__, inspect.getdoc(entry), pydoc.getdoc(entry)] == ["Return `x`."] * 3
+    assert asked == [text]
+    assert core.Entry(text, lambda function: None).__doc__ == "Return `x`."
+
+
+def test_an_error_while_a_docstring_is_read_is_raised() -> None:
+    def documented(function: Any) -> str:
+        raise OSError("unreadable")
+
+    entry = core.Entry(lambda x: x, lambda function: None, documented)
+    with pytest.raises(OSError, match="unreadable"):
+        entry.__doc__  # noqa: B018
 
 
 def test_errors_of_a_description_are_raised_and_it_is_asked_again() -> None:

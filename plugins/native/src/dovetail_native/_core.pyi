@@ -125,7 +125,10 @@ class Entry:
     """A function or an operator before its Python text."""
 
     def __new__(
-        cls, function: FunctionType, describe: Callable[[Callable[..., Any]], EntrySource]
+        cls,
+        function: FunctionType,
+        describe: Callable[[Callable[..., Any]], EntrySource],
+        document: Callable[[Any], str | None] | None = None,
     ) -> Entry: ...
     @property
     def text(self) -> Callable[..., Any]: ...

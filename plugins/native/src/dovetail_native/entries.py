@@ -12,12 +12,14 @@ from ._core import ACCESSORS, MAX_PARAMETERS, PARAMETER_KINDS, Entry
 
 if TYPE_CHECKING:
     from dovetail_dispatcher.calls.entry_forms import EntryForm
-    from dovetail_dispatcher.sockets import EntryDescriber
+    from dovetail_dispatcher.sockets import Documenter, EntryDescriber
 
     from ._core import EntrySource
 
 
-def compiled_entry(function: Callable[..., Any], describe: EntryDescriber) -> Callable[..., Any]:
+def compiled_entry(
+    function: Callable[..., Any], describe: EntryDescriber, document: Documenter | None = None
+) -> Callable[..., Any]:
     """Return the compiled entry before `function`, its text."""
     if type(function) is not FunctionType:
         return function
@@ -29,7 +31,7 @@ def compiled_entry(function: Callable[..., Any], describe: EntryDescriber) -> Ca
         described = describe(text)
         return _source_of(described) if isinstance(described, tuple) else described
 
-    return Entry(function, source)
+    return Entry(function, source, document)
 
 
 def compiled_accessor(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

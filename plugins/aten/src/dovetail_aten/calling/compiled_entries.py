@@ -13,6 +13,7 @@ from dovetail_dispatcher.compiled_code import load_compiled_code
 from dovetail_dispatcher.sockets import COMPILED_ENTRY
 from dovetail_dispatcher.table import registry
 
+from ..templates.docstrings import document
 from ..templates.python_function import (
     python_schema,
     result_type,
@@ -26,14 +27,19 @@ __all__ = ["compile_entries", "described", "operator_behind"]
 
 def compile_entries(names: dict[str, Any]) -> None:
     """Put compiled entries in the place of the generated functions of a module, whose namespace is
-    `names`; without compiled code do nothing.
+    `names`; without compiled code give the functions their docstrings.
     """
     load_compiled_code()
-    if not COMPILED_ENTRY.is_filled:
-        return
-    for name, value in list(names.items()):
-        if isinstance(value, FunctionType) and value.__globals__ is names:
-            names[name] = COMPILED_ENTRY.plug(value, described)
+    own = {
+        name: value
+        for name, value in names.items()
+        if isinstance(value, FunctionType) and value.__globals__ is names
+    }
+    if COMPILED_ENTRY.is_filled:
+        names.update({n: COMPILED_ENTRY.plug(own[n], described, document) for n in own})
+    else:
+        for function in own.values():  # plain functions cannot ask for it later
+            document(function)
 
 
 def described(
@@ -63,10 +69,8 @@ def described(
 def operator_behind(function: FunctionType) -> Operator | None:
     """Return the operator that a generated function calls; None if it chooses one."""
     code, names = function.__code__, function.__globals__
-    if (
-        "complete" in code.co_names
-    ):  # given the name and the overload, the first texts after the docs
-        texts = [x for x in code.co_consts if isinstance(x, str) and x != function.__doc__]
+    if "complete" in code.co_names:  # given the name and the overload, the first texts
+        texts = [x for x in code.co_consts if isinstance(x, str)]
         return registry.find_or_throw(texts[0], texts[1])
     for name in code.co_names:
         base, _, rest = name.rpartition("_")

@@ -37,7 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for path in stale:
                 print(f"stale: {path}: run 'python -m dovetail_aten.codegen'", file=sys.stderr)
             return 1 if stale else 0
-        for path in write_files(library, selection=selection):
+        written = write_files(library, selection=selection, only_docstrings=options.docstrings)
+        for path in written:
             print(f"{'wrote' if path.exists() else 'removed'} {path}")
     except (DeclarationError, DerivativeError) as problem:
         print(problem, file=sys.stderr)
@@ -49,6 +50,11 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m dovetail_aten.codegen", description=__doc__)
     parser.add_argument(
         "--check", action="store_true", help="write nothing; exit with 1 and name the stale files"
+    )
+    parser.add_argument(
+        "--docstrings",
+        action="store_true",
+        help="write the docstrings alone, which a wheel is built with and version control ignores",
     )
     parser.add_argument(
         "--ops",

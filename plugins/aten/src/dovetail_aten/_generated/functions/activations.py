@@ -101,33 +101,6 @@ def hardshrink_out(input, lambd=0.5, *, out): return complete(hardshrink_out, "a
 
 hardshrink_op, hardshrink_routes = operator("aten::hardshrink", "")
 def hardshrink(input=MISSING, lambd=0.5, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """hardshrink(input, lambd=0.5, *, out=None)
-
-    Return each element, and 0 for those between `-lambd` and `lambd`.
-
-    Computes ``input if |input| > lambd else 0``.
-
-    NaN stays NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    lambd : number
-        A number, the size up to which elements become 0. Default: 0.5.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
-    Raises
-    ------
-    NotImplementedError
-        For integers, bools and complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(hardshrink, {"input": input, "lambd": lambd, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -147,35 +120,6 @@ def softshrink_out(input, lambd=0.5, *, out): return complete(softshrink_out, "a
 
 softshrink_op, softshrink_routes = operator("aten::softshrink", "")
 def softshrink(input=MISSING, lambd=0.5, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """softshrink(input, lambd=0.5, *, out=None)
-
-    Return each element moved towards 0 by `lambd`, at most up to 0.
-
-    Computes ``sign(input) * max(|input| - lambd, 0)``.
-
-    NaN stays NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    lambd : number
-        A number, 0 or more. Default: 0.5.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If `lambd` is negative or beyond the range of the dtype.
-    NotImplementedError
-        For integers, bools and complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(softshrink, {"input": input, "lambd": lambd, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -195,35 +139,6 @@ def celu_out(input, alpha=1.0, *, out): return complete(celu_out, "aten::celu", 
 
 celu_op, celu_routes = operator("aten::celu", "")
 def celu(input=MISSING, alpha=1.0, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """celu(input, alpha=1., *, out=None)
-
-    Apply the continuously differentiable exponential linear unit to each element.
-
-    Computes ``max(0, input) + min(0, alpha * (exp(input / alpha) - 1))``.
-
-    Source: Barron, 2017, arXiv:1704.07483.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    alpha : number
-        A number; minus the limit for elements towards minus infinity. Default: 1..
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If `alpha` is 0.
-    NotImplementedError
-        For integers, bools and complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(celu, {"input": input, "alpha": alpha, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -238,43 +153,11 @@ def celu(input=MISSING, alpha=1.0, surplus=MISSING, out=None, x=None, x1=None, a
         return route(input, alpha)
     return miss(celu_op, (input, alpha,), {}, celu)
 
-
-def celu_(input=MISSING, alpha=1.0, surplus=MISSING, x=None, x1=None, a=None):
-    """celu_(input, alpha=1.)
-
-    Do what `celu` does, and write the result into `input`.
-    """
-    return complete(celu_, "aten::celu_", "")(input, alpha, surplus=surplus, x=x, x1=x1, a=a)
+def celu_(input=MISSING, alpha=1.0, surplus=MISSING, x=None, x1=None, a=None): return complete(celu_, "aten::celu_", "")(input, alpha, surplus=surplus, x=x, x1=x1, a=a)
 
 
 selu_op, selu_routes = operator("aten::selu", "")
 def selu(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """selu(input)
-
-    Apply the scaled exponential linear unit to each element.
-
-    Computes ``scale * (max(0, input) + min(0, alpha * (exp(input) - 1)))``.
-
-    `alpha` is 1.6732632423543772 and `scale` 1.0507009873554805: with them mean 0 and variance 1
-    are a fixed point.
-
-    Source: Klambauer et al., 2017, arXiv:1706.02515.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
-    Raises
-    ------
-    NotImplementedError
-        For integers, bools and complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(selu, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -285,13 +168,7 @@ def selu(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
         return route(input)
     return miss(selu_op, (input,), {}, selu)
 
-
-def selu_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """selu_(input)
-
-    Do what `selu` does, and write the result into `input`.
-    """
-    return complete(selu_, "aten::selu_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def selu_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(selu_, "aten::selu_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 relu6_op, relu6_routes = operator("aten::relu6", "")
@@ -311,42 +188,6 @@ def relu6_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return comp
 
 rrelu_op, rrelu_routes = operator("aten::rrelu", "")
 def rrelu(input=MISSING, lower=0.125, upper=0.3333333333333333, training=False, generator=None, surplus=MISSING, x=None, x1=None, a=None):
-    """rrelu(input, lower=0.125, upper=0.33333333333333331, training=False, generator=None)
-
-    Return each element, those below 0 times a slope, which is drawn at random in training.
-
-    Computes ``input if input >= 0 else slope * input``.
-
-    In training the slope of every element is uniform between `lower` and `upper`; otherwise it is
-    their mean.
-
-    Source: Xu et al., 2015, arXiv:1505.00853.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    lower : number
-        A number, the least slope. Default: 0.125.
-    upper : number
-        A number, the greatest slope. Default: 0.33333333333333331.
-    training : bool
-        Whether slopes are drawn. Default: False.
-    generator : Generator or None
-        Where random numbers come from; if None, the generator of the device.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If `lower` is greater than `upper`, or one of them is not finite or complex.
-    NotImplementedError
-        For integers, bools and complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(rrelu, {"input": input, "lower": lower, "upper": upper, "training": training, "generator": generator}, surplus, {"x": x, "x1": x1, "a": a})
     if lower.__class__ is not int and lower.__class__ is not float or upper.__class__ is not int and upper.__class__ is not float or training.__class__ is not bool or generator is not None:
@@ -359,13 +200,7 @@ def rrelu(input=MISSING, lower=0.125, upper=0.3333333333333333, training=False, 
         return route(input, lower, upper, training, generator)
     return miss(rrelu_op, (input, lower, upper, training, generator,), {}, rrelu)
 
-
-def rrelu_(input=MISSING, lower=0.125, upper=0.3333333333333333, training=False, generator=None, surplus=MISSING, x=None, x1=None, a=None):
-    """rrelu_(input, lower=0.125, upper=0.33333333333333331, training=False, generator=None)
-
-    Do what `rrelu` does, and write the result into `input`.
-    """
-    return complete(rrelu_, "aten::rrelu_", "")(input, lower, upper, training, generator, surplus=surplus, x=x, x1=x1, a=a)
+def rrelu_(input=MISSING, lower=0.125, upper=0.3333333333333333, training=False, generator=None, surplus=MISSING, x=None, x1=None, a=None): return complete(rrelu_, "aten::rrelu_", "")(input, lower, upper, training, generator, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def glu_out(input, dim=-1, *, out): return complete(glu_out, "aten::glu", "out")(input, dim, out=out)
@@ -402,28 +237,6 @@ def relu_out(input, *, out): return complete(relu_out, "aten::relu", "out")(inpu
 
 relu_op, relu_routes = operator("aten::relu", "")
 def relu(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """relu(input, *, out=None)
-
-    Return each element where it is positive, and 0 elsewhere.
-
-    Computes ``max(x, 0)``.
-
-    Integers stay integers; NaN stays NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        For bools.
-    NotImplementedError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(relu, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -436,13 +249,7 @@ def relu(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(relu_op, (input,), {}, relu)
 
-
-def relu_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """relu_(input)
-
-    Do what `relu` does, and write the result into `input`.
-    """
-    return complete(relu_, "aten::relu_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def relu_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(relu_, "aten::relu_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def leaky_relu_out(input, negative_slope=0.01, *, out): return complete(leaky_relu_out, "aten::leaky_relu", "out")(input, negative_slope, out=out)
@@ -463,25 +270,7 @@ def leaky_relu(input=MISSING, negative_slope=0.01, surplus=MISSING, out=None, x=
         return route(input, negative_slope)
     return miss(leaky_relu_op, (input, negative_slope,), {}, leaky_relu)
 
-
-def leaky_relu_(input=MISSING, negative_slope=0.01, surplus=MISSING, x=None, x1=None, a=None):
-    """leaky_relu_(input, negative_slope=0.01)
-
-    Multiply negative elements by a slope, in place.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    negative_slope : number
-        The factor of negative elements. Default: 0.01.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-    """
-    return complete(leaky_relu_, "aten::leaky_relu_", "")(input, negative_slope, surplus=surplus, x=x, x1=x1, a=a)
+def leaky_relu_(input=MISSING, negative_slope=0.01, surplus=MISSING, x=None, x1=None, a=None): return complete(leaky_relu_, "aten::leaky_relu_", "")(input, negative_slope, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def elu_out(input, alpha=1, scale=1, input_scale=1, *, out): return complete(elu_out, "aten::elu", "out")(input, alpha, scale, input_scale, out=out)
@@ -502,66 +291,13 @@ def elu(input=MISSING, alpha=1, scale=1, input_scale=1, surplus=MISSING, out=Non
         return route(input, alpha, scale, input_scale)
     return miss(elu_op, (input, alpha, scale, input_scale,), {}, elu)
 
-
-def elu_(input=MISSING, alpha=1, scale=1, input_scale=1, surplus=MISSING, x=None, x1=None, a=None):
-    """elu_(input, alpha=1, scale=1, input_scale=1)
-
-    Apply ELU to each element, in place.
-
-    Computes ``scale * x if x > 0 else alpha * scale * (exp(input_scale * x) - 1)``.
-
-    Source: Clevert et al., 2015.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    alpha : number
-        The limit for negative numbers is `-alpha * scale`. Default: 1.
-    scale : number
-        A factor of the result. Default: 1.
-    input_scale : number
-        A factor of negative elements before the exponential. Default: 1.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-    """
-    return complete(elu_, "aten::elu_", "")(input, alpha, scale, input_scale, surplus=surplus, x=x, x1=x1, a=a)
+def elu_(input=MISSING, alpha=1, scale=1, input_scale=1, surplus=MISSING, x=None, x1=None, a=None): return complete(elu_, "aten::elu_", "")(input, alpha, scale, input_scale, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def gelu_out(input, *, approximate='none', out): return complete(gelu_out, "aten::gelu", "out")(input, approximate=approximate, out=out)
 
 gelu_op, gelu_routes = operator("aten::gelu", "")
 def gelu(input=MISSING, surplus=MISSING, approximate='none', out=None, x=None, x1=None, a=None):
-    """gelu(input, *, approximate="none", out=None)
-
-    Return each element times the probability that a standard normal number is less than it.
-
-    Computes ``x * (1 + erf(x / sqrt(2))) / 2``.
-
-    With "tanh" it is 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))).
-
-    Source: Hendrycks and Gimpel, 2016, arXiv:1606.08415.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    approximate : str
-        "none" for the exact function, "tanh" for an approximation by the hyperbolic tangent.
-        Default: "none".
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        For another `approximate`.
-    NotImplementedError
-        For integers and bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(gelu, {"input": input, "approximate": approximate, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -576,13 +312,7 @@ def gelu(input=MISSING, surplus=MISSING, approximate='none', out=None, x=None, x
         return route(input, approximate)
     return miss(gelu_op, (input,), {"approximate": approximate}, gelu)
 
-
-def gelu_(input=MISSING, surplus=MISSING, approximate='none', x=None, x1=None, a=None):
-    """gelu_(input, *, approximate="none")
-
-    Do what `gelu` does, and write the result into `input`.
-    """
-    return complete(gelu_, "aten::gelu_", "")(input, approximate=approximate, surplus=surplus, x=x, x1=x1, a=a)
+def gelu_(input=MISSING, surplus=MISSING, approximate='none', x=None, x1=None, a=None): return complete(gelu_, "aten::gelu_", "")(input, approximate=approximate, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def silu_out(input, *, out): return complete(silu_out, "aten::silu", "out")(input, out=out)
@@ -608,28 +338,6 @@ def softplus_out(input, beta=1, threshold=20, *, out): return complete(softplus_
 
 softplus_op, softplus_routes = operator("aten::softplus", "")
 def softplus(input=MISSING, beta=1, threshold=20, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """softplus(input, beta=1, threshold=20, *, out=None)
-
-    Return a smooth approximation of `relu` of each element.
-
-    Computes ``log(1 + exp(beta * x)) / beta``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    beta : number
-        How sharp the bend is. Default: 1.
-    threshold : number
-        Where `beta * x` exceeds it, the element itself is returned. Default: 20.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    NotImplementedError
-        For integers and bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(softplus, {"input": input, "beta": beta, "threshold": threshold, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -663,51 +371,13 @@ def hardtanh(input=MISSING, min_val=-1, max_val=1, surplus=MISSING, out=None, x=
         return route(input, min_val, max_val)
     return miss(hardtanh_op, (input, min_val, max_val,), {}, hardtanh)
 
-
-def hardtanh_(input=MISSING, min_val=-1, max_val=1, surplus=MISSING, x=None, x1=None, a=None):
-    """hardtanh_(input, min_val=-1, max_val=1)
-
-    Limit each element to an interval, in place.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    min_val : number
-        The least value. Default: -1.
-    max_val : number
-        The greatest value. Default: 1.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-    """
-    return complete(hardtanh_, "aten::hardtanh_", "")(input, min_val, max_val, surplus=surplus, x=x, x1=x1, a=a)
+def hardtanh_(input=MISSING, min_val=-1, max_val=1, surplus=MISSING, x=None, x1=None, a=None): return complete(hardtanh_, "aten::hardtanh_", "")(input, min_val, max_val, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def log_sigmoid_out(input, *, out): return complete(log_sigmoid_out, "aten::log_sigmoid", "out")(input, out=out)
 
 log_sigmoid_op, log_sigmoid_routes = operator("aten::log_sigmoid", "")
 def log_sigmoid(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """log_sigmoid(input, *, out=None)
-
-    Return the logarithm of the sigmoid of each element.
-
-    Computes ``-log(1 + exp(-x))``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; precise also where the sigmoid itself is 0.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(log_sigmoid, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -726,29 +396,6 @@ def log_sigmoid_forward(input=MISSING, surplus=MISSING, out=None, x=None, x1=Non
 
 prelu_op, prelu_routes = operator("aten::prelu", "")
 def prelu(input=MISSING, weight=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """prelu(input, weight)
-
-    Return each element where it is positive, and elsewhere the element times the weight of its
-    channel.
-
-    Computes ``x if x > 0 else weight * x``.
-
-    Source: He et al., 2015, arXiv:1502.01852.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C, *)`, or of any shape for a single weight.
-    weight : Tensor
-        One number, or a vector of one for each channel, dimension 1; of the dtype of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If dtypes differ, or if `weight` has several dimensions or another number of elements.
-    NotImplementedError
-        For integers and bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(prelu, {"input": input, "weight": weight}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -766,30 +413,6 @@ def threshold_out(input, threshold, value, *, out): return complete(threshold_ou
 
 threshold_op, threshold_routes = operator("aten::threshold", "")
 def threshold(input=MISSING, threshold=MISSING, value=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """threshold(input, threshold, value, *, out=None)
-
-    Return each element that is greater than a threshold, and a number in place of the others.
-
-    Computes ``x if x > threshold else value``.
-
-    NaN stays NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    threshold : number
-        The threshold.
-    value : number
-        What replaces elements that do not exceed it.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    NotImplementedError
-        For bools and complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(globals()["threshold"], {"input": input, "threshold": threshold, "value": value, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -804,14 +427,7 @@ def threshold(input=MISSING, threshold=MISSING, value=MISSING, surplus=MISSING, 
         return route(input, threshold, value)
     return miss(threshold_op, (input, threshold, value,), {}, globals()["threshold"])
 
-
-def threshold_(input=MISSING, threshold=MISSING, value=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """threshold_(input, threshold, value)
-
-    Do what `threshold` does, and write the result into `input`.
-    """
-    return complete(threshold_, "aten::threshold_", "")(input, threshold, value, surplus=surplus, x=x, x1=x1, a=a)
-
+def threshold_(input=MISSING, threshold=MISSING, value=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(threshold_, "aten::threshold_", "")(input, threshold, value, surplus=surplus, x=x, x1=x1, a=a)
 def threshold_backward_grad_input(grad_output, input, threshold, *, grad_input): return complete(threshold_backward_grad_input, "aten::threshold_backward", "grad_input")(grad_output, input, threshold, grad_input=grad_input)
 def threshold_backward(grad_output=MISSING, input=MISSING, threshold=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(threshold_backward, "aten::threshold_backward", "", "threshold_backward_grad_input", ('grad_input',))(grad_output, input, threshold, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def gelu_backward_grad_input(grad_output, input, *, approximate='none', grad_input): return complete(gelu_backward_grad_input, "aten::gelu_backward", "grad_input")(grad_output, input, approximate=approximate, grad_input=grad_input)

@@ -28,48 +28,6 @@ __all__ = [
 
 scaled_dot_product_attention_op, scaled_dot_product_attention_routes = operator("aten::scaled_dot_product_attention", "")
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
-    """scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0., is_causal=False, *, scale=None, enable_gqa=False)
-
-    Return the means of values, weighted by how well their keys fit the queries.
-
-    Computes ``softmax(scale * query @ key.T + attn_mask) @ value``.
-
-    A query that the mask leaves no key gives zeros. float16 and bfloat16 are computed in float32.
-
-    Source: Vaswani et al., 2017, arXiv:1706.03762.
-
-    Parameters
-    ----------
-    query : Tensor
-        A tensor of shape `(..., L, E)`.
-    key : Tensor
-        A tensor of shape `(..., S, E)`.
-    value : Tensor
-        A tensor of shape `(..., S, V)`.
-    attn_mask : Tensor or None
-        Bools, True where a key counts for a query, or numbers that are added to scores, broadcast
-        to `(..., L, S)`. None for no mask.
-    dropout_p : float
-        The probability that a weight is set to 0; the others are scaled up. Default: 0..
-    is_causal : bool
-        Whether a query sees the keys up to its own place alone. Default: False.
-    scale : float or None
-        A factor of the scores; None for `1 / sqrt(E)`.
-    enable_gqa : bool
-        Whether groups of heads of the query, the third dimension from the end, share those of keys
-        and values. Default: False.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(..., L, V)`, and of the dtype of `query`.
-
-    Raises
-    ------
-    RuntimeError
-        If operands have fewer than 2 dimensions, different dtypes or shapes that do not fit, for a
-        mask of integers, for a mask beside `is_causal`, or if heads cannot be shared evenly.
-    """
     if dropout_p.__class__ is not float or is_causal.__class__ is not bool or scale is not None and scale.__class__ is not float or enable_gqa.__class__ is not bool:
         return miss(scaled_dot_product_attention_op, (query, key, value, attn_mask, dropout_p, is_causal,), {"scale": scale, "enable_gqa": enable_gqa}, scaled_dot_product_attention)
     try:

@@ -34,58 +34,6 @@ def convolution_out(input, weight, bias, stride, padding, dilation, transposed, 
 
 convolution_op, convolution_routes = operator("aten::convolution", "")
 def convolution(input=MISSING, weight=MISSING, bias=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, transposed=MISSING, output_padding=MISSING, groups=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, *, out=None)
-
-    Return the convolution of a batch of lines, images or volumes with kernels, or the transposed
-    one.
-
-    The number of dimensions is that of `weight`. Kernels are not mirrored. Integers are taken too.
-
-    Source: Dumoulin and Visin, 2016, arXiv:1603.07285.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C_in, *)`.
-    weight : Tensor
-        Kernels of the dtype of `input` and of shape `(C_out, C_in / groups, *)`, transposed `(C_in,
-        C_out / groups, *)`.
-    bias : Tensor or None
-        A vector of shape `(C_out,)` that is added to every place, or None.
-    stride : list of int
-        The distance of two places of the kernel, at least 1; one number or one for each dimension
-        of space.
-    padding : list of int
-        How many zeros come before and after, at least 0; transposed how many places are left out of
-        the result.
-    dilation : list of int
-        The distance of two elements of the kernel, at least 1; one number or one for each dimension
-        of space.
-    transposed : bool
-        Whether to compute the transposed convolution, the derivative of the other one by its input.
-    output_padding : list of int
-        How many places a transposed result is longer at the end; less than `stride` or `dilation`.
-    groups : int
-        Into how many groups channels are split, each of which has kernels of its own; it divides
-        both numbers of channels.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(N, C_out, *)`; each size is `(size + 2 * padding - dilation * (kernel - 1) - 1)
-        // stride + 1`, transposed `(size - 1) * stride - 2 * padding + dilation * (kernel - 1) +
-        output_padding + 1`.
-
-    Raises
-    ------
-    RuntimeError
-        If dtypes differ, if shapes or numbers do not fit, or if the kernel is longer than the
-        padded input.
-    NotImplementedError
-        For bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(convolution, {"input": input, "weight": weight, "bias": bias, "stride": stride, "padding": padding, "dilation": dilation, "transposed": transposed, "output_padding": output_padding, "groups": groups, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -149,52 +97,6 @@ _conv1d_overloads = Overloads("aten::conv1d", {
     "": (conv1d_default, None), "padding": (conv1d_padding, None),
 })
 def conv1d(*args, **kwargs):
-    """conv1d(input, weight, bias=None, stride=[1], padding=[0], dilation=[1], groups=1)
-    conv1d(input, weight, bias=None, stride=[1], padding="valid", dilation=[1], groups=1)
-
-    Return the convolution of lines with kernels.
-
-    Computes ``y[n, o, p] = bias[o] + sum_ck weight[o, c, k] * x[n, c, p * stride + k * dilation -
-    padding]``.
-
-    Places `p` in the result and `k` in the kernel have one coordinate. Kernels are not mirrored.
-    Integers are taken too.
-
-    Source: Dumoulin and Visin, 2016, arXiv:1603.07285.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C_in, L)` or `(C_in, L)`.
-    weight : Tensor
-        Kernels of the dtype of `input` and of shape `(C_out, C_in / groups, K)`.
-    bias : Tensor or None
-        A vector of shape `(C_out,)` that is added to every place.
-    stride : int or list of int
-        The distance of two places of the kernel, at least 1. Default: [1].
-    padding : int or list of int or str
-        How many zeros come before and after, at least 0; or "valid" for none, or "same" for as many
-        as keep the size, which needs a stride of 1. Default: [0].
-    dilation : int or list of int
-        The distance of two elements of the kernel, at least 1. Default: [1].
-    groups : int
-        Into how many groups channels are split, each of which has kernels of its own; it divides
-        both numbers of channels. Default: 1.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(N, C_out, *)`, or `(C_out, *)` for a single input; each size is `(size + 2 *
-        padding - dilation * (kernel - 1) - 1) // stride + 1`.
-
-    Raises
-    ------
-    RuntimeError
-        If dtypes differ, if shapes or numbers do not fit, if the kernel is longer than the padded
-        input, or for "same" with a greater stride.
-    NotImplementedError
-        For bools.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -245,54 +147,6 @@ _conv2d_overloads = Overloads("aten::conv2d", {
     "": (conv2d_default, None), "padding": (conv2d_padding, None),
 })
 def conv2d(*args, **kwargs):
-    """conv2d(input, weight, bias=None, stride=[1, 1], padding=[0, 0], dilation=[1, 1], groups=1)
-    conv2d(input, weight, bias=None, stride=[1, 1], padding="valid", dilation=[1, 1], groups=1)
-
-    Return the convolution of images with kernels.
-
-    Computes ``y[n, o, p] = bias[o] + sum_ck weight[o, c, k] * x[n, c, p * stride + k * dilation -
-    padding]``.
-
-    Places `p` in the result and `k` in the kernel have two coordinates. Kernels are not mirrored.
-    Integers are taken too.
-
-    Source: Dumoulin and Visin, 2016, arXiv:1603.07285.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C_in, H, W)` or `(C_in, H, W)`.
-    weight : Tensor
-        Kernels of the dtype of `input` and of shape `(C_out, C_in / groups, KH, KW)`.
-    bias : Tensor or None
-        A vector of shape `(C_out,)` that is added to every place.
-    stride : int or list of int
-        The distance of two places of the kernel, at least 1; one number or one for each dimension
-        of space. Default: [1, 1].
-    padding : int or list of int or str
-        How many zeros come before and after, at least 0; or "valid" for none, or "same" for as many
-        as keep the size, which needs a stride of 1. Default: [0, 0].
-    dilation : int or list of int
-        The distance of two elements of the kernel, at least 1; one number or one for each dimension
-        of space. Default: [1, 1].
-    groups : int
-        Into how many groups channels are split, each of which has kernels of its own; it divides
-        both numbers of channels. Default: 1.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(N, C_out, *)`, or `(C_out, *)` for a single input; each size is `(size + 2 *
-        padding - dilation * (kernel - 1) - 1) // stride + 1`.
-
-    Raises
-    ------
-    RuntimeError
-        If dtypes differ, if shapes or numbers do not fit, if the kernel is longer than the padded
-        input, or for "same" with a greater stride.
-    NotImplementedError
-        For bools.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -343,54 +197,6 @@ _conv3d_overloads = Overloads("aten::conv3d", {
     "": (conv3d_default, None), "padding": (conv3d_padding, None),
 })
 def conv3d(*args, **kwargs):
-    """conv3d(input, weight, bias=None, stride=[1, 1, 1], padding=[0, 0, 0], dilation=[1, 1, 1], groups=1)
-    conv3d(input, weight, bias=None, stride=[1, 1, 1], padding="valid", dilation=[1, 1, 1], groups=1)
-
-    Return the convolution of volumes with kernels.
-
-    Computes ``y[n, o, p] = bias[o] + sum_ck weight[o, c, k] * x[n, c, p * stride + k * dilation -
-    padding]``.
-
-    Places `p` in the result and `k` in the kernel have three coordinates. Kernels are not mirrored.
-    Integers are taken too.
-
-    Source: Dumoulin and Visin, 2016, arXiv:1603.07285.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C_in, D, H, W)` or `(C_in, D, H, W)`.
-    weight : Tensor
-        Kernels of the dtype of `input` and of shape `(C_out, C_in / groups, KD, KH, KW)`.
-    bias : Tensor or None
-        A vector of shape `(C_out,)` that is added to every place.
-    stride : int or list of int
-        The distance of two places of the kernel, at least 1; one number or one for each dimension
-        of space. Default: [1, 1, 1].
-    padding : int or list of int or str
-        How many zeros come before and after, at least 0; or "valid" for none, or "same" for as many
-        as keep the size, which needs a stride of 1. Default: [0, 0, 0].
-    dilation : int or list of int
-        The distance of two elements of the kernel, at least 1; one number or one for each dimension
-        of space. Default: [1, 1, 1].
-    groups : int
-        Into how many groups channels are split, each of which has kernels of its own; it divides
-        both numbers of channels. Default: 1.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(N, C_out, *)`, or `(C_out, *)` for a single input; each size is `(size + 2 *
-        padding - dilation * (kernel - 1) - 1) // stride + 1`.
-
-    Raises
-    ------
-    RuntimeError
-        If dtypes differ, if shapes or numbers do not fit, if the kernel is longer than the padded
-        input, or for "same" with a greater stride.
-    NotImplementedError
-        For bools.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -404,50 +210,6 @@ def conv3d(*args, **kwargs):
 
 conv_transpose1d_op, conv_transpose1d_routes = operator("aten::conv_transpose1d", "")
 def conv_transpose1d(input=MISSING, weight=MISSING, bias=None, stride=(1,), padding=(0,), output_padding=(0,), groups=1, dilation=(1,), surplus=MISSING, x=None, x1=None, a=None):
-    """conv_transpose1d(input, weight, bias=None, stride=[1], padding=[0], output_padding=[0], groups=1, dilation=[1])
-
-    Return the transposed convolution of lines with kernels: the derivative of `conv1d` by its
-    input.
-
-    Each element of the input adds the kernel, times the element, to the result. Integers are taken
-    too.
-
-    Source: Dumoulin and Visin, 2016, arXiv:1603.07285.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C_in, L)` or `(C_in, L)`.
-    weight : Tensor
-        Kernels of the dtype of `input` and of shape `(C_in, C_out / groups, K)`.
-    bias : Tensor or None
-        A vector of shape `(C_out,)` that is added to every place.
-    stride : int or list of int
-        The distance in the result of two neighbours of the input, at least 1. Default: [1].
-    padding : int or list of int
-        How many places are left out before and after, at least 0. Default: [0].
-    output_padding : int or list of int
-        How many places the result is longer at the end; less than `stride` or `dilation`. Default:
-        [0].
-    groups : int
-        Into how many groups channels are split, each of which has kernels of its own; it divides
-        both numbers of channels. Default: 1.
-    dilation : int or list of int
-        The distance of two elements of the kernel, at least 1. Default: [1].
-
-    Returns
-    -------
-    Tensor
-        Of shape `(N, C_out, *)`, or `(C_out, *)` for a single input; each size is `(size - 1) *
-        stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1`.
-
-    Raises
-    ------
-    RuntimeError
-        If dtypes differ, or if shapes or numbers do not fit.
-    NotImplementedError
-        For bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(conv_transpose1d, {"input": input, "weight": weight, "bias": bias, "stride": stride, "padding": padding, "output_padding": output_padding, "groups": groups, "dilation": dilation}, surplus, {"x": x, "x1": x1, "a": a})
     stride_ints = (stride,) if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
@@ -470,50 +232,6 @@ def conv_transpose1d(input=MISSING, weight=MISSING, bias=None, stride=(1,), padd
 
 conv_transpose2d_input_op, conv_transpose2d_input_routes = operator("aten::conv_transpose2d", "input")
 def conv_transpose2d(input=MISSING, weight=MISSING, bias=None, stride=(1, 1), padding=(0, 0), output_padding=(0, 0), groups=1, dilation=(1, 1), surplus=MISSING, x=None, x1=None, a=None):
-    """conv_transpose2d(input, weight, bias=None, stride=[1, 1], padding=[0, 0], output_padding=[0, 0], groups=1, dilation=[1, 1])
-
-    Return the transposed convolution of images with kernels: the derivative of `conv2d` by its
-    input.
-
-    Each element of the input adds the kernel, times the element, to the result. Integers are taken
-    too.
-
-    Source: Dumoulin and Visin, 2016, arXiv:1603.07285.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C_in, H, W)` or `(C_in, H, W)`.
-    weight : Tensor
-        Kernels of the dtype of `input` and of shape `(C_in, C_out / groups, KH, KW)`.
-    bias : Tensor or None
-        A vector of shape `(C_out,)` that is added to every place.
-    stride : int or list of int
-        The distance in the result of two neighbours of the input, at least 1. Default: [1, 1].
-    padding : int or list of int
-        How many places are left out before and after, at least 0. Default: [0, 0].
-    output_padding : int or list of int
-        How many places the result is longer at the end; less than `stride` or `dilation`. Default:
-        [0, 0].
-    groups : int
-        Into how many groups channels are split, each of which has kernels of its own; it divides
-        both numbers of channels. Default: 1.
-    dilation : int or list of int
-        The distance of two elements of the kernel, at least 1. Default: [1, 1].
-
-    Returns
-    -------
-    Tensor
-        Of shape `(N, C_out, *)`, or `(C_out, *)` for a single input; each size is `(size - 1) *
-        stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1`.
-
-    Raises
-    ------
-    RuntimeError
-        If dtypes differ, or if shapes or numbers do not fit.
-    NotImplementedError
-        For bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(conv_transpose2d, {"input": input, "weight": weight, "bias": bias, "stride": stride, "padding": padding, "output_padding": output_padding, "groups": groups, "dilation": dilation}, surplus, {"x": x, "x1": x1, "a": a})
     stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
@@ -536,50 +254,6 @@ def conv_transpose2d(input=MISSING, weight=MISSING, bias=None, stride=(1, 1), pa
 
 conv_transpose3d_input_op, conv_transpose3d_input_routes = operator("aten::conv_transpose3d", "input")
 def conv_transpose3d(input=MISSING, weight=MISSING, bias=None, stride=(1, 1, 1), padding=(0, 0, 0), output_padding=(0, 0, 0), groups=1, dilation=(1, 1, 1), surplus=MISSING, x=None, x1=None, a=None):
-    """conv_transpose3d(input, weight, bias=None, stride=[1, 1, 1], padding=[0, 0, 0], output_padding=[0, 0, 0], groups=1, dilation=[1, 1, 1])
-
-    Return the transposed convolution of volumes with kernels: the derivative of `conv3d` by its
-    input.
-
-    Each element of the input adds the kernel, times the element, to the result. Integers are taken
-    too.
-
-    Source: Dumoulin and Visin, 2016, arXiv:1603.07285.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C_in, D, H, W)` or `(C_in, D, H, W)`.
-    weight : Tensor
-        Kernels of the dtype of `input` and of shape `(C_in, C_out / groups, KD, KH, KW)`.
-    bias : Tensor or None
-        A vector of shape `(C_out,)` that is added to every place.
-    stride : int or list of int
-        The distance in the result of two neighbours of the input, at least 1. Default: [1, 1, 1].
-    padding : int or list of int
-        How many places are left out before and after, at least 0. Default: [0, 0, 0].
-    output_padding : int or list of int
-        How many places the result is longer at the end; less than `stride` or `dilation`. Default:
-        [0, 0, 0].
-    groups : int
-        Into how many groups channels are split, each of which has kernels of its own; it divides
-        both numbers of channels. Default: 1.
-    dilation : int or list of int
-        The distance of two elements of the kernel, at least 1. Default: [1, 1, 1].
-
-    Returns
-    -------
-    Tensor
-        Of shape `(N, C_out, *)`, or `(C_out, *)` for a single input; each size is `(size - 1) *
-        stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1`.
-
-    Raises
-    ------
-    RuntimeError
-        If dtypes differ, or if shapes or numbers do not fit.
-    NotImplementedError
-        For bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(conv_transpose3d, {"input": input, "weight": weight, "bias": bias, "stride": stride, "padding": padding, "output_padding": output_padding, "groups": groups, "dilation": dilation}, surplus, {"x": x, "x1": x1, "a": a})
     stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
@@ -602,31 +276,6 @@ def conv_transpose3d(input=MISSING, weight=MISSING, bias=None, stride=(1, 1, 1),
 
 conv_tbc_op, conv_tbc_routes = operator("aten::conv_tbc", "")
 def conv_tbc(input=MISSING, weight=MISSING, bias=MISSING, pad=0, surplus=MISSING, x=None, x1=None, a=None):
-    """conv_tbc(input, weight, bias, pad=0)
-
-    Return the convolution of lines whose time comes first and whose channels come last.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(T, N, C_in)`.
-    weight : Tensor
-        Kernels of shape `(K, C_in, C_out)`.
-    bias : Tensor
-        A vector of shape `(C_out,)`.
-    pad : int
-        How many zeros come before and after in time. Default: 0.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(T + 2 * pad - K + 1, N, C_out)`.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not fit.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(conv_tbc, {"input": input, "weight": weight, "bias": bias, "pad": pad}, surplus, {"x": x, "x1": x1, "a": a})
     if pad.__class__ is not int:
@@ -691,34 +340,6 @@ def pixel_shuffle_out(input, upscale_factor, *, out): return complete(pixel_shuf
 
 pixel_shuffle_op, pixel_shuffle_routes = operator("aten::pixel_shuffle", "")
 def pixel_shuffle(input=MISSING, upscale_factor=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """pixel_shuffle(input, upscale_factor, *, out=None)
-
-    Return images made larger by dealing channels out to the pixels of a square.
-
-    Computes ``y[..., c, h * r + i, w * r + j] = x[..., c * r ** 2 + i * r + j, h, w]``.
-
-    Source: Shi et al., 2016, arXiv:1609.05158.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(*, C * r ** 2, H, W)`, where `r` is `upscale_factor`.
-    upscale_factor : int
-        The length of the squares, at least 1.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(*, C, H * r, W * r)`.
-
-    Raises
-    ------
-    RuntimeError
-        If there are fewer than three dimensions, if `r ** 2` does not divide the number of
-        channels, or if `r` is not positive.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(pixel_shuffle, {"input": input, "upscale_factor": upscale_factor, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -738,33 +359,6 @@ def pixel_unshuffle_out(input, downscale_factor, *, out): return complete(pixel_
 
 pixel_unshuffle_op, pixel_unshuffle_routes = operator("aten::pixel_unshuffle", "")
 def pixel_unshuffle(input=MISSING, downscale_factor=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """pixel_unshuffle(input, downscale_factor, *, out=None)
-
-    Return images made smaller by collecting the pixels of each square in channels: the inverse of
-    `pixel_shuffle`.
-
-    Computes ``y[..., c * r ** 2 + i * r + j, h, w] = x[..., c, h * r + i, w * r + j]``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(*, C, H * r, W * r)`, where `r` is `downscale_factor`.
-    downscale_factor : int
-        The length of the squares, at least 1.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(*, C * r ** 2, H, W)`.
-
-    Raises
-    ------
-    RuntimeError
-        If there are fewer than three dimensions, if `r` does not divide height and width, or if `r`
-        is not positive.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(pixel_unshuffle, {"input": input, "downscale_factor": downscale_factor, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -784,35 +378,6 @@ def channel_shuffle_out(input, groups, *, out): return complete(channel_shuffle_
 
 channel_shuffle_op, channel_shuffle_routes = operator("aten::channel_shuffle", "")
 def channel_shuffle(input=MISSING, groups=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """channel_shuffle(input, groups, *, out=None)
-
-    Return the channels in another order: the first of each group, then the second of each, and so
-    on.
-
-    Computes ``y[n, i * groups + g] = x[n, g * (C / groups) + i]``.
-
-    Source: Zhang et al., 2018, arXiv:1707.01083.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C, *)` with at least three dimensions.
-    groups : int
-        The number of groups, which divides `C`.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; a copy.
-
-    Raises
-    ------
-    RuntimeError
-        If `groups` is not positive or does not divide `C`, or if there are fewer than three
-        dimensions.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(channel_shuffle, {"input": input, "groups": groups, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -830,35 +395,6 @@ def channel_shuffle(input=MISSING, groups=MISSING, surplus=MISSING, out=None, x=
 
 native_channel_shuffle_op, native_channel_shuffle_routes = operator("aten::native_channel_shuffle", "")
 def native_channel_shuffle(input=MISSING, groups=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """native_channel_shuffle(input, groups)
-
-    Return the channels in another order: the first of each group, then the second of each, and so
-    on.
-
-    Another name of `channel_shuffle`.
-
-    Computes ``y[n, i * groups + g] = x[n, g * (C / groups) + i]``.
-
-    Source: Zhang et al., 2018, arXiv:1707.01083.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C, *)` with at least three dimensions.
-    groups : int
-        The number of groups, which divides `C`.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; a copy.
-
-    Raises
-    ------
-    RuntimeError
-        If `groups` is not positive or does not divide `C`, or if there are fewer than three
-        dimensions.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(native_channel_shuffle, {"input": input, "groups": groups}, surplus, {"x": x, "x1": x1, "a": a})
     if groups.__class__ is not int:

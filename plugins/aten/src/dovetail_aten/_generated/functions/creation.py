@@ -342,32 +342,6 @@ def new_empty(input=MISSING, *sizes_, size=None, dtype=None, layout=None, device
 
 new_empty_strided_op, new_empty_strided_routes = operator("aten::new_empty_strided", "")
 def new_empty_strided(input=MISSING, size=MISSING, stride=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, x=None, x1=None, a=None):
-    """new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=None, pin_memory=None)
-
-    Return a new tensor of a given shape and given strides, with any elements.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    size : list of int
-        The shape.
-    stride : list of int
-        How many elements lie between neighbours along each dimension, 0 or more.
-    dtype : dtype or None
-        The dtype of the result; None for that of the tensor.
-    layout : Layout or None
-        `strided`, the only one.
-    device : Device or None
-        Where the result is; None for where the tensor is.
-    pin_memory : bool or None
-        Whether the memory is page-locked; only CUDA has such memory.
-
-    Raises
-    ------
-    RuntimeError
-        If `size` and `stride` have different lengths, or one of their numbers is negative.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(new_empty_strided, {"input": input, "size": size, "stride": stride, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, surplus, {"x": x, "x1": x1, "a": a})
     size_ints = tuple(size) if size.__class__ is list else size
@@ -440,29 +414,6 @@ _fill_overloads = Overloads("aten::fill", {
     "Scalar": (fill_Scalar, fill_Scalar_out), "Tensor": (fill_Tensor, fill_Tensor_out),
 })
 def fill(*args, **kwargs):
-    """fill(input, value, *, out=None)
-
-    Return a new tensor like `input` with one value in every place.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    value : number or Tensor
-        A number, or a tensor without dimensions; it is converted to the dtype of `input`.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If `value` is a tensor with dimensions.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -477,31 +428,6 @@ def complex_out(real, imag, *, out): return complete(complex_out, "aten::complex
 
 complex_op, complex_routes = operator("aten::complex", "")
 def complex(real, imag, *, out=None):
-    """complex(real, imag, *, out=None)
-
-    Return the complex numbers with given real and imaginary parts.
-
-    Computes ``real + i * imag``.
-
-    Parameters
-    ----------
-    real : Tensor
-        A tensor of float32 or float64, the real parts.
-    imag : Tensor
-        A tensor of the same dtype, the imaginary parts; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape; complex64 for float32, complex128 for float64.
-
-    Raises
-    ------
-    RuntimeError
-        For other dtypes, if dtypes differ, or if shapes do not broadcast.
-    """
     if out is not None:
         return complex_out(real, imag, out=out)
     try:
@@ -517,33 +443,6 @@ def polar_out(abs, angle, *, out): return complete(polar_out, "aten::polar", "ou
 
 polar_op, polar_routes = operator("aten::polar", "")
 def polar(abs, angle, *, out=None):
-    """polar(abs, angle, *, out=None)
-
-    Return the complex numbers with given absolute values and angles.
-
-    Computes ``abs * (cos(angle) + i * sin(angle))``.
-
-    A negative length turns the number around.
-
-    Parameters
-    ----------
-    abs : Tensor
-        A tensor of float32 or float64, the absolute values.
-    angle : Tensor
-        A tensor of the same dtype, the angles in radians; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape; complex64 for float32, complex128 for float64.
-
-    Raises
-    ------
-    RuntimeError
-        For other dtypes, if dtypes differ, or if shapes do not broadcast.
-    """
     if out is not None:
         return polar_out(abs, angle, out=out)
     try:
@@ -562,10 +461,6 @@ _fill__overloads = Overloads("aten::fill_", {
     "Scalar": (fill__Scalar, None), "Tensor": (fill__Tensor, None),
 })
 def fill_(*args, **kwargs):
-    """fill_(input, value)
-
-    Do what `fill` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -575,23 +470,7 @@ def fill_(*args, **kwargs):
                 return fill__Tensor(*args)
     return _fill__overloads.choose(args, kwargs)
 
-
-def zero_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """zero_(input)
-
-    Set every element to 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-    """
-    return complete(zero_, "aten::zero_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def zero_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(zero_, "aten::zero_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 compile_entries(globals())

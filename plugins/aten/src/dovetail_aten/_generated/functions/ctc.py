@@ -53,47 +53,6 @@ _ctc_loss_overloads = Overloads("aten::ctc_loss", {
     "IntList": (ctc_loss_IntList, None), "Tensor": (ctc_loss_Tensor, None),
 })
 def ctc_loss(*args, **kwargs):
-    """ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False)
-
-    Return the negative log likelihood of label sequences that are not aligned with time.
-
-    The probabilities of all alignments are added up: those that give the target when labels
-    repeated in a row count once and blanks are left out. Of a target that is too long for its input
-    the loss is infinite. The mean is over the samples, of losses divided by the lengths of targets.
-
-    Source: Graves et al., 2006, doi:10.1145/1143844.1143891.
-
-    Parameters
-    ----------
-    log_probs : Tensor
-        Logarithms of probabilities of the classes, of shape `(T, N, C)`, or `(T, C)` for one
-        sample; float32 or float64.
-    targets : Tensor
-        Labels, of shape `(N, S)`, or of all samples one after the other in one dimension.
-    input_lengths : list of int or Tensor
-        For each sample how much of the time counts, at most T; integers or a tensor.
-    target_lengths : list of int or Tensor
-        For each sample how many labels it has; integers or a tensor.
-    blank : int
-        The class that stands for no label. Default: 0.
-    reduction : int
-        How losses are reduced: 0 not at all, 1 to their mean, 2 to their sum. Default: 1.
-    zero_infinity : bool
-        Whether infinite losses, and their gradients, become 0. Default: False.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(N,)`, or without dimensions for one sample and where losses are reduced.
-
-    Raises
-    ------
-    RuntimeError
-        If lengths are not integers, too great or not as many as samples, if labels or `blank` are
-        no classes, or if `targets` has another size than the lengths say.
-    NotImplementedError
-        For `log_probs` of other dtypes than float32 and float64.
-    """
     if not kwargs:
         count = len(args)
         if count == 4:

@@ -28,36 +28,6 @@ __all__ = [
 
 pairwise_distance_op, pairwise_distance_routes = operator("aten::pairwise_distance", "")
 def pairwise_distance(x1=MISSING, x2=MISSING, p=2.0, eps=1e-06, keepdim=False, surplus=MISSING, keepdims=MISSING):
-    """pairwise_distance(x1, x2, p=2., eps=9.9999999999999995e-07, keepdim=False)
-
-    Return the distances between the vectors of two tensors, along the last dimension.
-
-    Computes ``(sum_i |x1_i - x2_i + eps| ** p) ** (1 / p)``.
-
-    Parameters
-    ----------
-    x1 : Tensor
-        A tensor of vectors, of shape `(..., D)`.
-    x2 : Tensor
-        A tensor of vectors; shapes are broadcast.
-    p : float
-        The order of the norm; infinity for the greatest difference. Default: 2..
-    eps : float
-        A small number added to differences, which keeps gradients finite. Default:
-        9.9999999999999995e-07.
-    keepdim : bool
-        Keep the last dimension, with size 1. Default: False.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, without the last dimension.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    """
     if surplus is not MISSING or keepdims is not MISSING:
         return numpy_call(pairwise_distance, {"x1": x1, "x2": x2, "p": p, "eps": eps, "keepdim": keepdim}, surplus, {"keepdims": keepdims})
     if p.__class__ is not float or eps.__class__ is not float or keepdim.__class__ is not bool:
@@ -73,35 +43,6 @@ def pairwise_distance(x1=MISSING, x2=MISSING, p=2.0, eps=1e-06, keepdim=False, s
 
 cosine_similarity_op, cosine_similarity_routes = operator("aten::cosine_similarity", "")
 def cosine_similarity(x1=MISSING, x2=MISSING, dim=1, eps=1e-08, surplus=MISSING, axis=MISSING):
-    """cosine_similarity(x1, x2, dim=1, eps=1e-08)
-
-    Return the cosines of the angles between the vectors of two tensors, along a dimension.
-
-    Computes ``sum_i x1_i * x2_i / (max(norm(x1), eps) * max(norm(x2), eps))``.
-
-    Parameters
-    ----------
-    x1 : Tensor
-        A tensor of floating-point numbers.
-    x2 : Tensor
-        A tensor of floating-point numbers; shapes are broadcast.
-    dim : int
-        The dimension of the broadcast shape that the vectors lie along. Default: 1.
-    eps : float
-        The least length that is divided by. Default: 1e-08.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, without the dimension.
-
-    Raises
-    ------
-    RuntimeError
-        For integers, bools and complex numbers, or if shapes do not broadcast.
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or axis is not MISSING:
         return numpy_call(cosine_similarity, {"x1": x1, "x2": x2, "dim": dim, "eps": eps}, surplus, {"axis": axis})
     if dim.__class__ is not int or eps.__class__ is not float:
@@ -117,34 +58,6 @@ def cosine_similarity(x1=MISSING, x2=MISSING, dim=1, eps=1e-08, surplus=MISSING,
 
 pdist_op, pdist_routes = operator("aten::pdist", "")
 def pdist(input=MISSING, p=2.0, surplus=MISSING, x=None, x1=None, a=None):
-    """pdist(input, p=2.)
-
-    Return the distances between every two rows of a matrix.
-
-    Computes ``(sum_k |input_ik - input_jk| ** p) ** (1 / p) for i < j``.
-
-    They come in the order of the upper triangle: (0, 1), (0, 2), ..., (1, 2), .... With `p` of 0
-    differing elements are counted.
-
-    Parameters
-    ----------
-    input : Tensor
-        A matrix of shape `(N, M)`, float32 or float64.
-    p : float
-        The order of the norm, 0 or more; infinity for the greatest difference. Default: 2..
-
-    Returns
-    -------
-    Tensor
-        Of shape `(N * (N - 1) / 2,)`.
-
-    Raises
-    ------
-    RuntimeError
-        If `input` is no matrix or not of floating-point numbers, or `p` is negative.
-    NotImplementedError
-        For float16 and bfloat16.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(pdist, {"input": input, "p": p}, surplus, {"x": x, "x1": x1, "a": a})
     if p.__class__ is not float:
@@ -175,32 +88,6 @@ def _euclidean_dist(x1, x2): return complete(_euclidean_dist, "aten::_euclidean_
 
 dist_op, dist_routes = operator("aten::dist", "")
 def dist(input=MISSING, other=MISSING, p=2, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """dist(input, other, p=2)
-
-    Return the norm of the differences of two tensors.
-
-    Computes ``(sum_i |input_i - other_i| ** p) ** (1 / p)``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor
-        A tensor; shapes are broadcast.
-    p : number
-        The order of the norm; infinity for the greatest difference, minus infinity for the least, 0
-        for the number of differing elements. Default: 2.
-
-    Returns
-    -------
-    Tensor
-        Without dimensions.
-
-    Raises
-    ------
-    RuntimeError
-        For integers and bools, or if shapes do not broadcast.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(dist, {"input": input, "other": other, "p": p}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if p.__class__ is not int and p.__class__ is not float:
@@ -218,40 +105,6 @@ def renorm_out(input, p, dim, maxnorm, *, out): return complete(renorm_out, "ate
 
 renorm_op, renorm_routes = operator("aten::renorm", "")
 def renorm(input=MISSING, p=MISSING, dim=MISSING, maxnorm=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    """renorm(input, p, dim, maxnorm, *, out=None)
-
-    Return a tensor whose parts along a dimension have at most a given norm.
-
-    A part whose norm is greater is scaled to `maxnorm`, others stay as they are.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of at least 2 dimensions.
-    p : number
-        The order of the norm, greater than 0.
-    dim : int
-        The dimension of which every index has a part, counted from the end if negative.
-    maxnorm : number
-        The greatest norm, 0 or more.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If `input` has fewer than 2 dimensions, `p` is not positive, `maxnorm` is negative, or one
-        of these is complex.
-    IndexError
-        If there is no such dimension.
-    NotImplementedError
-        For integers and bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(renorm, {"input": input, "p": p, "dim": dim, "maxnorm": maxnorm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -266,13 +119,7 @@ def renorm(input=MISSING, p=MISSING, dim=MISSING, maxnorm=MISSING, surplus=MISSI
         return route(input, p, dim, maxnorm)
     return miss(renorm_op, (input, p, dim, maxnorm,), {}, renorm)
 
-
-def renorm_(input=MISSING, p=MISSING, dim=MISSING, maxnorm=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None):
-    """renorm_(input, p, dim, maxnorm)
-
-    Do what `renorm` does, and write the result into `input`.
-    """
-    return complete(renorm_, "aten::renorm_", "")(input, p, dim, maxnorm, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def renorm_(input=MISSING, p=MISSING, dim=MISSING, maxnorm=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(renorm_, "aten::renorm_", "")(input, p, dim, maxnorm, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
 compile_entries(globals())

@@ -24,51 +24,11 @@ __all__ = [
     "dropout_", "feature_dropout", "feature_dropout_", "alpha_dropout", "alpha_dropout_",
     "feature_alpha_dropout", "feature_alpha_dropout_",
 ]
-
-
-def dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """dropout_(input, p, train)
-
-    Do what `dropout` does, and write the result into `input`.
-    """
-    return complete(dropout_, "aten::dropout_", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
+def dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(dropout_, "aten::dropout_", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
 
 
 feature_dropout_op, feature_dropout_routes = operator("aten::feature_dropout", "")
 def feature_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """feature_dropout(input, p, train)
-
-    Return `input` with channels set to 0 at random and the others scaled up, while training.
-
-    Computes ``input * kept / (1 - p), where kept is 1 with probability 1 - p, else 0``.
-
-    One number is drawn for each sample and channel. Outside of training, for `p` of 0 and of no
-    elements `input` itself is returned.
-
-    Source: Tompson et al., 2015, arXiv:1411.4280.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C, ...)`.
-    p : float
-        The probability that a channel is set to 0.
-    train : bool
-        Whether channels are dropped.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If `p` is not between 0 and 1, and in training if `input` has fewer than 2 dimensions or is
-        of integers or bools.
-    NotImplementedError
-        In training, for complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(feature_dropout, {"input": input, "p": p, "train": train}, surplus, {"x": x, "x1": x1, "a": a})
     if p.__class__ is not float or train.__class__ is not bool:
@@ -81,51 +41,11 @@ def feature_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=
         return route(input, p, train)
     return miss(feature_dropout_op, (input, p, train,), {}, feature_dropout)
 
-
-def feature_dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """feature_dropout_(input, p, train)
-
-    Do what `feature_dropout` does, and write the result into `input`.
-    """
-    return complete(feature_dropout_, "aten::feature_dropout_", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
+def feature_dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(feature_dropout_, "aten::feature_dropout_", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
 
 
 alpha_dropout_op, alpha_dropout_routes = operator("aten::alpha_dropout", "")
 def alpha_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """alpha_dropout(input, p, train)
-
-    Return `input` with elements set at random to the limit of `selu`, keeping mean and variance.
-
-    Computes ``scale * (kept * input - alpha * (1 - kept)) + shift``.
-
-    `kept` is 1 with probability `1 - p`, else 0, `alpha` is 1.7580993408473766, `scale` is `1 /
-    sqrt((1 - p) * (1 + p * alpha ** 2))` and `shift` is `scale * alpha * p`. With `p` of 1 elements
-    are multiplied by 0. Outside of training, for `p` of 0 and of no elements `input` itself is
-    returned.
-
-    Source: Klambauer et al., 2017, arXiv:1706.02515.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    p : float
-        The probability that an element is dropped.
-    train : bool
-        Whether elements are dropped.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If `p` is not between 0 and 1, and in training for integers and bools.
-    NotImplementedError
-        In training, for complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(alpha_dropout, {"input": input, "p": p, "train": train}, surplus, {"x": x, "x1": x1, "a": a})
     if p.__class__ is not float or train.__class__ is not bool:
@@ -138,50 +58,11 @@ def alpha_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=No
         return route(input, p, train)
     return miss(alpha_dropout_op, (input, p, train,), {}, alpha_dropout)
 
-
-def alpha_dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """alpha_dropout_(input, p, train)
-
-    Do what `alpha_dropout` does, and write the result into `input`.
-    """
-    return complete(alpha_dropout_, "aten::alpha_dropout_", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
+def alpha_dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(alpha_dropout_, "aten::alpha_dropout_", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
 
 
 feature_alpha_dropout_op, feature_alpha_dropout_routes = operator("aten::feature_alpha_dropout", "")
 def feature_alpha_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """feature_alpha_dropout(input, p, train)
-
-    Return `input` with channels set at random to the limit of `selu`, keeping mean and variance.
-
-    Computes ``scale * (kept * input - alpha * (1 - kept)) + shift``.
-
-    It is `alpha_dropout` with one number `kept` drawn for each sample and channel. Outside of
-    training, for `p` of 0 and of no elements `input` itself is returned.
-
-    Source: Klambauer et al., 2017, arXiv:1706.02515.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C, ...)`.
-    p : float
-        The probability that a channel is dropped.
-    train : bool
-        Whether channels are dropped.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If `p` is not between 0 and 1, and in training if `input` has fewer than 2 dimensions or is
-        of integers or bools.
-    NotImplementedError
-        In training, for complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(feature_alpha_dropout, {"input": input, "p": p, "train": train}, surplus, {"x": x, "x1": x1, "a": a})
     if p.__class__ is not float or train.__class__ is not bool:
@@ -194,13 +75,7 @@ def feature_alpha_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSI
         return route(input, p, train)
     return miss(feature_alpha_dropout_op, (input, p, train,), {}, feature_alpha_dropout)
 
-
-def feature_alpha_dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """feature_alpha_dropout_(input, p, train)
-
-    Do what `feature_alpha_dropout` does, and write the result into `input`.
-    """
-    return complete(feature_alpha_dropout_, "aten::feature_alpha_dropout_", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
+def feature_alpha_dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(feature_alpha_dropout_, "aten::feature_alpha_dropout_", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
 
 
 compile_entries(globals())

@@ -25,30 +25,7 @@ __all__ = [
     "embedding_bag", "embedding", "embedding_dense_backward",
 ]
 def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=-1): return complete(_embedding_bag, "aten::_embedding_bag", "")(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx)
-
-
-def embedding_renorm_(input=MISSING, indices=MISSING, max_norm=MISSING, norm_type=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """embedding_renorm_(input, indices, max_norm, norm_type)
-
-    Scale rows of a table down to a norm, in place, if they are longer.
-
-    Parameters
-    ----------
-    input : Tensor
-        The table, `(rows, features)`; it is written.
-    indices : Tensor
-        Which rows to look at; integers of any shape.
-    max_norm : float
-        The greatest norm that rows have afterwards.
-    norm_type : float
-        The exponent of the norm.
-
-    Returns
-    -------
-    Tensor
-        The table itself.
-    """
-    return complete(embedding_renorm_, "aten::embedding_renorm_", "")(input, indices, max_norm, norm_type, surplus=surplus, x=x, x1=x1, a=a)
+def embedding_renorm_(input=MISSING, indices=MISSING, max_norm=MISSING, norm_type=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(embedding_renorm_, "aten::embedding_renorm_", "")(input, indices, max_norm, norm_type, surplus=surplus, x=x, x1=x1, a=a)
 
 
 embedding_bag_op, embedding_bag_routes = operator("aten::embedding_bag", "")
@@ -85,53 +62,6 @@ _embedding_bag_overloads = Overloads("aten::embedding_bag", {
     "": (embedding_bag_default, None), "padding_idx": (embedding_bag_padding_idx, None),
 })
 def embedding_bag(*args, **kwargs):
-    """embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None, include_last_offset=False)
-    embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx)
-
-    Return the sum, the mean or the greatest elements of the rows of a matrix in each bag of
-    indices.
-
-    A bag of no rows gives zeros.
-
-    Parameters
-    ----------
-    weight : Tensor
-        A matrix of shape `(rows, features)` of floating-point numbers.
-    indices : Tensor
-        A vector of int32 or int64 indices of rows, at least 0, one bag after the other.
-    offsets : Tensor
-        A vector of int32 or int64, where each bag begins in `indices`; the first is 0.
-    scale_grad_by_freq : bool
-        Divide the gradient of each row by how often `indices` name it. Default: False.
-    mode : int
-        What a bag is reduced to: 0 the sum, 1 the mean, 2 the greatest element of each feature.
-        Default: 0.
-    sparse : bool
-        Without effect; gradients are dense. Default: False.
-    per_sample_weights : Tensor or None
-        A factor for each index, of the dtype of `weight`; for sums alone.
-    include_last_offset : bool
-        Whether `offsets` ends with the end of the last bag. Default: False.
-    padding_idx : int or None
-        A row that is left out of every bag and gets no gradient, counted from the last if negative;
-        None for no row.
-
-    Returns
-    -------
-    tuple of 4 Tensor
-        The reduced bags of shape `(bags, features)`, the bag of each index, the number of rows in
-        each bag, and for the greatest elements the row that each comes from, else the numbers of
-        rows again.
-
-    Raises
-    ------
-    IndexError
-        If an index is out of range.
-    RuntimeError
-        If shapes or dtypes do not fit, if the first offset is not 0 or the last lies beyond the
-        indices, if `padding_idx` is out of range, or if there are `per_sample_weights` for another
-        reduction than the sum.
-    """
     if not kwargs:
         count = len(args)
         if count == 3:
@@ -153,35 +83,6 @@ def embedding_bag(*args, **kwargs):
 
 embedding_op, embedding_routes = operator("aten::embedding", "")
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
-    """embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False)
-
-    Return the rows of a matrix at the given indices.
-
-    Parameters
-    ----------
-    weight : Tensor
-        A matrix of shape `(rows, features)`.
-    indices : Tensor
-        A tensor of int32 or int64 indices of rows, at least 0.
-    padding_idx : int
-        A row that gets no gradient; -1 for none. Default: -1.
-    scale_grad_by_freq : bool
-        Divide the gradient of each row by how often `indices` name it. Default: False.
-    sparse : bool
-        Without effect; gradients are dense. Default: False.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `indices` and a last dimension of `features`.
-
-    Raises
-    ------
-    IndexError
-        If an index is out of range.
-    RuntimeError
-        If `weight` is no matrix, or if `indices` are of another dtype.
-    """
     if padding_idx.__class__ is not int or scale_grad_by_freq.__class__ is not bool or sparse.__class__ is not bool:
         return miss(embedding_op, (weight, indices, padding_idx, scale_grad_by_freq, sparse,), {}, embedding)
     try:

@@ -35,35 +35,6 @@ def index_Tensor_out(input, indices, *, out): return complete(index_Tensor_out, 
 
 index_Tensor_op, index_Tensor_routes = operator("aten::index", "Tensor")
 def index(input=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """index(input, indices, *, out=None)
-
-    Return the elements at indices of the leading dimensions, as `input[indices]` does.
-
-    Indices are broadcast with each other. The dimensions of their common shape stand in place of
-    those indexed, or in front if None comes between two indices.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    indices : list of Tensor
-        For each dimension a tensor of integers, counted from the end if negative, or None for the
-        whole of it; a tensor of bool or uint8 is a mask of as many dimensions as it has.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        A copy of the elements.
-
-    Raises
-    ------
-    IndexError
-        If an index is out of range, if a mask has another shape than the dimensions it is for, if
-        indices are not integers or masks, cannot be broadcast, or are more than there are
-        dimensions.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(index, {"input": input, "indices": indices, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -85,30 +56,6 @@ def index(input=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=
 
 index_put_op, index_put_routes = operator("aten::index_put", "")
 def index_put(input=MISSING, indices=MISSING, values=MISSING, accumulate=False, surplus=MISSING, x=None, x1=None, a=None):
-    """index_put(input, indices, values, accumulate=False)
-
-    Return a copy with values written at indices, as after `input[indices] = values`.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    indices : list of Tensor
-        For each dimension a tensor of integers, counted from the end if negative, or None for the
-        whole of it; a tensor of bool or uint8 is a mask of as many dimensions as it has.
-    values : Tensor
-        What is written, of the dtype of `input`; broadcast to the shape of `input[indices]`.
-    accumulate : bool
-        Add the values to what is there, each as often as its index occurs, instead of replacing it.
-        Default: False.
-
-    Raises
-    ------
-    RuntimeError
-        If `values` has another dtype, or cannot be broadcast to the shape of the indexed elements.
-    IndexError
-        If an index is out of range, or for what `index` refuses.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(index_put, {"input": input, "indices": indices, "values": values, "accumulate": accumulate}, surplus, {"x": x, "x1": x1, "a": a})
     if accumulate.__class__ is not bool or indices.__class__ is not list and indices.__class__ is not tuple:
@@ -125,49 +72,13 @@ def index_put(input=MISSING, indices=MISSING, values=MISSING, accumulate=False, 
         return route(input, indices, values, accumulate)
     return miss(index_put_op, (input, indices, values, accumulate,), {}, index_put)
 
-
-def index_put_(input=MISSING, indices=MISSING, values=MISSING, accumulate=False, surplus=MISSING, x=None, x1=None, a=None):
-    """index_put_(input, indices, values, accumulate=False)
-
-    Do what `index_put` does, and write the result into `input`.
-    """
-    return complete(index_put_, "aten::index_put_", "")(input, indices, values, accumulate, surplus=surplus, x=x, x1=x1, a=a)
+def index_put_(input=MISSING, indices=MISSING, values=MISSING, accumulate=False, surplus=MISSING, x=None, x1=None, a=None): return complete(index_put_, "aten::index_put_", "")(input, indices, values, accumulate, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def index_select_out(input, dim, index, *, out): return complete(index_select_out, "aten::index_select", "out")(input, dim, index, out=out)
 
 index_select_op, index_select_routes = operator("aten::index_select", "")
 def index_select(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    """index_select(input, dim, index, *, out=None)
-
-    Return the parts of a dimension at the given indices, in their order.
-
-    Computes ``y[..., i, ...] = x[..., index[i], ...]``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension, counted from the end if negative.
-    index : Tensor
-        A vector of int32 or int64 indices, at least 0; an index may occur more than once.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input` with the length of `index` along `dim`; a copy.
-
-    Raises
-    ------
-    IndexError
-        If there is no such dimension, if an index is out of range, or if `index` has several
-        dimensions.
-    RuntimeError
-        If `index` has another dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(index_select, {"input": input, "dim": dim, "index": index, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -187,34 +98,6 @@ def index_add_out(input, dim, index, source, *, alpha=1, out): return complete(i
 
 index_add_op, index_add_routes = operator("aten::index_add", "")
 def index_add(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplus=MISSING, alpha=1, out=None, x=None, x1=None, a=None, axis=None):
-    """index_add(input, dim, index, source, *, alpha=1, out=None)
-
-    Return a copy with the parts of another tensor added along a dimension, at the given indices.
-
-    Computes ``y[..., index[i], ...] += alpha * source[..., i, ...]``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension, counted from the end if negative.
-    index : Tensor
-        A vector of int32 or int64 indices, at least 0; what goes to the same index is added up.
-    source : Tensor
-        What is added, of the dtype and shape of `input`, with the length of `index` along `dim`.
-    alpha : number
-        A factor of `source`. Default: 1.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    IndexError
-        If there is no such dimension, or if an index is out of range.
-    RuntimeError
-        If `source` has another dtype or shape.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(index_add, {"input": input, "dim": dim, "index": index, "source": source, "alpha": alpha, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -229,52 +112,13 @@ def index_add(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplus
         return route(input, dim, index, source, alpha)
     return miss(index_add_op, (input, dim, index, source,), {"alpha": alpha}, index_add)
 
-
-def index_add_(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplus=MISSING, alpha=1, x=None, x1=None, a=None, axis=None):
-    """index_add_(input, dim, index, source, *, alpha=1)
-
-    Do what `index_add` does, and write the result into `input`.
-    """
-    return complete(index_add_, "aten::index_add_", "")(input, dim, index, source, alpha=alpha, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def index_add_(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplus=MISSING, alpha=1, x=None, x1=None, a=None, axis=None): return complete(index_add_, "aten::index_add_", "")(input, dim, index, source, alpha=alpha, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
 def gather_out(input, dim, index, *, sparse_grad=False, out): return complete(gather_out, "aten::gather", "out")(input, dim, index, sparse_grad=sparse_grad, out=out)
 
 gather_op, gather_routes = operator("aten::gather", "")
 def gather(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, sparse_grad=False, out=None, x=None, x1=None, a=None, axis=None):
-    """gather(input, dim, index, *, sparse_grad=False, out=None)
-
-    Return the elements at indices along a dimension, each from its own place in the others.
-
-    Computes ``y[i, j] = x[index[i, j], j] for dim 0``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension, counted from the end if negative.
-    index : Tensor
-        A tensor of int32 or int64 indices, at least 0, with as many dimensions as `input` and no
-        longer than it except along `dim`.
-    sparse_grad : bool
-        Without effect. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `index`.
-
-    Raises
-    ------
-    RuntimeError
-        If an index is out of range, or if `index` has another number of dimensions, is too long or
-        of another dtype.
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(gather, {"input": input, "dim": dim, "index": index, "sparse_grad": sparse_grad, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -349,43 +193,6 @@ _scatter_overloads = Overloads("aten::scatter", {
     "value_reduce": (scatter_with_value_reduce, scatter_with_value_reduce_out),
 })
 def scatter(*args, **kwargs):
-    """scatter(input, dim, index, value, *, out=None)
-    scatter(input, dim, index, src, *, out=None)
-    scatter(input, dim, index, src, *, reduce, out=None)
-    scatter(input, dim, index, value, *, reduce, out=None)
-
-    Return a copy with numbers written at indices along a dimension, each to its own place in the
-    others.
-
-    Computes ``y[index[i, j], j] = src[i, j] for dim 0``.
-
-    Where several go to one place, NumPy keeps the last; other backends may keep another.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension, counted from the end if negative.
-    index : Tensor
-        A tensor of int32 or int64 indices, at least 0, with as many dimensions as `input` and no
-        longer than it except along `dim`.
-    value : number
-        A number that is written everywhere, instead of `src`.
-    src : Tensor
-        What is written, of the dtype of `input` and in every dimension at least as long as `index`.
-    reduce : str
-        "add" or "multiply": do so with what is there, instead of replacing it.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If an index is out of range, if shapes or dtypes do not fit, or for another `reduce`.
-    IndexError
-        If there is no such dimension.
-    """
     if not kwargs:
         count = len(args)
         if count == 4:
@@ -406,13 +213,6 @@ _scatter__overloads = Overloads("aten::scatter_", {
     "reduce": (scatter_with__reduce, None), "value_reduce": (scatter_with__value_reduce, None),
 })
 def scatter_(*args, **kwargs):
-    """scatter_(input, dim, index, value)
-    scatter_(input, dim, index, src)
-    scatter_(input, dim, index, src, *, reduce)
-    scatter_(input, dim, index, value, *, reduce)
-
-    Do what `scatter` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 4:
@@ -427,34 +227,6 @@ def scatter_add_out(input, dim, index, src, *, out): return complete(scatter_add
 
 scatter_add_op, scatter_add_routes = operator("aten::scatter_add", "")
 def scatter_add(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    """scatter_add(input, dim, index, src, *, out=None)
-
-    Return a copy to which numbers are added at indices along a dimension, each at its own place in
-    the others.
-
-    Computes ``y[index[i, j], j] += src[i, j] for dim 0``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension, counted from the end if negative.
-    index : Tensor
-        A tensor of int32 or int64 indices, at least 0, with as many dimensions as `input` and no
-        longer than it except along `dim`.
-    src : Tensor
-        What is added, of the dtype of `input` and in every dimension at least as long as `index`.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If an index is out of range, or if shapes or dtypes do not fit.
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(scatter_add, {"input": input, "dim": dim, "index": index, "src": src, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -469,42 +241,13 @@ def scatter_add(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, surplus=
         return route(input, dim, index, src)
     return miss(scatter_add_op, (input, dim, index, src,), {}, scatter_add)
 
-
-def scatter_add_(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None):
-    """scatter_add_(input, dim, index, src)
-
-    Do what `scatter_add` does, and write the result into `input`.
-    """
-    return complete(scatter_add_, "aten::scatter_add_", "")(input, dim, index, src, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def scatter_add_(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(scatter_add_, "aten::scatter_add_", "")(input, dim, index, src, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
 def masked_select_out(input, mask, *, out): return complete(masked_select_out, "aten::masked_select", "out")(input, mask, out=out)
 
 masked_select_op, masked_select_routes = operator("aten::masked_select", "")
 def masked_select(input=MISSING, mask=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """masked_select(input, mask, *, out=None)
-
-    Return the elements where a mask is true, in C order.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    mask : Tensor
-        A tensor of bool; `input` and it are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        A vector; a copy.
-
-    Raises
-    ------
-    RuntimeError
-        If `mask` is not of bool, or if shapes cannot be broadcast.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(masked_select, {"input": input, "mask": mask, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -522,31 +265,6 @@ def take_out(input, index, *, out): return complete(take_out, "aten::take", "out
 
 take_op, take_routes = operator("aten::take", "")
 def take(input=MISSING, index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """take(input, index, *, out=None)
-
-    Return the elements at indices into the tensor read as a vector in C order.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    index : Tensor
-        A tensor of int64 indices, counted from the end if negative.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `index`; a copy.
-
-    Raises
-    ------
-    IndexError
-        If an index is out of range.
-    RuntimeError
-        If `index` is not of int64.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(take, {"input": input, "index": index, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -562,28 +280,6 @@ def take(input=MISSING, index=MISSING, surplus=MISSING, out=None, x=None, x1=Non
 
 one_hot_op, one_hot_routes = operator("aten::one_hot", "")
 def one_hot(input=MISSING, num_classes=-1, surplus=MISSING, x=None, x1=None, a=None):
-    """one_hot(input, num_classes=-1)
-
-    Return for each class number a vector that has 1 there and 0 elsewhere.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of int64 class numbers, at least 0.
-    num_classes : int
-        The length of the vectors; -1 for one more than the greatest class number. Default: -1.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input` and a last dimension of `num_classes`; int64.
-
-    Raises
-    ------
-    RuntimeError
-        If a class number is negative or not less than `num_classes`, if the dtype is another, or if
-        `input` is empty and `num_classes` not given.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(one_hot, {"input": input, "num_classes": num_classes}, surplus, {"x": x, "x1": x1, "a": a})
     if num_classes.__class__ is not int:

@@ -591,41 +591,6 @@ def _upsample_bicubic2d_aa_backward(grad_output, output_size, input_size, align_
 
 grid_sampler_op, grid_sampler_routes = operator("aten::grid_sampler", "")
 def grid_sampler(input=MISSING, grid=MISSING, interpolation_mode=MISSING, padding_mode=MISSING, align_corners=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
-
-    Return the values of images or volumes at the points of a grid.
-
-    Coordinates come in the order x, y, z, which is that of the dimensions from the last. Bicubic
-    interpolation is the cubic convolution of Keys, 1981, with the parameter -0.75.
-
-    Parameters
-    ----------
-    input : Tensor
-        Images of shape `(N, C, H, W)`, or volumes of shape `(N, C, D, H, W)`.
-    grid : Tensor
-        Points of shape `(N, H_out, W_out, 2)` or `(N, D_out, H_out, W_out, 3)`, from -1 to 1 within
-        the image; of the dtype of `input`.
-    interpolation_mode : int
-        0 for linear interpolation, 1 for the nearest element, 2 for bicubic.
-    padding_mode : int
-        What lies outside of the image: 0 for zeros, 1 for the nearest element of the border, 2 for
-        its reflection.
-    align_corners : bool
-        Whether -1 and 1 are the middles of the outermost elements, not their outer edges.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(N, C, H_out, W_out)` or `(N, C, D_out, H_out, W_out)`.
-
-    Raises
-    ------
-    RuntimeError
-        If `input` and `grid` do not fit together in dtype, dimensions or number of samples, if the
-        images have no elements, for modes other than 0, 1 and 2, and for bicubic volumes.
-    NotImplementedError
-        For dtypes that are not of floating point.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(grid_sampler, {"input": input, "grid": grid, "interpolation_mode": interpolation_mode, "padding_mode": padding_mode, "align_corners": align_corners}, surplus, {"x": x, "x1": x1, "a": a})
     if interpolation_mode.__class__ is not int or padding_mode.__class__ is not int or align_corners.__class__ is not bool:
@@ -641,38 +606,6 @@ def grid_sampler(input=MISSING, grid=MISSING, interpolation_mode=MISSING, paddin
 
 grid_sampler_2d_op, grid_sampler_2d_routes = operator("aten::grid_sampler_2d", "")
 def grid_sampler_2d(input=MISSING, grid=MISSING, interpolation_mode=MISSING, padding_mode=MISSING, align_corners=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)
-
-    Return the values of images at the points of a grid, as `grid_sampler` does.
-
-    Parameters
-    ----------
-    input : Tensor
-        Images of shape `(N, C, H, W)`.
-    grid : Tensor
-        Points (x, y) of shape `(N, H_out, W_out, 2)`, from -1 to 1 within the image; of the dtype
-        of `input`.
-    interpolation_mode : int
-        0 for linear interpolation, 1 for the nearest element, 2 for bicubic.
-    padding_mode : int
-        What lies outside of the image: 0 for zeros, 1 for the nearest element of the border, 2 for
-        its reflection.
-    align_corners : bool
-        Whether -1 and 1 are the middles of the outermost elements, not their outer edges.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(N, C, H_out, W_out)`.
-
-    Raises
-    ------
-    RuntimeError
-        If `input` and `grid` do not fit together in dtype, dimensions or number of samples, if the
-        images have no elements, or for modes other than 0, 1 and 2.
-    NotImplementedError
-        For dtypes that are not of floating point.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(grid_sampler_2d, {"input": input, "grid": grid, "interpolation_mode": interpolation_mode, "padding_mode": padding_mode, "align_corners": align_corners}, surplus, {"x": x, "x1": x1, "a": a})
     if interpolation_mode.__class__ is not int or padding_mode.__class__ is not int or align_corners.__class__ is not bool:
@@ -688,38 +621,6 @@ def grid_sampler_2d(input=MISSING, grid=MISSING, interpolation_mode=MISSING, pad
 
 grid_sampler_3d_op, grid_sampler_3d_routes = operator("aten::grid_sampler_3d", "")
 def grid_sampler_3d(input=MISSING, grid=MISSING, interpolation_mode=MISSING, padding_mode=MISSING, align_corners=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners)
-
-    Return the values of volumes at the points of a grid, as `grid_sampler` does.
-
-    Parameters
-    ----------
-    input : Tensor
-        Volumes of shape `(N, C, D, H, W)`.
-    grid : Tensor
-        Points (x, y, z) of shape `(N, D_out, H_out, W_out, 3)`, from -1 to 1 within the volume; of
-        the dtype of `input`.
-    interpolation_mode : int
-        0 for linear interpolation, 1 for the nearest element.
-    padding_mode : int
-        What lies outside of the volume: 0 for zeros, 1 for the nearest element of the border, 2 for
-        its reflection.
-    align_corners : bool
-        Whether -1 and 1 are the middles of the outermost elements, not their outer edges.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(N, C, D_out, H_out, W_out)`.
-
-    Raises
-    ------
-    RuntimeError
-        If `input` and `grid` do not fit together in dtype, dimensions or number of samples, if the
-        volumes have no elements, or for other modes.
-    NotImplementedError
-        For dtypes that are not of floating point.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(grid_sampler_3d, {"input": input, "grid": grid, "interpolation_mode": interpolation_mode, "padding_mode": padding_mode, "align_corners": align_corners}, surplus, {"x": x, "x1": x1, "a": a})
     if interpolation_mode.__class__ is not int or padding_mode.__class__ is not int or align_corners.__class__ is not bool:
@@ -735,37 +636,6 @@ def grid_sampler_3d(input=MISSING, grid=MISSING, interpolation_mode=MISSING, pad
 
 affine_grid_generator_op, affine_grid_generator_routes = operator("aten::affine_grid_generator", "")
 def affine_grid_generator(theta, size, align_corners):
-    """affine_grid_generator(theta, size, align_corners)
-
-    Return the points to which affine maps take those of a regular grid, for `grid_sampler`.
-
-    Computes ``theta @ (x, y, 1), or theta @ (x, y, z, 1)``.
-
-    Source: Jaderberg et al., 2015, arXiv:1506.02025.
-
-    Parameters
-    ----------
-    theta : Tensor
-        Maps of shape `(N, 2, 3)` for images, or `(N, 3, 4)` for volumes, of floating point.
-    size : list of int
-        The shape of the images to be sampled, `(N, C, H, W)` or `(N, C, D, H, W)`.
-    align_corners : bool
-        Whether -1 and 1 are the middles of the outermost elements, not their outer edges.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(N, H, W, 2)` or `(N, D, H, W, 3)`, and of the dtype of `theta`.
-
-    Raises
-    ------
-    RuntimeError
-        If `size` has another length, or `theta` another shape than it needs.
-    IndexError
-        If `theta` has fewer than 3 dimensions.
-    NotImplementedError
-        For dtypes that are not of floating point.
-    """
     size_ints = tuple(size) if size.__class__ is list else size
     if not are_ints(size_ints) or align_corners.__class__ is not bool:
         return miss(affine_grid_generator_op, (theta, size, align_corners,), {}, affine_grid_generator)

@@ -60,121 +60,16 @@ __all__ = [
     "linalg_matrix_power", "matrix_power_out", "matrix_power", "addr_out", "addr", "addr_",
     "cartesian_prod", "combinations", "vander", "linalg_vander", "cov", "corrcoef",
 ]
-
-
 def linalg_cholesky_ex_L(input, *, upper=False, check_errors=False, L, info): return complete(linalg_cholesky_ex_L, "aten::linalg_cholesky_ex", "L")(input, upper=upper, check_errors=check_errors, L=L, info=info)
-
-def linalg_cholesky_ex(input=MISSING, surplus=MISSING, upper=False, check_errors=False, out=None, x=None, x1=None, a=None):
-    """cholesky_ex(input, *, upper=False, check_errors=False, out=None)
-
-    Return the Cholesky factors of matrices, and for each an info that says whether it has one.
-
-    Computes ``A = L * L^H, or U^H * U with `upper```.
-
-    Where `info` is not 0, the factor has no meaning.
-
-    Parameters
-    ----------
-    input : Tensor
-        Symmetric or Hermitian positive-definite matrices `(*, n, n)`, of which one triangle is
-        read: the one that is returned.
-    upper : bool
-        Return U instead of L. Default: False.
-    check_errors : bool
-        Raise as `linalg.cholesky` does, rather than only return `info`. Default: False.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        `L`, `(*, n, n)`, and `info`, int32 of shape `(*)`: 0, or the order of the first leading
-        minor that is not positive-definite.
-
-    Raises
-    ------
-    LinAlgError
-        With `check_errors`, for a matrix that is not positive-definite.
-    RuntimeError
-        If matrices are not square, or of bool or integers.
-    NotImplementedError
-        For float16 and bfloat16.
-    """
-    return complete(linalg_cholesky_ex, "aten::linalg_cholesky_ex", "", "linalg_cholesky_ex_L", ('L', 'info'))(input, upper=upper, check_errors=check_errors, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def linalg_cholesky_ex(input=MISSING, surplus=MISSING, upper=False, check_errors=False, out=None, x=None, x1=None, a=None): return complete(linalg_cholesky_ex, "aten::linalg_cholesky_ex", "", "linalg_cholesky_ex_L", ('L', 'info'))(input, upper=upper, check_errors=check_errors, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_cholesky_out(input, *, upper=False, out): return complete(linalg_cholesky_out, "aten::linalg_cholesky", "out")(input, upper=upper, out=out)
-
-def linalg_cholesky(input=MISSING, surplus=MISSING, upper=False, out=None, x=None, x1=None, a=None):
-    """cholesky(input, *, upper=False, out=None)
-
-    Return the Cholesky factors of symmetric or Hermitian positive-definite matrices.
-
-    Computes ``A = L * L^H, or U^H * U with `upper```.
-
-    Parameters
-    ----------
-    input : Tensor
-        Matrices `(*, n, n)`, of which one triangle is read, the one that is returned.
-    upper : bool
-        Return U instead of L. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Triangular matrices `(*, n, n)`.
-
-    Raises
-    ------
-    LinAlgError
-        For a matrix that is not positive-definite, with the order of the first leading minor that
-        is not.
-    RuntimeError
-        If matrices are not square, or of bool or integers.
-    NotImplementedError
-        For float16 and bfloat16.
-    """
-    return complete(linalg_cholesky, "aten::linalg_cholesky", "", "linalg_cholesky_out")(input, upper=upper, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def linalg_cholesky(input=MISSING, surplus=MISSING, upper=False, out=None, x=None, x1=None, a=None): return complete(linalg_cholesky, "aten::linalg_cholesky", "", "linalg_cholesky_out")(input, upper=upper, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def cholesky_out(input, upper=False, *, out): return complete(cholesky_out, "aten::cholesky", "out")(input, upper, out=out)
 
 cholesky_op, cholesky_routes = operator("aten::cholesky", "")
 def cholesky(input=MISSING, upper=False, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """cholesky(input, upper=False, *, out=None)
-
-    Return the Cholesky factors of symmetric or Hermitian positive-definite matrices.
-
-    Computes ``A = L * L^H, or U^H * U with `upper```.
-
-    `linalg.cholesky` is the same with `upper` by name.
-
-    Parameters
-    ----------
-    input : Tensor
-        Matrices `(*, n, n)`, of which one triangle is read, the one that is returned.
-    upper : bool
-        Return U instead of L. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Triangular matrices `(*, n, n)`.
-
-    Raises
-    ------
-    LinAlgError
-        For a matrix that is not positive-definite, with the order of the first leading minor that
-        is not.
-    RuntimeError
-        If matrices are not square.
-    NotImplementedError
-        For bool, integers, float16 and bfloat16.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(cholesky, {"input": input, "upper": upper, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -194,35 +89,6 @@ def cholesky_solve_out(input, input2, upper=False, *, out): return complete(chol
 
 cholesky_solve_op, cholesky_solve_routes = operator("aten::cholesky_solve", "")
 def cholesky_solve(input=MISSING, input2=MISSING, upper=False, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """cholesky_solve(input, input2, upper=False, *, out=None)
-
-    Return the solution X of `A * X = B` for matrices of which the Cholesky factors are given.
-
-    Computes ``X = A^-1 * B with A = L * L^H, or U^H * U with `upper```.
-
-    Where a factor has a zero on its diagonal, elements are infinite or NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        The right sides B, `(*, n, k)`.
-    input2 : Tensor
-        The factors `(*, n, n)`, of which one triangle is read.
-    upper : bool
-        Whether the factors are U, upper triangular, instead of L. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        The solutions, `(*, n, k)`.
-
-    Raises
-    ------
-    RuntimeError
-        If B has less than two dimensions.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(cholesky_solve, {"input": input, "input2": input2, "upper": upper, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -242,31 +108,6 @@ def cholesky_inverse_out(input, upper=False, *, out): return complete(cholesky_i
 
 cholesky_inverse_op, cholesky_inverse_routes = operator("aten::cholesky_inverse", "")
 def cholesky_inverse(input=MISSING, upper=False, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """cholesky_inverse(input, upper=False, *, out=None)
-
-    Return the inverses of matrices of which the Cholesky factors are given.
-
-    Computes ``A^-1 with A = L * L^H, or U^H * U with `upper```.
-
-    Parameters
-    ----------
-    input : Tensor
-        The factors `(*, n, n)`, of which one triangle is read.
-    upper : bool
-        Whether the factors are U, upper triangular, instead of L. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Symmetric or Hermitian matrices `(*, n, n)`.
-
-    Raises
-    ------
-    LinAlgError
-        For a factor with a zero on its diagonal.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(cholesky_inverse, {"input": input, "upper": upper, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -281,74 +122,10 @@ def cholesky_inverse(input=MISSING, upper=False, surplus=MISSING, out=None, x=No
         return route(input, upper)
     return miss(cholesky_inverse_op, (input, upper,), {}, cholesky_inverse)
 
-
 def linalg_lu_factor_ex_out(A, *, pivot=True, check_errors=False, LU, pivots, info): return complete(linalg_lu_factor_ex_out, "aten::linalg_lu_factor_ex", "out")(A, pivot=pivot, check_errors=check_errors, LU=LU, pivots=pivots, info=info)
-
-def linalg_lu_factor_ex(A, *, pivot=True, check_errors=False, out=None):
-    """lu_factor_ex(A, *, pivot=True, check_errors=False, out=None)
-
-    Return what `linalg.lu_factor` does, and for each matrix an info.
-
-    Computes ``A = P * L * U``.
-
-    Parameters
-    ----------
-    A : Tensor
-        Matrices `(*, m, n)`.
-    pivot : bool
-        Whether rows are exchanged; False is refused on the CPU. Default: True.
-    check_errors : bool
-        Raise as `linalg.lu_factor` does, rather than only return `info`. Default: False.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 3 Tensor
-        `LU`, `(*, m, n)`; `pivots`, int32 `(*, k)` with k = min(m, n); and `info`, int32 `(*)`: 0,
-        or the place of the first zero on the diagonal of U, counted from 1.
-
-    Raises
-    ------
-    RuntimeError
-        If `pivot` is False, or with `check_errors`, for a zero on the diagonal of U.
-    """
-    return complete(linalg_lu_factor_ex, "aten::linalg_lu_factor_ex", "", "linalg_lu_factor_ex_out", ('LU', 'pivots', 'info'))(A, pivot=pivot, check_errors=check_errors, out=out)
-
-
+def linalg_lu_factor_ex(A, *, pivot=True, check_errors=False, out=None): return complete(linalg_lu_factor_ex, "aten::linalg_lu_factor_ex", "", "linalg_lu_factor_ex_out", ('LU', 'pivots', 'info'))(A, pivot=pivot, check_errors=check_errors, out=out)
 def linalg_lu_factor_out(A, *, pivot=True, LU, pivots): return complete(linalg_lu_factor_out, "aten::linalg_lu_factor", "out")(A, pivot=pivot, LU=LU, pivots=pivots)
-
-def linalg_lu_factor(A, *, pivot=True, out=None):
-    """lu_factor(A, *, pivot=True, out=None)
-
-    Return both triangular factors of matrices in one, and the rows that were exchanged.
-
-    Computes ``A = P * L * U``.
-
-    They are for `linalg.lu_solve` and `lu_unpack`.
-
-    Parameters
-    ----------
-    A : Tensor
-        Matrices `(*, m, n)`.
-    pivot : bool
-        Whether rows are exchanged; False is refused on the CPU. Default: True.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        `LU`, `(*, m, n)`: U, and below its diagonal L without the ones on its own; and `pivots`,
-        int32 `(*, k)` with k = min(m, n): the row that each one was exchanged with, counted from 1.
-
-    Raises
-    ------
-    RuntimeError
-        If U has a zero on its diagonal, or `pivot` is False.
-    """
-    return complete(linalg_lu_factor, "aten::linalg_lu_factor", "", "linalg_lu_factor_out", ('LU', 'pivots'))(A, pivot=pivot, out=out)
-
+def linalg_lu_factor(A, *, pivot=True, out=None): return complete(linalg_lu_factor, "aten::linalg_lu_factor", "", "linalg_lu_factor_out", ('LU', 'pivots'))(A, pivot=pivot, out=out)
 def _lu_with_info(input, pivot=True, check_errors=True): return complete(_lu_with_info, "aten::_lu_with_info", "")(input, pivot, check_errors)
 
 
@@ -357,35 +134,6 @@ def lu_unpack_out(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, P
 lu_unpack_op, lu_unpack_routes = operator("aten::lu_unpack", "")
 lu_unpack_named = named("lu_unpack", ("P", "L", "U"))
 def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, out=None):
-    """lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, out=None)
-
-    Return the permutation and both triangular factors that `linalg.lu_factor` gave in one.
-
-    Computes ``A = P * L * U``.
-
-    Parameters
-    ----------
-    LU_data : Tensor
-        The factors `(*, m, n)`.
-    LU_pivots : Tensor
-        The pivots, int32 `(*, k)` with k = min(m, n).
-    unpack_data : bool
-        Whether to return L and U; otherwise they are empty. Default: True.
-    unpack_pivots : bool
-        Whether to return P; otherwise it is empty. Default: True.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 3 Tensor
-        `P`, `(*, m, m)`; `L`, `(*, m, k)`, with ones on its diagonal; and `U`, `(*, k, n)`.
-
-    Raises
-    ------
-    RuntimeError
-        If pivots are not int32, or not within 1 and m.
-    """
     if out is not None:
         return lu_unpack_out(LU_data, LU_pivots, unpack_data, unpack_pivots, **several_outs("lu_unpack", ("P", "L", "U"), out))
     if unpack_data.__class__ is not bool or unpack_pivots.__class__ is not bool:
@@ -398,100 +146,16 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, out=N
         return lu_unpack_named(route(LU_data, LU_pivots, unpack_data, unpack_pivots))
     return lu_unpack_named(miss(lu_unpack_op, (LU_data, LU_pivots, unpack_data, unpack_pivots,), {}, lu_unpack))
 
-
 def linalg_lu_out(A, *, pivot=True, P, L, U): return complete(linalg_lu_out, "aten::linalg_lu", "out")(A, pivot=pivot, P=P, L=L, U=U)
-
-def linalg_lu(A, *, pivot=True, out=None):
-    """lu(A, *, pivot=True, out=None)
-
-    Return a permutation and both triangular factors of matrices.
-
-    Computes ``A = P * L * U``.
-
-    Parameters
-    ----------
-    A : Tensor
-        Matrices `(*, m, n)`.
-    pivot : bool
-        Whether rows are exchanged; False is refused on the CPU. Default: True.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 3 Tensor
-        `P`, `(*, m, m)`; `L`, `(*, m, k)`, with ones on its diagonal; and `U`, `(*, k, n)`, with k
-        = min(m, n).
-
-    Raises
-    ------
-    RuntimeError
-        If `pivot` is False.
-    """
-    return complete(linalg_lu, "aten::linalg_lu", "", "linalg_lu_out", ('P', 'L', 'U'))(A, pivot=pivot, out=out)
-
-
+def linalg_lu(A, *, pivot=True, out=None): return complete(linalg_lu, "aten::linalg_lu", "", "linalg_lu_out", ('P', 'L', 'U'))(A, pivot=pivot, out=out)
 def linalg_lu_solve_out(LU, pivots, B, *, left=True, adjoint=False, out): return complete(linalg_lu_solve_out, "aten::linalg_lu_solve", "out")(LU, pivots, B, left=left, adjoint=adjoint, out=out)
-
-def linalg_lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
-    """lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None)
-
-    Return the solution X of `A * X = B` for matrices that `linalg.lu_factor` has factored.
-
-    Parameters
-    ----------
-    LU : Tensor
-        The factors `(*, n, n)`.
-    pivots : Tensor
-        The pivots `(*, n)`.
-    B : Tensor
-        The right sides, `(*, n, k)`; `(*, k, n)` where `left` is False.
-    left : bool
-        Whether A stands to the left of X; otherwise the equation is X * A = B. Default: True.
-    adjoint : bool
-        Whether A^H stands in the place of A. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        The solutions, of the shape of `B`; leading dimensions are broadcast.
-
-    Raises
-    ------
-    RuntimeError
-        If B has less than two dimensions.
-    """
-    return complete(linalg_lu_solve, "aten::linalg_lu_solve", "", "linalg_lu_solve_out")(LU, pivots, B, left=left, adjoint=adjoint, out=out)
+def linalg_lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None): return complete(linalg_lu_solve, "aten::linalg_lu_solve", "", "linalg_lu_solve_out")(LU, pivots, B, left=left, adjoint=adjoint, out=out)
 
 
 def lu_solve_out(input, LU_data, LU_pivots, *, out): return complete(lu_solve_out, "aten::lu_solve", "out")(input, LU_data, LU_pivots, out=out)
 
 lu_solve_op, lu_solve_routes = operator("aten::lu_solve", "")
 def lu_solve(input=MISSING, LU_data=MISSING, LU_pivots=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """lu_solve(input, LU_data, LU_pivots, *, out=None)
-
-    Return the solution X of `A * X = B` for matrices that `linalg.lu_factor` has factored.
-
-    `linalg.lu_solve` has its arguments in another order.
-
-    Parameters
-    ----------
-    input : Tensor
-        The right sides B, `(*, n, k)`.
-    LU_data : Tensor
-        The factors `(*, n, n)`.
-    LU_pivots : Tensor
-        The pivots `(*, n)`.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        The solutions, `(*, n, k)`.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(lu_solve, {"input": input, "LU_data": LU_data, "LU_pivots": LU_pivots, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -504,139 +168,14 @@ def lu_solve(input=MISSING, LU_data=MISSING, LU_pivots=MISSING, surplus=MISSING,
         return route(input, LU_data, LU_pivots)
     return miss(lu_solve_op, (input, LU_data, LU_pivots,), {}, lu_solve)
 
-
 def linalg_ldl_factor_ex_out(input, *, hermitian=False, check_errors=False, LD, pivots, info): return complete(linalg_ldl_factor_ex_out, "aten::linalg_ldl_factor_ex", "out")(input, hermitian=hermitian, check_errors=check_errors, LD=LD, pivots=pivots, info=info)
-
-def linalg_ldl_factor_ex(input=MISSING, surplus=MISSING, hermitian=False, check_errors=False, out=None, x=None, x1=None, a=None):
-    """ldl_factor_ex(input, *, hermitian=False, check_errors=False, out=None)
-
-    Return what `linalg.ldl_factor` does, and for each matrix an info.
-
-    Computes ``A = L * D * L^T, or L * D * L^H with `hermitian```.
-
-    Parameters
-    ----------
-    input : Tensor
-        Symmetric or Hermitian matrices `(*, n, n)`, definite or not.
-    hermitian : bool
-        Whether complex matrices are Hermitian; otherwise they are symmetric. Default: False.
-    check_errors : bool
-        Raise as `linalg.ldl_factor` does, rather than only return `info`. Default: False.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 3 Tensor
-        `LD`, `(*, n, n)`; `pivots`, int32 `(*, n)`; and `info`, int32 `(*)`: 0, or the place of a
-        zero in D, counted from 1.
-
-    Raises
-    ------
-    RuntimeError
-        With `check_errors`, for a zero in D.
-    """
-    return complete(linalg_ldl_factor_ex, "aten::linalg_ldl_factor_ex", "", "linalg_ldl_factor_ex_out", ('LD', 'pivots', 'info'))(input, hermitian=hermitian, check_errors=check_errors, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def linalg_ldl_factor_ex(input=MISSING, surplus=MISSING, hermitian=False, check_errors=False, out=None, x=None, x1=None, a=None): return complete(linalg_ldl_factor_ex, "aten::linalg_ldl_factor_ex", "", "linalg_ldl_factor_ex_out", ('LD', 'pivots', 'info'))(input, hermitian=hermitian, check_errors=check_errors, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_ldl_factor_out(input, *, hermitian=False, LD, pivots): return complete(linalg_ldl_factor_out, "aten::linalg_ldl_factor", "out")(input, hermitian=hermitian, LD=LD, pivots=pivots)
-
-def linalg_ldl_factor(input=MISSING, surplus=MISSING, hermitian=False, out=None, x=None, x1=None, a=None):
-    """ldl_factor(input, *, hermitian=False, out=None)
-
-    Return the factors L and D of symmetric or Hermitian matrices in one matrix, and pivots.
-
-    Computes ``A = L * D * L^T, or L * D * L^H with `hermitian```.
-
-    They are as LAPACK has them, for `linalg.ldl_solve`.
-
-    Parameters
-    ----------
-    input : Tensor
-        Symmetric or Hermitian matrices `(*, n, n)`, definite or not.
-    hermitian : bool
-        Whether complex matrices are Hermitian; otherwise they are symmetric. Default: False.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        `LD`, `(*, n, n)`, and `pivots`, int32 `(*, n)`.
-
-    Raises
-    ------
-    RuntimeError
-        If D, which has blocks of one or two rows, has a zero in the place of a block.
-    """
-    return complete(linalg_ldl_factor, "aten::linalg_ldl_factor", "", "linalg_ldl_factor_out", ('LD', 'pivots'))(input, hermitian=hermitian, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def linalg_ldl_factor(input=MISSING, surplus=MISSING, hermitian=False, out=None, x=None, x1=None, a=None): return complete(linalg_ldl_factor, "aten::linalg_ldl_factor", "", "linalg_ldl_factor_out", ('LD', 'pivots'))(input, hermitian=hermitian, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_ldl_solve_out(LD, pivots, B, *, hermitian=False, out): return complete(linalg_ldl_solve_out, "aten::linalg_ldl_solve", "out")(LD, pivots, B, hermitian=hermitian, out=out)
-
-def linalg_ldl_solve(LD, pivots, B, *, hermitian=False, out=None):
-    """ldl_solve(LD, pivots, B, *, hermitian=False, out=None)
-
-    Return the solution X of `A * X = B` for matrices that `linalg.ldl_factor` has factored.
-
-    Parameters
-    ----------
-    LD : Tensor
-        The factors `(*, n, n)`.
-    pivots : Tensor
-        The pivots `(*, n)`.
-    B : Tensor
-        The right sides, `(*, n, k)`.
-    hermitian : bool
-        Whether the factors are those of Hermitian matrices, as given to `ldl_factor`. Default:
-        False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        The solutions, `(*, n, k)`.
-
-    Raises
-    ------
-    RuntimeError
-        If B has less than two dimensions.
-    """
-    return complete(linalg_ldl_solve, "aten::linalg_ldl_solve", "", "linalg_ldl_solve_out")(LD, pivots, B, hermitian=hermitian, out=out)
-
-
+def linalg_ldl_solve(LD, pivots, B, *, hermitian=False, out=None): return complete(linalg_ldl_solve, "aten::linalg_ldl_solve", "", "linalg_ldl_solve_out")(LD, pivots, B, hermitian=hermitian, out=out)
 def linalg_qr_out(A, mode='reduced', *, Q, R): return complete(linalg_qr_out, "aten::linalg_qr", "out")(A, mode, Q=Q, R=R)
-
-def linalg_qr(A, mode='reduced', *, out=None):
-    """qr(A, mode="reduced", *, out=None)
-
-    Return an orthonormal and an upper triangular factor of matrices.
-
-    Computes ``A = Q * R``.
-
-    Parameters
-    ----------
-    A : Tensor
-        Matrices `(*, m, n)`.
-    mode : str
-        With k = min(m, n): `"reduced"` makes Q `(*, m, k)` and R `(*, k, n)`; `"complete"` makes Q
-        `(*, m, m)` and R `(*, m, n)`, with a gradient if m <= n; `"r"` gives R alone, with an empty
-        Q and without gradient. Default: "reduced".
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        `Q` and `R`. The signs or phases of the columns of Q are not determined.
-
-    Raises
-    ------
-    RuntimeError
-        For another `mode`.
-    """
-    return complete(linalg_qr, "aten::linalg_qr", "", "linalg_qr_out", ('Q', 'R'))(A, mode, out=out)
+def linalg_qr(A, mode='reduced', *, out=None): return complete(linalg_qr, "aten::linalg_qr", "", "linalg_qr_out", ('Q', 'R'))(A, mode, out=out)
 
 
 def qr_Q(input, some=True, *, Q, R): return complete(qr_Q, "aten::qr", "Q")(input, some, Q=Q, R=R)
@@ -644,29 +183,6 @@ def qr_Q(input, some=True, *, Q, R): return complete(qr_Q, "aten::qr", "Q")(inpu
 qr_op, qr_routes = operator("aten::qr", "")
 qr_named = named("qr", ("Q", "R"))
 def qr(input=MISSING, some=True, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """qr(input, some=True, *, out=None)
-
-    Return an orthonormal and an upper triangular factor of matrices.
-
-    Computes ``A = Q * R``.
-
-    `linalg.qr` names what `some` chooses.
-
-    Parameters
-    ----------
-    input : Tensor
-        Matrices `(*, m, n)`.
-    some : bool
-        Whether Q is `(*, m, k)` and R `(*, k, n)`, with k = min(m, n); otherwise Q is `(*, m, m)`
-        and R `(*, m, n)`. Default: True.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        `Q` and `R`.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(qr, {"input": input, "some": some, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -687,27 +203,6 @@ def geqrf_a(input, *, a, tau): return complete(geqrf_a, "aten::geqrf", "a")(inpu
 geqrf_op, geqrf_routes = operator("aten::geqrf", "")
 geqrf_named = named("geqrf", ("a", "tau"))
 def geqrf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """geqrf(input, *, out=None)
-
-    Return R and the Householder reflections whose product is Q, as LAPACK's function.
-
-    Computes ``A = Q * R with Q = H_1 * ... * H_k and H_i = I - tau_i * v_i * v_i^H``.
-
-    `linalg.householder_product` makes Q of them, and `ormqr` multiplies with it.
-
-    Parameters
-    ----------
-    input : Tensor
-        Matrices `(*, m, n)`.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        `a`, `(*, m, n)`: R, and below its diagonal the vectors v, whose first element is 1; and
-        `tau`, `(*, k)` with k = min(m, n).
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(geqrf, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -720,69 +215,14 @@ def geqrf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return geqrf_named(route(input))
     return geqrf_named(miss(geqrf_op, (input,), {}, geqrf))
 
-
 def linalg_householder_product_out(input, tau, *, out): return complete(linalg_householder_product_out, "aten::linalg_householder_product", "out")(input, tau, out=out)
-
-def linalg_householder_product(input=MISSING, tau=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """householder_product(input, tau, *, out=None)
-
-    Return the first n columns of the product of Householder reflections.
-
-    Computes ``H_1 * ... * H_k with H_i = I - tau_i * v_i * v_i^H``.
-
-    Parameters
-    ----------
-    input : Tensor
-        `(*, m, n)` with m >= n: below its diagonal lie the vectors v, whose first element is 1.
-    tau : Tensor
-        Factors `(*, k)` with k <= n, as `geqrf` gives them.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Matrices `(*, m, n)`; of `geqrf` the reduced Q.
-
-    Raises
-    ------
-    RuntimeError
-        If m < n.
-    """
-    return complete(linalg_householder_product, "aten::linalg_householder_product", "", "linalg_householder_product_out")(input, tau, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def linalg_householder_product(input=MISSING, tau=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(linalg_householder_product, "aten::linalg_householder_product", "", "linalg_householder_product_out")(input, tau, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def orgqr_out(input, input2, *, out): return complete(orgqr_out, "aten::orgqr", "out")(input, input2, out=out)
 
 orgqr_op, orgqr_routes = operator("aten::orgqr", "")
 def orgqr(input=MISSING, input2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """orgqr(input, input2, *, out=None)
-
-    Return the first n columns of the product of Householder reflections.
-
-    Computes ``H_1 * ... * H_k with H_i = I - tau_i * v_i * v_i^H``.
-
-    It is `linalg.householder_product`.
-
-    Parameters
-    ----------
-    input : Tensor
-        `(*, m, n)` with m >= n: below its diagonal lie the vectors v, whose first element is 1.
-    input2 : Tensor
-        Factors tau `(*, k)` with k <= n, as `geqrf` gives them.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Matrices `(*, m, n)`; of `geqrf` the reduced Q.
-
-    Raises
-    ------
-    RuntimeError
-        If m < n.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(orgqr, {"input": input, "input2": input2, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -800,34 +240,6 @@ def ormqr_out(input, input2, input3, left=True, transpose=False, *, out): return
 
 ormqr_op, ormqr_routes = operator("aten::ormqr", "")
 def ormqr(input=MISSING, input2=MISSING, input3=MISSING, left=True, transpose=False, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """ormqr(input, input2, input3, left=True, transpose=False, *, out=None)
-
-    Return the product of matrices with the whole Q of Householder reflections.
-
-    Computes ``Q * C, or C * Q where `left` is False; with `transpose` Q^H stands in the place of
-    Q``.
-
-    Parameters
-    ----------
-    input : Tensor
-        `(*, m, n)`: below its diagonal lie the vectors v, whose first element is 1. Q is `(*, m,
-        m)`.
-    input2 : Tensor
-        Factors tau `(*, k)`, as `geqrf` gives them.
-    input3 : Tensor
-        The matrices C, `(*, m, l)`; `(*, l, m)` where `left` is False.
-    left : bool
-        Whether Q stands to the left of C. Default: True.
-    transpose : bool
-        Whether to multiply with Q^H, which of real matrices is Q^T. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input3`.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(ormqr, {"input": input, "input2": input2, "input3": input3, "left": left, "transpose": transpose, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -843,98 +255,16 @@ def ormqr(input=MISSING, input2=MISSING, input3=MISSING, left=True, transpose=Fa
     return miss(ormqr_op, (input, input2, input3, left, transpose,), {}, ormqr)
 
 def _linalg_check_errors(info, api_name, *, is_matrix): return complete(_linalg_check_errors, "aten::_linalg_check_errors", "")(info, api_name, is_matrix=is_matrix)
-
-
 def linalg_inv_ex_inverse(A, *, check_errors=False, inverse, info): return complete(linalg_inv_ex_inverse, "aten::linalg_inv_ex", "inverse")(A, check_errors=check_errors, inverse=inverse, info=info)
-
-def linalg_inv_ex(A, *, check_errors=False, out=None):
-    """inv_ex(A, *, check_errors=False, out=None)
-
-    Return the inverses of square matrices, NaN for singular ones, and for each an info.
-
-    Parameters
-    ----------
-    A : Tensor
-        Square matrices `(*, n, n)`.
-    check_errors : bool
-        Raise as `linalg.inv` does, rather than only return `info`. Default: False.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        `inverse`, `(*, n, n)`, and `info`, int32 `(*)`: 0, or the place of the first zero in the
-        elimination, counted from 1.
-
-    Raises
-    ------
-    LinAlgError
-        With `check_errors`, for a singular matrix.
-    RuntimeError
-        If matrices are not square, or of bool, integers, float16 or bfloat16.
-    """
-    return complete(linalg_inv_ex, "aten::linalg_inv_ex", "", "linalg_inv_ex_inverse", ('inverse', 'info'))(A, check_errors=check_errors, out=out)
-
-
+def linalg_inv_ex(A, *, check_errors=False, out=None): return complete(linalg_inv_ex, "aten::linalg_inv_ex", "", "linalg_inv_ex_inverse", ('inverse', 'info'))(A, check_errors=check_errors, out=out)
 def linalg_inv_out(A, *, out): return complete(linalg_inv_out, "aten::linalg_inv", "out")(A, out=out)
-
-def linalg_inv(A, *, out=None):
-    """inv(A, *, out=None)
-
-    Return the inverses of square matrices.
-
-    Parameters
-    ----------
-    A : Tensor
-        Square matrices `(*, n, n)`.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Matrices `(*, n, n)`.
-
-    Raises
-    ------
-    LinAlgError
-        For a singular matrix, with the place of the first zero in its elimination.
-    RuntimeError
-        If matrices are not square, or of bool, integers, float16 or bfloat16.
-    """
-    return complete(linalg_inv, "aten::linalg_inv", "", "linalg_inv_out")(A, out=out)
+def linalg_inv(A, *, out=None): return complete(linalg_inv, "aten::linalg_inv", "", "linalg_inv_out")(A, out=out)
 
 
 def inverse_out(input, *, out): return complete(inverse_out, "aten::inverse", "out")(input, out=out)
 
 inverse_op, inverse_routes = operator("aten::inverse", "")
 def inverse(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """inverse(input, *, out=None)
-
-    Return the inverses of square matrices.
-
-    It is `linalg.inv`.
-
-    Parameters
-    ----------
-    input : Tensor
-        Square matrices `(*, n, n)`.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Matrices `(*, n, n)`.
-
-    Raises
-    ------
-    LinAlgError
-        For a singular matrix, with the place of the first zero in its elimination.
-    RuntimeError
-        If matrices are not square, or of bool, integers, float16 or bfloat16.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(inverse, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -947,110 +277,12 @@ def inverse(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(inverse_op, (input,), {}, inverse)
 
-
 def linalg_solve_ex_out(A, B, *, left=True, check_errors=False, result, info): return complete(linalg_solve_ex_out, "aten::linalg_solve_ex", "out")(A, B, left=left, check_errors=check_errors, result=result, info=info)
-
-def linalg_solve_ex(A, B, *, left=True, check_errors=False, out=None):
-    """solve_ex(A, B, *, left=True, check_errors=False, out=None)
-
-    Return what `linalg.solve` does, NaN for singular matrices, and for each an info.
-
-    Parameters
-    ----------
-    A : Tensor
-        Square matrices `(*, n, n)`.
-    B : Tensor
-        Matrices `(*, n, k)` or vectors `(*, n)`, as for `linalg.solve`.
-    left : bool
-        Whether A stands to the left of X; otherwise the equation is X * A = B. Default: True.
-    check_errors : bool
-        Raise as `linalg.solve` does, rather than only return `info`. Default: False.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        `result`, the solutions, and `info`, int32 `(*)`: 0, or the place of the first zero in the
-        elimination, counted from 1.
-
-    Raises
-    ------
-    LinAlgError
-        With `check_errors`, for a singular matrix.
-    """
-    return complete(linalg_solve_ex, "aten::linalg_solve_ex", "", "linalg_solve_ex_out", ('result', 'info'))(A, B, left=left, check_errors=check_errors, out=out)
-
-
+def linalg_solve_ex(A, B, *, left=True, check_errors=False, out=None): return complete(linalg_solve_ex, "aten::linalg_solve_ex", "", "linalg_solve_ex_out", ('result', 'info'))(A, B, left=left, check_errors=check_errors, out=out)
 def linalg_solve_out(A, B, *, left=True, out): return complete(linalg_solve_out, "aten::linalg_solve", "out")(A, B, left=left, out=out)
-
-def linalg_solve(A, B, *, left=True, out=None):
-    """solve(A, B, *, left=True, out=None)
-
-    Return the solution X of `A * X = B` for square matrices.
-
-    Parameters
-    ----------
-    A : Tensor
-        Square matrices `(*, n, n)`.
-    B : Tensor
-        `(*, n, k)`, or vectors `(*, n)`: a tensor whose shape is that of `A` without its last
-        dimension, or of one dimension.
-    left : bool
-        Whether A stands to the left of X; otherwise the equation is X * A = B. Default: True.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        The solutions, of the shape of `B`; leading dimensions are broadcast.
-
-    Raises
-    ------
-    LinAlgError
-        For a singular matrix.
-    RuntimeError
-        If the shapes do not fit.
-    """
-    return complete(linalg_solve, "aten::linalg_solve", "", "linalg_solve_out")(A, B, left=left, out=out)
-
-
+def linalg_solve(A, B, *, left=True, out=None): return complete(linalg_solve, "aten::linalg_solve", "", "linalg_solve_out")(A, B, left=left, out=out)
 def linalg_solve_triangular_out(input, B, *, upper, left=True, unitriangular=False, out): return complete(linalg_solve_triangular_out, "aten::linalg_solve_triangular", "out")(input, B, upper=upper, left=left, unitriangular=unitriangular, out=out)
-
-def linalg_solve_triangular(input=MISSING, B=MISSING, surplus=MISSING, upper=MISSING, left=True, unitriangular=False, out=None, x=None, x1=None, a=None):
-    """solve_triangular(input, B, *, upper, left=True, unitriangular=False, out=None)
-
-    Return the solution X of `A * X = B` for triangular matrices.
-
-    Where a matrix is singular, elements are infinite or NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        Matrices A `(*, n, n)`, of which one triangle is read.
-    B : Tensor
-        The right sides, `(*, n, k)`; `(*, k, n)` where `left` is False.
-    upper : bool
-        Whether the upper triangle is read, otherwise the lower one.
-    left : bool
-        Whether A stands to the left of X; otherwise the equation is X * A = B. Default: True.
-    unitriangular : bool
-        Whether the diagonal is taken for ones, whatever is there. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        The solutions, of the shape of `B`; leading dimensions are broadcast.
-
-    Raises
-    ------
-    RuntimeError
-        If B has less than two dimensions.
-    """
-    return complete(linalg_solve_triangular, "aten::linalg_solve_triangular", "", "linalg_solve_triangular_out")(input, B, upper=upper, left=left, unitriangular=unitriangular, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def linalg_solve_triangular(input=MISSING, B=MISSING, surplus=MISSING, upper=MISSING, left=True, unitriangular=False, out=None, x=None, x1=None, a=None): return complete(linalg_solve_triangular, "aten::linalg_solve_triangular", "", "linalg_solve_triangular_out")(input, B, upper=upper, left=left, unitriangular=unitriangular, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def triangular_solve_X(input, A, upper=True, transpose=False, unitriangular=False, *, X, M): return complete(triangular_solve_X, "aten::triangular_solve", "X")(input, A, upper, transpose, unitriangular, X=X, M=M)
@@ -1058,32 +290,6 @@ def triangular_solve_X(input, A, upper=True, transpose=False, unitriangular=Fals
 triangular_solve_op, triangular_solve_routes = operator("aten::triangular_solve", "")
 triangular_solve_named = named("triangular_solve", ("solution", "cloned_coefficient"))
 def triangular_solve(input=MISSING, A=MISSING, upper=True, transpose=False, unitriangular=False, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """triangular_solve(input, A, upper=True, transpose=False, unitriangular=False, *, out=None)
-
-    Return the solution X of `A * X = B` for triangular matrices, and a copy of A.
-
-    `linalg.solve_triangular` does not copy A.
-
-    Parameters
-    ----------
-    input : Tensor
-        The right sides B, `(*, n, k)`.
-    A : Tensor
-        Matrices `(*, n, n)`, of which one triangle is read.
-    upper : bool
-        Whether the upper triangle is read, otherwise the lower one. Default: True.
-    transpose : bool
-        Whether A^T stands in the place of A. Default: False.
-    unitriangular : bool
-        Whether the diagonal is taken for ones, whatever is there. Default: False.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        `solution`, `(*, n, k)`, and `cloned_coefficient`, `(*, n, n)`.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(triangular_solve, {"input": input, "A": A, "upper": upper, "transpose": transpose, "unitriangular": unitriangular, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -1098,63 +304,12 @@ def triangular_solve(input=MISSING, A=MISSING, upper=True, transpose=False, unit
         return triangular_solve_named(route(input, A, upper, transpose, unitriangular))
     return triangular_solve_named(miss(triangular_solve_op, (input, A, upper, transpose, unitriangular,), {}, triangular_solve))
 
-
 def linalg_det_out(A, *, out): return complete(linalg_det_out, "aten::linalg_det", "out")(A, out=out)
-
-def linalg_det(A, *, out=None):
-    """det(A, *, out=None)
-
-    Return the determinants of square matrices.
-
-    The gradient is that of cofactors, and right for singular matrices too.
-
-    Parameters
-    ----------
-    A : Tensor
-        Square matrices `(*, n, n)`.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(*)`.
-
-    Raises
-    ------
-    RuntimeError
-        If matrices are not square, or of bool or integers.
-    NotImplementedError
-        For float16 and bfloat16.
-    """
-    return complete(linalg_det, "aten::linalg_det", "", "linalg_det_out")(A, out=out)
+def linalg_det(A, *, out=None): return complete(linalg_det, "aten::linalg_det", "", "linalg_det_out")(A, out=out)
 
 
 det_op, det_routes = operator("aten::det", "")
 def det(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """det(input)
-
-    Return the determinants of square matrices.
-
-    It is `linalg.det`.
-
-    Parameters
-    ----------
-    input : Tensor
-        Square matrices `(*, n, n)`.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(*)`.
-
-    Raises
-    ------
-    RuntimeError
-        If matrices are not square, or of bool or integers.
-    NotImplementedError
-        For float16 and bfloat16.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(det, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -1165,37 +320,8 @@ def det(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
         return route(input)
     return miss(det_op, (input,), {}, det)
 
-
 def linalg_slogdet_out(A, *, sign, logabsdet): return complete(linalg_slogdet_out, "aten::linalg_slogdet", "out")(A, sign=sign, logabsdet=logabsdet)
-
-def linalg_slogdet(A, *, out=None):
-    """slogdet(A, *, out=None)
-
-    Return signs, and logarithms of absolute values, of the determinants of square matrices.
-
-    Computes ``det(A) = sign * exp(logabsdet)``.
-
-    For a singular matrix they are 0 and minus infinity.
-
-    Parameters
-    ----------
-    A : Tensor
-        Square matrices `(*, n, n)`.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        `sign`, of the dtype of `A`, for complex matrices a number of absolute value 1, and
-        `logabsdet`, real, both of shape `(*)`.
-
-    Raises
-    ------
-    RuntimeError
-        If matrices are not square, or of bool, integers, float16 or bfloat16.
-    """
-    return complete(linalg_slogdet, "aten::linalg_slogdet", "", "linalg_slogdet_out", ('sign', 'logabsdet'))(A, out=out)
+def linalg_slogdet(A, *, out=None): return complete(linalg_slogdet, "aten::linalg_slogdet", "", "linalg_slogdet_out", ('sign', 'logabsdet'))(A, out=out)
 
 
 def slogdet_out(input, *, sign, logabsdet): return complete(slogdet_out, "aten::slogdet", "out")(input, sign=sign, logabsdet=logabsdet)
@@ -1203,32 +329,6 @@ def slogdet_out(input, *, sign, logabsdet): return complete(slogdet_out, "aten::
 slogdet_op, slogdet_routes = operator("aten::slogdet", "")
 slogdet_named = named("slogdet", ("sign", "logabsdet"))
 def slogdet(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """slogdet(input, *, out=None)
-
-    Return signs, and logarithms of absolute values, of the determinants of square matrices.
-
-    Computes ``det(A) = sign * exp(logabsdet)``.
-
-    It is `linalg.slogdet`. For a singular matrix they are 0 and minus infinity.
-
-    Parameters
-    ----------
-    input : Tensor
-        Square matrices `(*, n, n)`.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        `sign`, of the dtype of `input`, for complex matrices a number of absolute value 1, and
-        `logabsdet`, real, both of shape `(*)`.
-
-    Raises
-    ------
-    RuntimeError
-        If matrices are not square, or of bool, integers, float16 or bfloat16.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(slogdet, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -1244,29 +344,6 @@ def slogdet(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
 
 logdet_op, logdet_routes = operator("aten::logdet", "")
 def logdet(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """logdet(input)
-
-    Return the logarithms of the determinants of square matrices.
-
-    Computes ``log(det(A))``.
-
-    It is NaN for a negative determinant, and minus infinity for 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        Square matrices `(*, n, n)`.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(*)`.
-
-    Raises
-    ------
-    RuntimeError
-        If matrices are not square, or of bool, integers, float16 or bfloat16.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(logdet, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -1277,106 +354,12 @@ def logdet(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
         return route(input)
     return miss(logdet_op, (input,), {}, logdet)
 
-
 def linalg_lstsq_out(input, b, rcond=None, *, driver=None, solution, residuals, rank, singular_values): return complete(linalg_lstsq_out, "aten::linalg_lstsq", "out")(input, b, rcond, driver=driver, solution=solution, residuals=residuals, rank=rank, singular_values=singular_values)
-
-def linalg_lstsq(input=MISSING, b=MISSING, rcond=None, surplus=MISSING, driver=None, out=None, x=None, x1=None, a=None):
-    """lstsq(input, b, rcond=None, *, driver=None, out=None)
-
-    Return the X of least `norm(A * X - B)` and, among these, of least norm.
-
-    Parameters
-    ----------
-    input : Tensor
-        Matrices A `(*, m, n)`.
-    b : Tensor
-        The right sides B, `(*, m, k)`, or vectors `(*, m)`.
-    rcond : float or None
-        Singular values below `rcond` times the greatest count as zero; None means the precision of
-        the dtype times max(m, n).
-    driver : str or None
-        `"gelsy"` (which None means), `"gels"`, `"gelsd"` or `"gelss"`. All find X by singular
-        values; the first two do not return these, nor `"gels"` the rank.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 4 Tensor
-        `solution`, `(*, n, k)` or `(*, n)`; `residuals`, the sums of squares of A * X - B over
-        rows, empty unless m > n and all matrices have full rank, and with `"gelsy"`; `rank`; and
-        `singular_values`.
-
-    Raises
-    ------
-    RuntimeError
-        If the shapes do not fit, or for another `driver`.
-    """
-    return complete(linalg_lstsq, "aten::linalg_lstsq", "", "linalg_lstsq_out", ('solution', 'residuals', 'rank', 'singular_values'))(input, b, rcond, driver=driver, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def linalg_lstsq(input=MISSING, b=MISSING, rcond=None, surplus=MISSING, driver=None, out=None, x=None, x1=None, a=None): return complete(linalg_lstsq, "aten::linalg_lstsq", "", "linalg_lstsq_out", ('solution', 'residuals', 'rank', 'singular_values'))(input, b, rcond, driver=driver, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_tensorinv_out(input, ind=2, *, out): return complete(linalg_tensorinv_out, "aten::linalg_tensorinv", "out")(input, ind, out=out)
-
-def linalg_tensorinv(input=MISSING, ind=2, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """tensorinv(input, ind=2, *, out=None)
-
-    Return the inverse of the map that `tensordot` makes of a tensor.
-
-    Computes ``tensordot(tensorinv(A, ind), B, ind) is the X of tensordot(A, X, X.ndim) = B``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor whose first `ind` sizes have the product of the others.
-    ind : int
-        How many of the first dimensions are the rows of the map, 1 or more. Default: 2.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the sizes of `input`, those from `ind` on first.
-
-    Raises
-    ------
-    LinAlgError
-        If the map is singular.
-    RuntimeError
-        If the two products of sizes differ, or `ind` is not positive.
-    """
-    return complete(linalg_tensorinv, "aten::linalg_tensorinv", "", "linalg_tensorinv_out")(input, ind, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def linalg_tensorinv(input=MISSING, ind=2, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(linalg_tensorinv, "aten::linalg_tensorinv", "", "linalg_tensorinv_out")(input, ind, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_tensorsolve_out(input, other, dims=None, *, out): return complete(linalg_tensorsolve_out, "aten::linalg_tensorsolve", "out")(input, other, dims, out=out)
-
-def linalg_tensorsolve(input=MISSING, other=MISSING, dims=None, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """tensorsolve(input, other, dims=None, *, out=None)
-
-    Return the solution X of `tensordot(A, X, X.ndim) = B`.
-
-    Parameters
-    ----------
-    input : Tensor
-        The tensor A, whose sizes are those of B and of X.
-    other : Tensor
-        The right side B.
-    dims : list of int or None
-        Dimensions of A that are moved to its end first.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the last sizes of A, beyond the first `other.ndim` ones.
-
-    Raises
-    ------
-    RuntimeError
-        If the product of the sizes of B is not that of the others.
-    """
-    return complete(linalg_tensorsolve, "aten::linalg_tensorsolve", "", "linalg_tensorsolve_out")(input, other, dims, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def linalg_tensorsolve(input=MISSING, other=MISSING, dims=None, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(linalg_tensorsolve, "aten::linalg_tensorsolve", "", "linalg_tensorsolve_out")(input, other, dims, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def linalg_pinv_out(input, rcond, hermitian=False, *, out): return complete(linalg_pinv_out, "aten::linalg_pinv", "out")(input, rcond, hermitian, out=out)
@@ -1395,43 +378,6 @@ _linalg_pinv_overloads = Overloads("aten::linalg_pinv", {
     "rcond_tensor": (linalg_pinv_rcond_tensor, linalg_pinv_out_rcond_tensor),
 })
 def linalg_pinv(*args, **kwargs):
-    """pinv(input, rcond, hermitian=False, *, out=None)
-    pinv(input, *, atol=None, rtol=None, hermitian=False, out=None)
-
-    Return the pseudoinverses of matrices.
-
-    Computes ``V * diag(1 / S) * U^H, with A = U * diag(S) * V^H``.
-
-    Singular values up to max(atol, rtol * s) count as zero, s being the greatest one. The gradient
-    is that of a constant rank.
-
-    Parameters
-    ----------
-    input : Tensor
-        Matrices `(*, m, n)`.
-    rcond : float or Tensor
-        An older name of `rtol`.
-    hermitian : bool
-        Whether the matrices are symmetric or Hermitian; then absolute values of eigenvalues count.
-        Default: False.
-    atol : float or Tensor or None
-        A number, or a tensor of one for each matrix; None means 0.
-    rtol : float or Tensor or None
-        A number, or a tensor of one for each matrix; None means the precision of the dtype times
-        max(m, n), or 0 where `atol` is given.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Matrices `(*, n, m)`.
-
-    Raises
-    ------
-    LinAlgError
-        For infinite elements and NaN, unless `hermitian`.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -1465,40 +411,6 @@ _linalg_matrix_rank_overloads = Overloads("aten::linalg_matrix_rank", {
     "atol_rtol_float": (linalg_matrix_rank_atol_rtol_float, linalg_matrix_rank_atol_rtol_float_out),
 })
 def linalg_matrix_rank(*args, **kwargs):
-    """matrix_rank(input, tol, hermitian=False, *, out=None)
-    matrix_rank(input, *, atol=None, rtol=None, hermitian=False, out=None)
-
-    Return how many singular values of each matrix are greater than a tolerance.
-
-    Computes ``number of i with s_i > max(atol, rtol * max(s))``.
-
-    Parameters
-    ----------
-    input : Tensor
-        Matrices `(*, m, n)`.
-    tol : float or Tensor
-        An older name of `atol`.
-    hermitian : bool
-        Whether the matrices are symmetric or Hermitian; then absolute values of eigenvalues count.
-        Default: False.
-    atol : Tensor or float or None
-        A number, or a tensor of one for each matrix; None means 0.
-    rtol : Tensor or float or None
-        A number, or a tensor of one for each matrix; None means the precision of the dtype times
-        max(m, n), or 0 where `atol` is given.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Int64 of shape `(*)`.
-
-    Raises
-    ------
-    RuntimeError
-        If `input` has less than two dimensions, or is of an integer dtype.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -1518,25 +430,6 @@ def linalg_matrix_rank(*args, **kwargs):
 
 pinverse_op, pinverse_routes = operator("aten::pinverse", "")
 def pinverse(input=MISSING, rcond=1e-15, surplus=MISSING, x=None, x1=None, a=None):
-    """pinverse(input, rcond=1.0000000000000001e-15)
-
-    Return the pseudoinverses of matrices.
-
-    `linalg.pinv` has more arguments, and a tolerance that depends on the dtype.
-
-    Parameters
-    ----------
-    input : Tensor
-        Matrices `(*, m, n)`.
-    rcond : float
-        Singular values up to `rcond` times the greatest count as zero. Default:
-        1.0000000000000001e-15.
-
-    Returns
-    -------
-    Tensor
-        Matrices `(*, n, m)`.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(pinverse, {"input": input, "rcond": rcond}, surplus, {"x": x, "x1": x1, "a": a})
     if rcond.__class__ is not float:
@@ -1551,195 +444,20 @@ def pinverse(input=MISSING, rcond=1e-15, surplus=MISSING, x=None, x1=None, a=Non
 
 def _linalg_eigh_eigenvalues(A, UPLO='L', compute_v=True, *, eigenvalues, eigenvectors): return complete(_linalg_eigh_eigenvalues, "aten::_linalg_eigh", "eigenvalues")(A, UPLO, compute_v, eigenvalues=eigenvalues, eigenvectors=eigenvectors)
 def _linalg_eigh(A, UPLO='L', compute_v=True, *, out=None): return complete(_linalg_eigh, "aten::_linalg_eigh", "", "_linalg_eigh_eigenvalues", ('eigenvalues', 'eigenvectors'))(A, UPLO, compute_v, out=out)
-
-
 def linalg_eigh_eigvals(input, UPLO='L', *, eigvals, eigvecs): return complete(linalg_eigh_eigvals, "aten::linalg_eigh", "eigvals")(input, UPLO, eigvals=eigvals, eigvecs=eigvecs)
-
-def linalg_eigh(input=MISSING, UPLO='L', surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """eigh(input, UPLO="L", *, out=None)
-
-    Return eigenvalues, ascending, and eigenvectors of symmetric or Hermitian matrices.
-
-    Computes ``A = V * diag(L) * V^H``.
-
-    Signs or phases of the vectors are not determined. A gradient of the vectors does not exist
-    where eigenvalues are equal. NaN and infinities are not refused, and give numbers without
-    meaning.
-
-    Parameters
-    ----------
-    input : Tensor
-        Matrices `(*, n, n)`; the other triangle is not read.
-    UPLO : str
-        Which triangle is read, `"L"` or `"U"`. Default: "L".
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        `eigenvalues`, real `(*, n)`, and `eigenvectors`, of the dtype of `input`, `(*, n, n)`,
-        whose columns are orthonormal.
-
-    Raises
-    ------
-    RuntimeError
-        For another `UPLO`.
-    """
-    return complete(linalg_eigh, "aten::linalg_eigh", "", "linalg_eigh_eigvals", ('eigvals', 'eigvecs'))(input, UPLO, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def linalg_eigh(input=MISSING, UPLO='L', surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(linalg_eigh, "aten::linalg_eigh", "", "linalg_eigh_eigvals", ('eigvals', 'eigvecs'))(input, UPLO, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_eigvalsh_out(input, UPLO='L', *, out): return complete(linalg_eigvalsh_out, "aten::linalg_eigvalsh", "out")(input, UPLO, out=out)
-
-def linalg_eigvalsh(input=MISSING, UPLO='L', surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """eigvalsh(input, UPLO="L", *, out=None)
-
-    Return the eigenvalues of symmetric or Hermitian matrices, ascending.
-
-    The gradient exists for equal eigenvalues too.
-
-    Parameters
-    ----------
-    input : Tensor
-        Matrices `(*, n, n)`; the other triangle is not read.
-    UPLO : str
-        Which triangle is read, `"L"` or `"U"`. Default: "L".
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Real, `(*, n)`. NaN and infinities are not refused, and give numbers without meaning.
-    """
-    return complete(linalg_eigvalsh, "aten::linalg_eigvalsh", "", "linalg_eigvalsh_out")(input, UPLO, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def linalg_eigvalsh(input=MISSING, UPLO='L', surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(linalg_eigvalsh, "aten::linalg_eigvalsh", "", "linalg_eigvalsh_out")(input, UPLO, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_eig_out(input, *, eigenvalues, eigenvectors): return complete(linalg_eig_out, "aten::linalg_eig", "out")(input, eigenvalues=eigenvalues, eigenvectors=eigenvectors)
-
-def linalg_eig(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """eig(input, *, out=None)
-
-    Return eigenvalues and eigenvectors of square matrices.
-
-    Computes ``A = V * diag(L) * V^-1``.
-
-    Neither the order of eigenvalues nor the phases of vectors are determined. A gradient that
-    depends on phases is refused, one of vectors with equal eigenvalues does not exist.
-
-    Parameters
-    ----------
-    input : Tensor
-        Square matrices `(*, n, n)`.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        `eigenvalues`, `(*, n)`, and `eigenvectors`, `(*, n, n)`, whose columns have norm 1; both
-        are complex, for real matrices too.
-
-    Raises
-    ------
-    RuntimeError
-        For infinite elements and NaN, and if matrices are not square.
-    """
-    return complete(linalg_eig, "aten::linalg_eig", "", "linalg_eig_out", ('eigenvalues', 'eigenvectors'))(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def linalg_eig(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(linalg_eig, "aten::linalg_eig", "", "linalg_eig_out", ('eigenvalues', 'eigenvectors'))(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_eigvals_out(input, *, out): return complete(linalg_eigvals_out, "aten::linalg_eigvals", "out")(input, out=out)
-
-def linalg_eigvals(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """eigvals(input, *, out=None)
-
-    Return the eigenvalues of square matrices, in no order.
-
-    Parameters
-    ----------
-    input : Tensor
-        Square matrices `(*, n, n)`.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Complex, `(*, n)`, for real matrices too.
-    """
-    return complete(linalg_eigvals, "aten::linalg_eigvals", "", "linalg_eigvals_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
+def linalg_eigvals(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(linalg_eigvals, "aten::linalg_eigvals", "", "linalg_eigvals_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def _linalg_svd_U(A, full_matrices=False, compute_uv=True, *, driver=None, U, S, Vh): return complete(_linalg_svd_U, "aten::_linalg_svd", "U")(A, full_matrices, compute_uv, driver=driver, U=U, S=S, Vh=Vh)
 def _linalg_svd(A, full_matrices=False, compute_uv=True, *, driver=None, out=None): return complete(_linalg_svd, "aten::_linalg_svd", "", "_linalg_svd_U", ('U', 'S', 'Vh'))(A, full_matrices, compute_uv, driver=driver, out=out)
-
-
 def linalg_svd_U(A, full_matrices=True, *, driver=None, U, S, Vh): return complete(linalg_svd_U, "aten::linalg_svd", "U")(A, full_matrices, driver=driver, U=U, S=S, Vh=Vh)
-
-def linalg_svd(A, full_matrices=True, *, driver=None, out=None):
-    """svd(A, full_matrices=True, *, driver=None, out=None)
-
-    Return the singular value decomposition of matrices.
-
-    Computes ``A = U * diag(S) * Vh``.
-
-    A gradient that depends on the phases of vectors is refused; one of vectors does not exist where
-    two singular values are equal, and is infinite or NaN there. That of S alone exists always: use
-    `linalg.svdvals` for no more than these.
-
-    Parameters
-    ----------
-    A : Tensor
-        Matrices `(*, m, n)`.
-    full_matrices : bool
-        Whether U and Vh are square, `(*, m, m)` and `(*, n, n)`; otherwise they have the min(m, n)
-        columns and rows that count. Default: True.
-    driver : str or None
-        A choice of cuSOLVER; refused on the CPU.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 3 Tensor
-        `U`; `S`, real and descending, `(*, min(m, n))`; and `Vh`.
-
-    Raises
-    ------
-    LinAlgError
-        For infinite elements and NaN.
-    RuntimeError
-        For a `driver` on the CPU.
-    """
-    return complete(linalg_svd, "aten::linalg_svd", "", "linalg_svd_U", ('U', 'S', 'Vh'))(A, full_matrices, driver=driver, out=out)
-
-
+def linalg_svd(A, full_matrices=True, *, driver=None, out=None): return complete(linalg_svd, "aten::linalg_svd", "", "linalg_svd_U", ('U', 'S', 'Vh'))(A, full_matrices, driver=driver, out=out)
 def linalg_svdvals_out(A, *, driver=None, out): return complete(linalg_svdvals_out, "aten::linalg_svdvals", "out")(A, driver=driver, out=out)
-
-def linalg_svdvals(A, *, driver=None, out=None):
-    """svdvals(A, *, driver=None, out=None)
-
-    Return the singular values of matrices.
-
-    Parameters
-    ----------
-    A : Tensor
-        Matrices `(*, m, n)`.
-    driver : str or None
-        A choice of cuSOLVER; refused on the CPU.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Real and descending, `(*, min(m, n))`.
-
-    Raises
-    ------
-    LinAlgError
-        For infinite elements and NaN.
-    """
-    return complete(linalg_svdvals, "aten::linalg_svdvals", "", "linalg_svdvals_out")(A, driver=driver, out=out)
+def linalg_svdvals(A, *, driver=None, out=None): return complete(linalg_svdvals, "aten::linalg_svdvals", "", "linalg_svdvals_out")(A, driver=driver, out=out)
 
 
 def svd_U(input, some=True, compute_uv=True, *, U, S, V): return complete(svd_U, "aten::svd", "U")(input, some, compute_uv, U=U, S=S, V=V)
@@ -1747,36 +465,6 @@ def svd_U(input, some=True, compute_uv=True, *, U, S, V): return complete(svd_U,
 svd_op, svd_routes = operator("aten::svd", "")
 svd_named = named("svd", ("U", "S", "V"))
 def svd(input=MISSING, some=True, compute_uv=True, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """svd(input, some=True, compute_uv=True, *, out=None)
-
-    Return the singular value decomposition of matrices, with V and not its adjoint.
-
-    Computes ``A = U * diag(S) * V^H``.
-
-    `linalg.svd` returns the adjoint of V.
-
-    Parameters
-    ----------
-    input : Tensor
-        Matrices `(*, m, n)`.
-    some : bool
-        Whether U and V have only the min(m, n) columns that count; otherwise they are square.
-        Default: True.
-    compute_uv : bool
-        Whether to compute U and V; otherwise they are square matrices of zeros. Default: True.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 3 Tensor
-        `U`; `S`, real and descending, `(*, min(m, n))`; and `V`.
-
-    Raises
-    ------
-    LinAlgError
-        For infinite elements and NaN.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(svd, {"input": input, "some": some, "compute_uv": compute_uv, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -1791,63 +479,12 @@ def svd(input=MISSING, some=True, compute_uv=True, surplus=MISSING, out=None, x=
         return svd_named(route(input, some, compute_uv))
     return svd_named(miss(svd_op, (input, some, compute_uv,), {}, svd))
 
-
 def linalg_matrix_exp_out(input, *, out): return complete(linalg_matrix_exp_out, "aten::linalg_matrix_exp", "out")(input, out=out)
-
-def linalg_matrix_exp(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """matrix_exp(input, *, out=None)
-
-    Return the matrix exponentials of square matrices.
-
-    Computes ``sum_(k >= 0) A^k / k!``.
-
-    That of float32 and halves is computed in double precision.
-
-    Parameters
-    ----------
-    input : Tensor
-        Square matrices `(*, n, n)`.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Matrices `(*, n, n)`.
-
-    Raises
-    ------
-    RuntimeError
-        If matrices are not square, or of bool or integers.
-    """
-    return complete(linalg_matrix_exp, "aten::linalg_matrix_exp", "", "linalg_matrix_exp_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def linalg_matrix_exp(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(linalg_matrix_exp, "aten::linalg_matrix_exp", "", "linalg_matrix_exp_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 matrix_exp_op, matrix_exp_routes = operator("aten::matrix_exp", "")
 def matrix_exp(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """matrix_exp(input)
-
-    Return the matrix exponentials of square matrices.
-
-    Computes ``sum_(k >= 0) A^k / k!``.
-
-    It is `linalg.matrix_exp`.
-
-    Parameters
-    ----------
-    input : Tensor
-        Square matrices `(*, n, n)`.
-
-    Returns
-    -------
-    Tensor
-        Matrices `(*, n, n)`.
-
-    Raises
-    ------
-    RuntimeError
-        If matrices are not square, or of bool or integers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(matrix_exp, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -1869,41 +506,6 @@ _linalg_norm_overloads = Overloads("aten::linalg_norm", {
     "ord_str": (linalg_norm_ord_str, linalg_norm_ord_str_out),
 })
 def linalg_norm(*args, **kwargs):
-    """norm(input, ord=None, dim=None, keepdim=False, *, dtype=None, out=None)
-    norm(input, ord, dim=None, keepdim=False, *, dtype=None, out=None)
-
-    Return norms of vectors or matrices.
-
-    Without `ord` it is the root of the sum of squares over `dim`, or of all elements. With a number
-    and one dimension it is `linalg.vector_norm`; with two, or with a word, `linalg.matrix_norm`.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of floating-point or complex dtype.
-    ord : number or str or None
-        A number, `"fro"` or `"nuc"`.
-    dim : int or list of int or None
-        One dimension for vectors, two for matrices; None means all, of a tensor of one or two
-        dimensions if `ord` is given.
-    keepdim : bool
-        Keep the dimension, with size 1. Default: False.
-    dtype : dtype or None
-        What to compute in; None means the dtype of `input`.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Real, of the sizes of `input` without `dim`.
-
-    Raises
-    ------
-    RuntimeError
-        For bool and integers, another `ord`, or if `ord` is given without `dim` for a tensor of
-        more than two dimensions.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -1930,41 +532,6 @@ _linalg_matrix_norm_overloads = Overloads("aten::linalg_matrix_norm", {
     "str_ord": (linalg_matrix_norm_str_ord, linalg_matrix_norm_str_ord_out),
 })
 def linalg_matrix_norm(*args, **kwargs):
-    """matrix_norm(input, ord, dim=[-2, -1], keepdim=False, *, dtype=None, out=None)
-    matrix_norm(input, ord="fro", dim=[-2, -1], keepdim=False, *, dtype=None, out=None)
-
-    Return norms of matrices, over two dimensions.
-
-    `"fro"`: the root of the sum of squares; `"nuc"`: the sum of singular values; 2: the greatest of
-    these; 1 and infinity: the greatest sum of absolute values of a column, or of a row; -2, -1 and
-    minus infinity: the least.
-
-    Parameters
-    ----------
-    input : Tensor
-        Matrices `(*, m, n)` of floating-point or complex dtype.
-    ord : number or str
-        `"fro"`, `"nuc"`, 1, 2, infinity or their negatives. Default: "fro".
-    dim : list of int
-        The two dimensions, rows first. Default: [-2, -1].
-    keepdim : bool
-        Keep both dimensions, with size 1. Default: False.
-    dtype : dtype or None
-        What to compute in; None means the dtype of `input`.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Real, of shape `(*)`.
-
-    Raises
-    ------
-    RuntimeError
-        For bool and integers, another `ord`, less than two dimensions, or if both of `dim` are the
-        same.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -1990,35 +557,6 @@ _linalg_cond_overloads = Overloads("aten::linalg_cond", {
     "": (linalg_cond_default, linalg_cond_out), "p_str": (linalg_cond_p_str, linalg_cond_p_str_out),
 })
 def linalg_cond(*args, **kwargs):
-    """cond(input, p=None, *, out=None)
-    cond(input, p, *, out=None)
-
-    Return condition numbers of matrices.
-
-    Computes ``norm(A, p) * norm(A^-1, p)``.
-
-    None means the norm 2: the ratio of the greatest and the least singular value. A matrix that has
-    no inverse has the number infinity; rounding may make it a great number.
-
-    Parameters
-    ----------
-    input : Tensor
-        Matrices `(*, m, n)`; for other norms than 2, -2 and None they are square.
-    p : number or str or None
-        The order of `linalg.matrix_norm`.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Real, of shape `(*)`.
-
-    Raises
-    ------
-    RuntimeError
-        If matrices are not square, for other norms than 2 and -2.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -2061,29 +599,6 @@ _nuclear_norm_overloads = Overloads("aten::nuclear_norm", {
     "": (nuclear_norm_default, nuclear_norm_out), "dim": (nuclear_norm_dim, nuclear_norm_dim_out),
 })
 def nuclear_norm(*args, **kwargs):
-    """nuclear_norm(input, keepdim=False, *, out=None)
-    nuclear_norm(input, dim, keepdim=False, *, out=None)
-
-    Return the sums of the singular values of matrices.
-
-    Computes ``sum_i s_i``.
-
-    Parameters
-    ----------
-    input : Tensor
-        Matrices `(*, m, n)`.
-    keepdim : bool
-        Keep both dimensions, with size 1. Default: False.
-    dim : int or list of int
-        The two dimensions of the matrices; without it, the last.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Real, of the sizes of `input` without these two.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -2100,33 +615,6 @@ def frobenius_norm_out(input, dim, keepdim=False, *, out): return complete(frobe
 
 frobenius_norm_dim_op, frobenius_norm_dim_routes = operator("aten::frobenius_norm", "dim")
 def frobenius_norm(input=MISSING, dim=MISSING, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
-    """frobenius_norm(input, dim, keepdim=False, *, out=None)
-
-    Return the root of the sum of the squared absolute values over dimensions.
-
-    Computes ``sqrt(sum_i abs(x_i)^2)``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of floating-point or complex dtype.
-    dim : int or list of int
-        The dimensions; none means all.
-    keepdim : bool
-        Keep these dimensions, with size 1. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Real, of the sizes of `input` without `dim`.
-
-    Raises
-    ------
-    RuntimeError
-        For bool and integers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
         return numpy_call(frobenius_norm, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
     if out is not None:
@@ -2142,105 +630,15 @@ def frobenius_norm(input=MISSING, dim=MISSING, keepdim=False, surplus=MISSING, o
         return route(input, dim_ints, keepdim)
     return miss(frobenius_norm_dim_op, (input, dim, keepdim,), {}, frobenius_norm)
 
-
 def linalg_matmul_out(input, other, *, out): return complete(linalg_matmul_out, "aten::linalg_matmul", "out")(input, other, out=out)
-
-def linalg_matmul(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """matmul(input, other, *, out=None)
-
-    Return the matrix product of two tensors, as `input @ other`.
-
-    Another name of `matmul`.
-
-    Computes ``y_ij = sum_k a_ik * b_kj``.
-
-    A vector as `input` stands for a row, as `other` for a column, and that dimension is missing in
-    the result. More than two dimensions are batches of matrices, whose sizes are broadcast.
-
-    Parameters
-    ----------
-    input : Tensor
-        Matrices `(*, n, k)`, or a vector `(k,)`.
-    other : Tensor
-        Matrices `(*, k, m)`, or a vector `(k,)`, of the same dtype.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Matrices `(*, n, m)`, without n or m for vectors; of two vectors no dimension.
-
-    Raises
-    ------
-    RuntimeError
-        If one has no dimensions, or sizes or dtypes do not fit.
-    NotImplementedError
-        For bool.
-    """
-    return complete(linalg_matmul, "aten::linalg_matmul", "", "linalg_matmul_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
-
-def linalg_diagonal(A, *, offset=0, dim1=-2, dim2=-1):
-    """diagonal(A, *, offset=0, dim1=-2, dim2=-1)
-
-    Return a view of the diagonals of matrices.
-
-    It is `diagonal`, but of the last two dimensions unless others are named.
-
-    Parameters
-    ----------
-    A : Tensor
-        Matrices, the last two dimensions of which are rows and columns.
-    offset : int
-        Which diagonal; above the main one if positive, below it if negative. Default: 0.
-    dim1 : int
-        The dimension of rows. Default: -2.
-    dim2 : int
-        The dimension of columns. Default: -1.
-
-    Returns
-    -------
-    Tensor
-        A view, whose last dimension goes along the diagonals.
-
-    Raises
-    ------
-    IndexError
-        If there is no such dimension.
-    """
-    return complete(linalg_diagonal, "aten::linalg_diagonal", "")(A, offset=offset, dim1=dim1, dim2=dim2)
+def linalg_matmul(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(linalg_matmul, "aten::linalg_matmul", "", "linalg_matmul_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def linalg_diagonal(A, *, offset=0, dim1=-2, dim2=-1): return complete(linalg_diagonal, "aten::linalg_diagonal", "")(A, offset=offset, dim1=dim1, dim2=dim2)
 
 
 def trace_out(input, *, out): return complete(trace_out, "aten::trace", "out")(input, out=out)
 
 trace_op, trace_routes = operator("aten::trace", "")
 def trace(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """trace(input, *, out=None)
-
-    Return the sum of the diagonal of a matrix.
-
-    Computes ``sum_i A_ii``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A matrix `(m, n)`.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        A tensor of no dimensions; of integers int64.
-
-    Raises
-    ------
-    RuntimeError
-        If `input` has other than two dimensions.
-    NotImplementedError
-        For bool.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(trace, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -2253,104 +651,16 @@ def trace(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(trace_op, (input,), {}, trace)
 
-
 def linalg_vecdot_out(x, y, *, dim=-1, out): return complete(linalg_vecdot_out, "aten::linalg_vecdot", "out")(x, y, dim=dim, out=out)
-
-def linalg_vecdot(x=MISSING, y=MISSING, surplus=MISSING, dim=-1, out=None, axis=MISSING):
-    """vecdot(x, y, *, dim=-1, out=None)
-
-    Return the inner products of vectors along a dimension.
-
-    Computes ``sum_i conj(x_i) * y_i``.
-
-    Parameters
-    ----------
-    x : Tensor
-        Vectors, of floating-point or complex dtype; they are conjugated.
-    y : Tensor
-        Vectors; shapes are broadcast.
-    dim : int
-        The dimension, counted from the end if negative. Default: -1.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape without `dim`.
-
-    Raises
-    ------
-    RuntimeError
-        For bool and integers, or if the vectors have different lengths.
-    """
-    return complete(linalg_vecdot, "aten::linalg_vecdot", "", "linalg_vecdot_out")(x, y, dim=dim, out=out, surplus=surplus, axis=axis)
-
-
+def linalg_vecdot(x=MISSING, y=MISSING, surplus=MISSING, dim=-1, out=None, axis=MISSING): return complete(linalg_vecdot, "aten::linalg_vecdot", "", "linalg_vecdot_out")(x, y, dim=dim, out=out, surplus=surplus, axis=axis)
 def linalg_cross_out(input, other, *, dim=-1, out): return complete(linalg_cross_out, "aten::linalg_cross", "out")(input, other, dim=dim, out=out)
-
-def linalg_cross(input=MISSING, other=MISSING, surplus=MISSING, dim=-1, out=None, x=None, x1=None, a=None, x2=None, axis=MISSING):
-    """cross(input, other, *, dim=-1, out=None)
-
-    Return the cross products of vectors of three elements along a dimension.
-
-    Computes ``(x_2 * y_3 - x_3 * y_2, x_3 * y_1 - x_1 * y_3, x_1 * y_2 - x_2 * y_1)``.
-
-    Parameters
-    ----------
-    input : Tensor
-        Vectors, along `dim` of size 3.
-    other : Tensor
-        Vectors of the same dtype and as many dimensions; shapes are broadcast.
-    dim : int
-        The dimension, counted from the end if negative. Default: -1.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape.
-
-    Raises
-    ------
-    RuntimeError
-        If `dim` has another size than 3, the numbers of dimensions or the dtypes differ.
-    """
-    return complete(linalg_cross, "aten::linalg_cross", "", "linalg_cross_out")(input, other, dim=dim, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2, axis=axis)
+def linalg_cross(input=MISSING, other=MISSING, surplus=MISSING, dim=-1, out=None, x=None, x1=None, a=None, x2=None, axis=MISSING): return complete(linalg_cross, "aten::linalg_cross", "", "linalg_cross_out")(input, other, dim=dim, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2, axis=axis)
 
 
 def cross_out(input, other, dim=None, *, out): return complete(cross_out, "aten::cross", "out")(input, other, dim, out=out)
 
 cross_op, cross_routes = operator("aten::cross", "")
 def cross(input=MISSING, other=MISSING, dim=None, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None, axis=None):
-    """cross(input, other, dim=None, *, out=None)
-
-    Return the cross products of vectors of three elements along a dimension.
-
-    Computes ``(x_2 * y_3 - x_3 * y_2, x_3 * y_1 - x_1 * y_3, x_1 * y_2 - x_2 * y_1)``.
-
-    Parameters
-    ----------
-    input : Tensor
-        Vectors, along `dim` of size 3.
-    other : Tensor
-        Vectors of the same dtype and as many dimensions; shapes are broadcast.
-    dim : int or None
-        The dimension; None means the first of size 3. `linalg.cross` takes the last instead.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape.
-
-    Raises
-    ------
-    RuntimeError
-        If no dimension has size 3, or `dim` has another one.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None or axis is not None:
         return numpy_call(cross, {"input": input, "other": other, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2, "axis": axis})
     if out is not None:
@@ -2370,28 +680,6 @@ def kron_out(input, other, *, out): return complete(kron_out, "aten::kron", "out
 
 kron_op, kron_routes = operator("aten::kron", "")
 def kron(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """kron(input, other, *, out=None)
-
-    Return the Kronecker product of two tensors.
-
-    Computes ``y_((i * n + k), (j * q + l)) = a_ij * b_kl, with b of shape (n, q)``.
-
-    The one of fewer dimensions gets leading ones of size 1.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Each size is the product of both; the dtype is that of their product.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(kron, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -2425,32 +713,8 @@ def tensordot(input=MISSING, other=MISSING, dims_self=MISSING, dims_other=MISSIN
         return route(input, other, dims_self_ints, dims_other_ints)
     return miss(tensordot_op, (input, other, dims_self, dims_other,), {}, tensordot)
 
-
 def linalg_multi_dot_out(tensors, *, out): return complete(linalg_multi_dot_out, "aten::linalg_multi_dot", "out")(tensors, out=out)
-
-def linalg_multi_dot(tensors, *, out=None):
-    """multi_dot(tensors, *, out=None)
-
-    Return the product of two or more matrices, in the order of the fewest multiplications.
-
-    Parameters
-    ----------
-    tensors : list of Tensor
-        Matrices. The first may be a row vector of one dimension, the last a column vector of one.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        A matrix, or a vector or number where the first or last is a vector.
-
-    Raises
-    ------
-    RuntimeError
-        If there are less than two, or shapes do not fit.
-    """
-    return complete(linalg_multi_dot, "aten::linalg_multi_dot", "", "linalg_multi_dot_out")(tensors, out=out)
+def linalg_multi_dot(tensors, *, out=None): return complete(linalg_multi_dot, "aten::linalg_multi_dot", "", "linalg_multi_dot_out")(tensors, out=out)
 
 
 def chain_matmul_out(matrices, *, out): return complete(chain_matmul_out, "aten::chain_matmul", "out")(matrices, out=out)
@@ -2472,67 +736,14 @@ def chain_matmul(matrices, *, out=None):
         return route(matrices)
     return miss(chain_matmul_op, (matrices,), {}, chain_matmul)
 
-
 def linalg_matrix_power_out(input, n, *, out): return complete(linalg_matrix_power_out, "aten::linalg_matrix_power", "out")(input, n, out=out)
-
-def linalg_matrix_power(input=MISSING, n=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """matrix_power(input, n, *, out=None)
-
-    Return square matrices to the power of a whole number.
-
-    The power 0 is the identity, a negative one that of the inverses.
-
-    Parameters
-    ----------
-    input : Tensor
-        Square matrices `(*, n, n)`, of any number dtype; for negative powers floating-point.
-    n : int
-        The exponent.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Matrices `(*, n, n)`.
-
-    Raises
-    ------
-    LinAlgError
-        For a negative power of a singular matrix.
-    """
-    return complete(linalg_matrix_power, "aten::linalg_matrix_power", "", "linalg_matrix_power_out")(input, n, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def linalg_matrix_power(input=MISSING, n=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(linalg_matrix_power, "aten::linalg_matrix_power", "", "linalg_matrix_power_out")(input, n, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def matrix_power_out(input, n, *, out): return complete(matrix_power_out, "aten::matrix_power", "out")(input, n, out=out)
 
 matrix_power_op, matrix_power_routes = operator("aten::matrix_power", "")
 def matrix_power(input=MISSING, n=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """matrix_power(input, n, *, out=None)
-
-    Return square matrices to the power of a whole number.
-
-    It is `linalg.matrix_power`. The power 0 is the identity, a negative one that of the inverses.
-
-    Parameters
-    ----------
-    input : Tensor
-        Square matrices `(*, n, n)`, of any number dtype; for negative powers floating-point.
-    n : int
-        The exponent.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Matrices `(*, n, n)`.
-
-    Raises
-    ------
-    LinAlgError
-        For a negative power of a singular matrix.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(matrix_power, {"input": input, "n": n, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -2552,39 +763,6 @@ def addr_out(input, vec1, vec2, *, beta=1, alpha=1, out): return complete(addr_o
 
 addr_op, addr_routes = operator("aten::addr", "")
 def addr(input=MISSING, vec1=MISSING, vec2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None):
-    """addr(input, vec1, vec2, *, beta=1, alpha=1, out=None)
-
-    Return the outer product of two vectors, added to a matrix.
-
-    Computes ``beta * input + alpha * vec1_i * vec2_j``.
-
-    Where `beta` is 0, `input` does not count, also not its NaN and infinities.
-
-    Parameters
-    ----------
-    input : Tensor
-        A matrix `(n, m)`, or what is broadcast to it.
-    vec1 : Tensor
-        A vector `(n,)`.
-    vec2 : Tensor
-        A vector `(m,)`.
-    beta : number
-        A factor of `input`. Default: 1.
-    alpha : number
-        A factor of the product. Default: 1.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        A matrix `(n, m)`.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not fit, or for fractions as `alpha` with integer tensors.
-    """
     if old1 is not MISSING:
         return old_overload(addr, (input, vec1, vec2, old1, old2), {"beta": beta, "alpha": alpha, "out": out, "x": x, "x1": x1, "a": a})
     if x is not None or x1 is not None or a is not None:
@@ -2611,12 +789,7 @@ OLD_OVERLOADS["addr"] = OldOverloads(
 )
 
 
-def addr_(input=MISSING, vec1=MISSING, vec2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None):
-    """addr_(input, vec1, vec2, *, beta=1, alpha=1)
-
-    Do what `addr` does, and write the result into `input`.
-    """
-    return complete(addr_, "aten::addr_", "")(input, vec1, vec2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
+def addr_(input=MISSING, vec1=MISSING, vec2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None): return complete(addr_, "aten::addr_", "")(input, vec1, vec2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addr_"] = OldOverloads(
     (
         "(Number beta, Tensor input, Number alpha, Tensor vec1, Tensor vec2)",
@@ -2646,31 +819,6 @@ def cartesian_prod(tensors):
 
 combinations_op, combinations_routes = operator("aten::combinations", "")
 def combinations(input=MISSING, r=2, with_replacement=False, surplus=MISSING, x=None, x1=None, a=None):
-    """combinations(input, r=2, with_replacement=False)
-
-    Return all combinations of `r` elements of a vector, as rows.
-
-    They are in lexicographic order of the places, which count, not the values.
-
-    Parameters
-    ----------
-    input : Tensor
-        A vector `(n,)`.
-    r : int
-        How many elements each has, 0 or more. Default: 2.
-    with_replacement : bool
-        Whether an element may come several times. Default: False.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(count, r)`; without rows where r > n. With r = 0 it is empty, `(0,)`.
-
-    Raises
-    ------
-    RuntimeError
-        If `input` is no vector, or `r` is negative.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(combinations, {"input": input, "r": r, "with_replacement": with_replacement}, surplus, {"x": x, "x1": x1, "a": a})
     if r.__class__ is not int or with_replacement.__class__ is not bool:
@@ -2686,31 +834,6 @@ def combinations(input=MISSING, r=2, with_replacement=False, surplus=MISSING, x=
 
 vander_op, vander_routes = operator("aten::vander", "")
 def vander(x, N=None, increasing=False):
-    """vander(x, N=None, increasing=False)
-
-    Return the matrix whose columns are powers of the elements of a vector.
-
-    Computes ``x_i^(N - 1 - j), or x_i^j with `increasing```.
-
-    Parameters
-    ----------
-    x : Tensor
-        A vector `(n,)`.
-    N : int or None
-        How many columns; None means n.
-    increasing : bool
-        Whether powers ascend from left to right. Default: False.
-
-    Returns
-    -------
-    Tensor
-        A matrix `(n, N)`; of bool int64.
-
-    Raises
-    ------
-    RuntimeError
-        If `x` is no vector, or `N` is negative.
-    """
     if N is not None and N.__class__ is not int or increasing.__class__ is not bool:
         return miss(vander_op, (x, N, increasing,), {}, vander)
     try:
@@ -2721,66 +844,11 @@ def vander(x, N=None, increasing=False):
         return route(x, N, increasing)
     return miss(vander_op, (x, N, increasing,), {}, vander)
 
-
-def linalg_vander(x, *, N=None):
-    """vander(x, *, N=None)
-
-    Return matrices whose columns are the powers 0, 1, ... of the elements of vectors.
-
-    Computes ``x_i^j``.
-
-    Parameters
-    ----------
-    x : Tensor
-        Vectors `(*, n)`.
-    N : int or None
-        How many columns, 2 or more; None means n.
-
-    Returns
-    -------
-    Tensor
-        Matrices `(*, n, N)`.
-
-    Raises
-    ------
-    RuntimeError
-        If `N` is less than 2, or for bool.
-    """
-    return complete(linalg_vander, "aten::linalg_vander", "")(x, N=N)
+def linalg_vander(x, *, N=None): return complete(linalg_vander, "aten::linalg_vander", "")(x, N=N)
 
 
 cov_op, cov_routes = operator("aten::cov", "")
 def cov(input=MISSING, surplus=MISSING, correction=1, fweights=None, aweights=None, x=None, x1=None, a=None):
-    """cov(input, *, correction=1, fweights=None, aweights=None)
-
-    Return the covariance matrix of variables, which are the rows of a matrix.
-
-    Computes ``sum_k w_k * (x_ik - m_i) * conj(x_jk - m_j) / (sum_k w_k - correction * sum_k w_k *
-    a_k / sum_k w_k), with w = fweights * aweights, a = aweights and weighted means m``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A matrix `(variables, observations)`, or the observations of one variable `(n,)`.
-    correction : int
-        What is taken off the number of observations; 1 gives Bessel's correction. Default: 1.
-    fweights : Tensor or None
-        How often each observation was made, integers `(n,)`, not negative.
-    aweights : Tensor or None
-        How much each observation counts, floating-point `(n,)`, not negative.
-
-    Returns
-    -------
-    Tensor
-        A matrix `(variables, variables)`, or a tensor of no dimensions of one variable; of a
-        floating-point or complex dtype.
-
-    Raises
-    ------
-    RuntimeError
-        For bool, more than two dimensions, weights that are negative, or of another dtype or
-        number.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(cov, {"input": input, "correction": correction, "fweights": fweights, "aweights": aweights}, surplus, {"x": x, "x1": x1, "a": a})
     if correction.__class__ is not int:
@@ -2801,24 +869,6 @@ def cov(input=MISSING, surplus=MISSING, correction=1, fweights=None, aweights=No
 
 corrcoef_op, corrcoef_routes = operator("aten::corrcoef", "")
 def corrcoef(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """corrcoef(input)
-
-    Return the matrix of the correlation coefficients of variables, the rows of a matrix.
-
-    Computes ``c_ij / sqrt(c_ii * c_jj), with c = cov(input)``.
-
-    Those of a constant variable are NaN. Real and imaginary parts are within -1 and 1.
-
-    Parameters
-    ----------
-    input : Tensor
-        A matrix `(variables, observations)`, or the observations of one variable `(n,)`.
-
-    Returns
-    -------
-    Tensor
-        A matrix `(variables, variables)`, or a tensor of no dimensions of one variable.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(corrcoef, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:

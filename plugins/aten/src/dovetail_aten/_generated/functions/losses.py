@@ -150,40 +150,6 @@ def smooth_l1_loss(input=MISSING, target=MISSING, reduction=1, beta=1.0, surplus
 
 binary_cross_entropy_with_logits_op, binary_cross_entropy_with_logits_routes = operator("aten::binary_cross_entropy_with_logits", "")
 def binary_cross_entropy_with_logits(input=MISSING, target=MISSING, weight=None, pos_weight=None, reduction=1, surplus=MISSING, x=None, x1=None, a=None):
-    """binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=1)
-
-    Return the binary cross entropy between logits and probabilities, without overflow.
-
-    Computes ``-weight * (pos_weight * target * log(sigmoid(input)) + (1 - target) * log(1 -
-    sigmoid(input)))``.
-
-    Targets are not checked to be probabilities.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of logits.
-    target : Tensor
-        Probabilities from 0 to 1; shapes are broadcast.
-    weight : Tensor or None
-        A factor of every loss; shapes are broadcast. None for 1.
-    pos_weight : Tensor or None
-        A factor of what positive targets add; shapes are broadcast. None for 1.
-    reduction : int
-        How losses are reduced: 0 not at all, 1 to their mean, 2 to their sum. Default: 1.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, or without dimensions where losses are reduced.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For logits that are not floating-point numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(binary_cross_entropy_with_logits, {"input": input, "target": target, "weight": weight, "pos_weight": pos_weight, "reduction": reduction}, surplus, {"x": x, "x1": x1, "a": a})
     if reduction.__class__ is not int:
@@ -245,35 +211,6 @@ def binary_cross_entropy(input=MISSING, target=MISSING, weight=None, reduction=1
 
 kl_div_op, kl_div_routes = operator("aten::kl_div", "")
 def kl_div(input=MISSING, target=MISSING, reduction=1, surplus=MISSING, log_target=False, x=None, x1=None, a=None):
-    """kl_div(input, target, reduction=1, *, log_target=False)
-
-    Return the Kullback-Leibler divergence of distributions `target` from those of `input`.
-
-    Computes ``target * (log(target) - input)``.
-
-    Where a probability is 0 the term is 0. The mean is over all elements, not over samples.
-
-    Parameters
-    ----------
-    input : Tensor
-        Logarithms of probabilities.
-    target : Tensor
-        Probabilities, or their logarithms with `log_target`; shapes are broadcast.
-    reduction : int
-        How losses are reduced: 0 not at all, 1 to their mean, 2 to their sum. Default: 1.
-    log_target : bool
-        Whether `target` holds logarithms. Default: False.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, or without dimensions where losses are reduced.
-
-    Raises
-    ------
-    RuntimeError
-        For integers, bools and complex numbers, or if shapes do not broadcast.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(kl_div, {"input": input, "target": target, "reduction": reduction, "log_target": log_target}, surplus, {"x": x, "x1": x1, "a": a})
     if reduction.__class__ is not int or log_target.__class__ is not bool:
@@ -289,40 +226,6 @@ def kl_div(input=MISSING, target=MISSING, reduction=1, surplus=MISSING, log_targ
 
 poisson_nll_loss_op, poisson_nll_loss_routes = operator("aten::poisson_nll_loss", "")
 def poisson_nll_loss(input=MISSING, target=MISSING, log_input=MISSING, full=MISSING, eps=MISSING, reduction=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """poisson_nll_loss(input, target, log_input, full, eps, reduction)
-
-    Return the negative log likelihood of counts under Poisson distributions.
-
-    Computes ``exp(input) - target * input if log_input else input - target * log(input + eps)``.
-
-    With `full` Stirling's approximation `target * log(target) - target + log(2 * pi * target) / 2`
-    is added for counts above 1; without it terms of the target alone are left out.
-
-    Parameters
-    ----------
-    input : Tensor
-        The means of the distributions, or their logarithms with `log_input`.
-    target : Tensor
-        Counts; shapes are broadcast.
-    log_input : bool
-        Whether `input` holds logarithms.
-    full : bool
-        Whether the terms of the target alone are added.
-    eps : float
-        A small number in the logarithm, without effect with `log_input`.
-    reduction : int
-        How losses are reduced: 0 not at all, 1 to their mean, 2 to their sum.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, or without dimensions where losses are reduced.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(poisson_nll_loss, {"input": input, "target": target, "log_input": log_input, "full": full, "eps": eps, "reduction": reduction}, surplus, {"x": x, "x1": x1, "a": a})
     if log_input.__class__ is not bool or full.__class__ is not bool or eps.__class__ is not float or reduction.__class__ is not int:

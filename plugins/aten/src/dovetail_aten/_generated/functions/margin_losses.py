@@ -29,35 +29,6 @@ __all__ = [
 
 hinge_embedding_loss_op, hinge_embedding_loss_routes = operator("aten::hinge_embedding_loss", "")
 def hinge_embedding_loss(input=MISSING, target=MISSING, margin=1.0, reduction=1, surplus=MISSING, x=None, x1=None, a=None):
-    """hinge_embedding_loss(input, target, margin=1., reduction=1)
-
-    Return the hinge loss of distances between pairs that are alike or not.
-
-    Computes ``input if target == 1 else max(0, margin - input)``.
-
-    Where `target` is neither 1 nor -1 both terms are added.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of distances.
-    target : Tensor
-        1 for pairs that are alike, -1 for others; shapes are broadcast.
-    margin : float
-        The distance from which pairs that are not alike cost nothing. Default: 1..
-    reduction : int
-        How losses are reduced: 0 not at all, 1 to their mean, 2 to their sum. Default: 1.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, or without dimensions where losses are reduced.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(hinge_embedding_loss, {"input": input, "target": target, "margin": margin, "reduction": reduction}, surplus, {"x": x, "x1": x1, "a": a})
     if margin.__class__ is not float or reduction.__class__ is not int:
@@ -73,35 +44,6 @@ def hinge_embedding_loss(input=MISSING, target=MISSING, margin=1.0, reduction=1,
 
 margin_ranking_loss_op, margin_ranking_loss_routes = operator("aten::margin_ranking_loss", "")
 def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=1):
-    """margin_ranking_loss(input1, input2, target, margin=0., reduction=1)
-
-    Return how far pairs of scores are from the order that they should be in.
-
-    Computes ``max(0, margin - target * (input1 - input2))``.
-
-    Parameters
-    ----------
-    input1 : Tensor
-        A tensor of scores.
-    input2 : Tensor
-        A tensor of scores; shapes are broadcast.
-    target : Tensor
-        1 where `input1` should be greater, -1 where `input2` should; shapes are broadcast.
-    margin : float
-        The difference from which pairs in the right order cost nothing. Default: 0..
-    reduction : int
-        How losses are reduced: 0 not at all, 1 to their mean, 2 to their sum. Default: 1.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, or without dimensions where losses are reduced.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    """
     if margin.__class__ is not float or reduction.__class__ is not int:
         return miss(margin_ranking_loss_op, (input1, input2, target, margin, reduction,), {}, margin_ranking_loss)
     try:
@@ -115,37 +57,6 @@ def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=1):
 
 cosine_embedding_loss_op, cosine_embedding_loss_routes = operator("aten::cosine_embedding_loss", "")
 def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=1):
-    """cosine_embedding_loss(input1, input2, target, margin=0., reduction=1)
-
-    Return how far the cosines of pairs of vectors are from what the targets ask for.
-
-    Computes ``1 - cos(input1, input2) if target == 1 else max(0, cos(input1, input2) - margin)``.
-
-    Where `target` is neither 1 nor -1 the loss is 0. 1e-12 is added to squares of lengths.
-
-    Parameters
-    ----------
-    input1 : Tensor
-        Vectors of shape `(N, D)`, or one of shape `(D,)`.
-    input2 : Tensor
-        Vectors of shape `(N, D)`, or one of shape `(D,)`.
-    target : Tensor
-        1 for vectors that are alike, -1 for others, of shape `(N,)`, or without dimensions.
-    margin : float
-        The cosine up to which vectors that are not alike cost nothing. Default: 0..
-    reduction : int
-        How losses are reduced: 0 not at all, 1 to their mean, 2 to their sum. Default: 1.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `target`, or without dimensions where losses are reduced.
-
-    Raises
-    ------
-    RuntimeError
-        If `target` has more than 1 dimension, or the vectors have not one dimension more than it.
-    """
     if margin.__class__ is not float or reduction.__class__ is not int:
         return miss(cosine_embedding_loss_op, (input1, input2, target, margin, reduction,), {}, cosine_embedding_loss)
     try:
@@ -159,46 +70,6 @@ def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=1):
 
 triplet_margin_loss_op, triplet_margin_loss_routes = operator("aten::triplet_margin_loss", "")
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=1):
-    """triplet_margin_loss(anchor, positive, negative, margin=1., p=2., eps=9.9999999999999995e-07, swap=False, reduction=1)
-
-    Return how far anchors are from being nearer to positives than to negatives.
-
-    Computes ``max(0, distance(anchor, positive) - distance(anchor, negative) + margin)``.
-
-    Distances are those of `pairwise_distance`.
-
-    Source: Balntas et al., 2016, doi:10.5244/C.30.119.
-
-    Parameters
-    ----------
-    anchor : Tensor
-        Vectors of shape `(N, D)`, or one of shape `(D,)`.
-    positive : Tensor
-        Vectors that should be near, with as many dimensions.
-    negative : Tensor
-        Vectors that should be far, with as many dimensions.
-    margin : float
-        The difference of distances from which a triplet costs nothing. Default: 1..
-    p : float
-        The order of the norm. Default: 2..
-    eps : float
-        A small number added to differences. Default: 9.9999999999999995e-07.
-    swap : bool
-        Whether the distance between positive and negative counts where it is less than that between
-        anchor and negative. Default: False.
-    reduction : int
-        How losses are reduced: 0 not at all, 1 to their mean, 2 to their sum. Default: 1.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(N,)`, or without dimensions for one triplet and where losses are reduced.
-
-    Raises
-    ------
-    RuntimeError
-        If the three have different numbers of dimensions, or shapes do not broadcast.
-    """
     if margin.__class__ is not float or p.__class__ is not float or eps.__class__ is not float or swap.__class__ is not bool or reduction.__class__ is not int:
         return miss(triplet_margin_loss_op, (anchor, positive, negative, margin, p, eps, swap, reduction,), {}, triplet_margin_loss)
     try:

@@ -33,33 +33,6 @@ def mm_out(input, mat2, *, out): return complete(mm_out, "aten::mm", "out")(inpu
 
 mm_op, mm_routes = operator("aten::mm", "")
 def mm(input=MISSING, mat2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """mm(input, mat2, *, out=None)
-
-    Return the product of two matrices.
-
-    Computes ``y_ij = sum_k a_ik * b_kj``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A matrix `(n, k)`.
-    mat2 : Tensor
-        A matrix `(k, m)`, of the same dtype.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        A matrix `(n, m)`.
-
-    Raises
-    ------
-    RuntimeError
-        If they are no matrices, or sizes or dtypes do not fit.
-    NotImplementedError
-        For bool.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(mm, {"input": input, "mat2": mat2, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -77,33 +50,6 @@ def bmm_out(input, mat2, *, out): return complete(bmm_out, "aten::bmm", "out")(i
 
 bmm_op, bmm_routes = operator("aten::bmm", "")
 def bmm(input=MISSING, mat2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """bmm(input, mat2, *, out=None)
-
-    Return the products of the matrices of two batches.
-
-    Computes ``y_bij = sum_k a_bik * b_bkj``.
-
-    Parameters
-    ----------
-    input : Tensor
-        Matrices `(b, n, k)`.
-    mat2 : Tensor
-        Matrices `(b, k, m)`, of the same dtype; sizes are not broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Matrices `(b, n, m)`.
-
-    Raises
-    ------
-    RuntimeError
-        If there are other than three dimensions, or sizes or dtypes do not fit.
-    NotImplementedError
-        For bool.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(bmm, {"input": input, "mat2": mat2, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -121,33 +67,6 @@ def mv_out(input, vec, *, out): return complete(mv_out, "aten::mv", "out")(input
 
 mv_op, mv_routes = operator("aten::mv", "")
 def mv(input=MISSING, vec=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """mv(input, vec, *, out=None)
-
-    Return the product of a matrix and a vector.
-
-    Computes ``y_i = sum_k a_ik * x_k``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A matrix `(n, k)`.
-    vec : Tensor
-        A vector `(k,)`, of the same dtype.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        A vector `(n,)`.
-
-    Raises
-    ------
-    RuntimeError
-        If they have other numbers of dimensions, or sizes or dtypes do not fit.
-    NotImplementedError
-        For bool.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(mv, {"input": input, "vec": vec, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -165,35 +84,6 @@ def dot_out(input, tensor, *, out): return complete(dot_out, "aten::dot", "out")
 
 dot_op, dot_routes = operator("aten::dot", "")
 def dot(input=MISSING, tensor=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """dot(input, tensor, *, out=None)
-
-    Return the dot product of two vectors.
-
-    Computes ``sum_i x_i * y_i``.
-
-    Complex numbers are not conjugated; `vdot` does that.
-
-    Parameters
-    ----------
-    input : Tensor
-        A vector `(n,)`.
-    tensor : Tensor
-        A vector `(n,)`, of the same dtype.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        A tensor of no dimensions.
-
-    Raises
-    ------
-    RuntimeError
-        If they are no vectors, or sizes or dtypes differ.
-    NotImplementedError
-        For bool.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(dot, {"input": input, "tensor": tensor, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -211,33 +101,6 @@ def vdot_out(input, other, *, out): return complete(vdot_out, "aten::vdot", "out
 
 vdot_op, vdot_routes = operator("aten::vdot", "")
 def vdot(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """vdot(input, other, *, out=None)
-
-    Return the dot product of two vectors, the first conjugated.
-
-    Computes ``sum_i conj(x_i) * y_i``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A vector `(n,)`.
-    other : Tensor
-        A vector `(n,)`, of the same dtype.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        A tensor of no dimensions.
-
-    Raises
-    ------
-    RuntimeError
-        If they are no vectors, or sizes or dtypes differ.
-    NotImplementedError
-        For bool.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(vdot, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -255,35 +118,6 @@ def inner_out(input, other, *, out): return complete(inner_out, "aten::inner", "
 
 inner_op, inner_routes = operator("aten::inner", "")
 def inner(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """inner(input, other, *, out=None)
-
-    Return the products summed over the last dimensions of both tensors.
-
-    Computes ``y_(i.. j..) = sum_k a_(i.. k) * b_(j.. k)``.
-
-    Complex numbers are not conjugated. With a tensor of no dimensions it is the product.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor `(*, k)`.
-    other : Tensor
-        A tensor `(+, k)`, of the same dtype.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        A tensor `(*, +)`.
-
-    Raises
-    ------
-    RuntimeError
-        If the last sizes differ.
-    NotImplementedError
-        For bool.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(inner, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -301,41 +135,6 @@ def addmm_out(input, mat1, mat2, *, beta=1, alpha=1, out): return complete(addmm
 
 addmm_op, addmm_routes = operator("aten::addmm", "")
 def addmm(input=MISSING, mat1=MISSING, mat2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None):
-    """addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None)
-
-    Return the product of two matrices, added to a matrix.
-
-    Computes ``beta * input + alpha * (mat1 @ mat2)``.
-
-    Where `beta` is 0, `input` does not count, also not its NaN and infinities.
-
-    Parameters
-    ----------
-    input : Tensor
-        A matrix `(n, m)`, or what is broadcast to it.
-    mat1 : Tensor
-        A matrix `(n, k)`.
-    mat2 : Tensor
-        A matrix `(k, m)`.
-    beta : number
-        A factor of `input`. Default: 1.
-    alpha : number
-        A factor of the product. Default: 1.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        A matrix `(n, m)`.
-
-    Raises
-    ------
-    RuntimeError
-        If sizes or dtypes do not fit, or for fractions as `alpha` with integer tensors.
-    NotImplementedError
-        For bool.
-    """
     if old1 is not MISSING:
         return old_overload(addmm, (input, mat1, mat2, old1, old2), {"beta": beta, "alpha": alpha, "out": out, "x": x, "x1": x1, "a": a})
     if x is not None or x1 is not None or a is not None:
@@ -362,12 +161,7 @@ OLD_OVERLOADS["addmm"] = OldOverloads(
 )
 
 
-def addmm_(input=MISSING, mat1=MISSING, mat2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None):
-    """addmm_(input, mat1, mat2, *, beta=1, alpha=1)
-
-    Do what `addmm` does, and write the result into `input`.
-    """
-    return complete(addmm_, "aten::addmm_", "")(input, mat1, mat2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
+def addmm_(input=MISSING, mat1=MISSING, mat2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None): return complete(addmm_, "aten::addmm_", "")(input, mat1, mat2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addmm_"] = OldOverloads(
     (
         "(Number beta, Tensor input, Number alpha, Tensor mat1, Tensor mat2)",
@@ -383,39 +177,6 @@ def addmv_out(input, mat, vec, *, beta=1, alpha=1, out): return complete(addmv_o
 
 addmv_op, addmv_routes = operator("aten::addmv", "")
 def addmv(input=MISSING, mat=MISSING, vec=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None):
-    """addmv(input, mat, vec, *, beta=1, alpha=1, out=None)
-
-    Return the product of a matrix and a vector, added to a vector.
-
-    Computes ``beta * input + alpha * (mat @ vec)``.
-
-    Where `beta` is 0, `input` does not count, also not its NaN and infinities.
-
-    Parameters
-    ----------
-    input : Tensor
-        A vector `(n,)`, or what is broadcast to it.
-    mat : Tensor
-        A matrix `(n, k)`.
-    vec : Tensor
-        A vector `(k,)`.
-    beta : number
-        A factor of `input`. Default: 1.
-    alpha : number
-        A factor of the product. Default: 1.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        A vector `(n,)`.
-
-    Raises
-    ------
-    RuntimeError
-        If sizes or dtypes do not fit.
-    """
     if old1 is not MISSING:
         return old_overload(addmv, (input, mat, vec, old1, old2), {"beta": beta, "alpha": alpha, "out": out, "x": x, "x1": x1, "a": a})
     if x is not None or x1 is not None or a is not None:
@@ -442,12 +203,7 @@ OLD_OVERLOADS["addmv"] = OldOverloads(
 )
 
 
-def addmv_(input=MISSING, mat=MISSING, vec=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None):
-    """addmv_(input, mat, vec, *, beta=1, alpha=1)
-
-    Do what `addmv` does, and write the result into `input`.
-    """
-    return complete(addmv_, "aten::addmv_", "")(input, mat, vec, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
+def addmv_(input=MISSING, mat=MISSING, vec=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None): return complete(addmv_, "aten::addmv_", "")(input, mat, vec, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addmv_"] = OldOverloads(
     (
         "(Number beta, Tensor input, Number alpha, Tensor mat, Tensor vec)",
@@ -463,39 +219,6 @@ def addbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out): return complete(
 
 addbmm_op, addbmm_routes = operator("aten::addbmm", "")
 def addbmm(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None):
-    """addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None)
-
-    Return the sum of the products of the matrices of two batches, added to a matrix.
-
-    Computes ``beta * input + alpha * sum_b (batch1_b @ batch2_b)``.
-
-    Where `beta` is 0, `input` does not count, also not its NaN and infinities.
-
-    Parameters
-    ----------
-    input : Tensor
-        A matrix `(n, m)`, or what is broadcast to it.
-    batch1 : Tensor
-        Matrices `(b, n, k)`.
-    batch2 : Tensor
-        Matrices `(b, k, m)`.
-    beta : number
-        A factor of `input`. Default: 1.
-    alpha : number
-        A factor of the sum. Default: 1.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        A matrix `(n, m)`.
-
-    Raises
-    ------
-    RuntimeError
-        If sizes or dtypes do not fit.
-    """
     if old1 is not MISSING:
         return old_overload(addbmm, (input, batch1, batch2, old1, old2), {"beta": beta, "alpha": alpha, "out": out, "x": x, "x1": x1, "a": a})
     if x is not None or x1 is not None or a is not None:
@@ -522,12 +245,7 @@ OLD_OVERLOADS["addbmm"] = OldOverloads(
 )
 
 
-def addbmm_(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None):
-    """addbmm_(input, batch1, batch2, *, beta=1, alpha=1)
-
-    Do what `addbmm` does, and write the result into `input`.
-    """
-    return complete(addbmm_, "aten::addbmm_", "")(input, batch1, batch2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
+def addbmm_(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None): return complete(addbmm_, "aten::addbmm_", "")(input, batch1, batch2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addbmm_"] = OldOverloads(
     (
         "(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2)",
@@ -543,39 +261,6 @@ def baddbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out): return complete
 
 baddbmm_op, baddbmm_routes = operator("aten::baddbmm", "")
 def baddbmm(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None):
-    """baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None)
-
-    Return the products of the matrices of two batches, added to matrices.
-
-    Computes ``beta * input_b + alpha * (batch1_b @ batch2_b)``.
-
-    Where `beta` is 0, `input` does not count, also not its NaN and infinities.
-
-    Parameters
-    ----------
-    input : Tensor
-        Matrices `(b, n, m)`, or what is broadcast to them.
-    batch1 : Tensor
-        Matrices `(b, n, k)`.
-    batch2 : Tensor
-        Matrices `(b, k, m)`.
-    beta : number
-        A factor of `input`. Default: 1.
-    alpha : number
-        A factor of the products. Default: 1.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Matrices `(b, n, m)`.
-
-    Raises
-    ------
-    RuntimeError
-        If sizes or dtypes do not fit.
-    """
     if old1 is not MISSING:
         return old_overload(baddbmm, (input, batch1, batch2, old1, old2), {"beta": beta, "alpha": alpha, "out": out, "x": x, "x1": x1, "a": a})
     if x is not None or x1 is not None or a is not None:
@@ -602,12 +287,7 @@ OLD_OVERLOADS["baddbmm"] = OldOverloads(
 )
 
 
-def baddbmm_(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None):
-    """baddbmm_(input, batch1, batch2, *, beta=1, alpha=1)
-
-    Do what `baddbmm` does, and write the result into `input`.
-    """
-    return complete(baddbmm_, "aten::baddbmm_", "")(input, batch1, batch2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
+def baddbmm_(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None): return complete(baddbmm_, "aten::baddbmm_", "")(input, batch1, batch2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS["baddbmm_"] = OldOverloads(
     (
         "(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2)",
@@ -623,36 +303,6 @@ def matmul_out(input, other, *, out): return complete(matmul_out, "aten::matmul"
 
 matmul_op, matmul_routes = operator("aten::matmul", "")
 def matmul(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """matmul(input, other, *, out=None)
-
-    Return the matrix product of two tensors, as `input @ other`.
-
-    Computes ``y_ij = sum_k a_ik * b_kj``.
-
-    A vector as `input` stands for a row, as `other` for a column, and that dimension is missing in
-    the result. More than two dimensions are batches of matrices, whose sizes are broadcast.
-
-    Parameters
-    ----------
-    input : Tensor
-        Matrices `(*, n, k)`, or a vector `(k,)`.
-    other : Tensor
-        Matrices `(*, k, m)`, or a vector `(k,)`, of the same dtype.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Matrices `(*, n, m)`, without n or m for vectors; of two vectors no dimension.
-
-    Raises
-    ------
-    RuntimeError
-        If one has no dimensions, or sizes or dtypes do not fit.
-    NotImplementedError
-        For bool.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(matmul, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -679,33 +329,6 @@ def linear_out(input, weight, bias=None, *, out): return complete(linear_out, "a
 
 linear_op, linear_routes = operator("aten::linear", "")
 def linear(input=MISSING, weight=MISSING, bias=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """linear(input, weight, bias=None, *, out=None)
-
-    Return `input` times the transpose of a weight, plus a bias.
-
-    Computes ``input @ weight.T + bias``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor `(*, in)`.
-    weight : Tensor
-        A matrix `(out, in)`, or a vector `(in,)`.
-    bias : Tensor or None
-        A vector `(out,)`; None means none.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        A tensor `(*, out)`, or `(*)` for a vector as `weight`.
-
-    Raises
-    ------
-    RuntimeError
-        If sizes or dtypes do not fit.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(linear, {"input": input, "weight": weight, "bias": bias, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -726,33 +349,6 @@ def outer_out(input, vec2, *, out): return complete(outer_out, "aten::outer", "o
 
 outer_op, outer_routes = operator("aten::outer", "")
 def outer(input=MISSING, vec2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """outer(input, vec2, *, out=None)
-
-    Return the outer product of two vectors.
-
-    Computes ``y_ij = a_i * b_j``.
-
-    Complex numbers are not conjugated.
-
-    Parameters
-    ----------
-    input : Tensor
-        A vector `(n,)`.
-    vec2 : Tensor
-        A vector `(m,)`.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        A matrix `(n, m)`, of the dtype of their product.
-
-    Raises
-    ------
-    RuntimeError
-        If they are no vectors.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(outer, {"input": input, "vec2": vec2, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -770,35 +366,6 @@ def ger_out(input, vec2, *, out): return complete(ger_out, "aten::ger", "out")(i
 
 ger_op, ger_routes = operator("aten::ger", "")
 def ger(input=MISSING, vec2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """ger(input, vec2, *, out=None)
-
-    Return the outer product of two vectors.
-
-    Another name of `outer`.
-
-    Computes ``y_ij = a_i * b_j``.
-
-    Complex numbers are not conjugated.
-
-    Parameters
-    ----------
-    input : Tensor
-        A vector `(n,)`.
-    vec2 : Tensor
-        A vector `(m,)`.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        A matrix `(n, m)`, of the dtype of their product.
-
-    Raises
-    ------
-    RuntimeError
-        If they are no vectors.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(ger, {"input": input, "vec2": vec2, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -831,33 +398,6 @@ def einsum(equation, tensors, *, path=None):
 
 bilinear_op, bilinear_routes = operator("aten::bilinear", "")
 def bilinear(input1, input2, weight, bias=None):
-    """bilinear(input1, input2, weight, bias=None)
-
-    Return a bilinear form of two vectors for each output, plus a bias.
-
-    Computes ``y_k = sum_ij x1_i * weight_kij * x2_j + bias_k``.
-
-    Parameters
-    ----------
-    input1 : Tensor
-        A tensor of shape `(*, in1)`.
-    input2 : Tensor
-        A tensor of shape `(*, in2)`.
-    weight : Tensor
-        A tensor of shape `(out, in1, in2)`.
-    bias : Tensor or None
-        A vector of shape `(out,)`.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(*, out)`.
-
-    Raises
-    ------
-    RuntimeError
-        If dtypes differ, or if shapes do not fit.
-    """
     try:
         bits = input1._signature | input2._signature | weight._signature | state()
         if bias is not None:

@@ -32,45 +32,6 @@ __all__ = [
 
 layer_norm_op, layer_norm_routes = operator("aten::layer_norm", "")
 def layer_norm(input=MISSING, normalized_shape=MISSING, weight=None, bias=None, eps=1e-05, cudnn_enable=True, surplus=MISSING, x=None, x1=None, a=None):
-    """layer_norm(input, normalized_shape, weight=None, bias=None, eps=1.0000000000000001e-05, cudnn_enable=True)
-
-    Return the tensor normalized to mean 0 and variance 1 over its last dimensions, then scaled and
-    shifted.
-
-    Computes ``(x - mean(x)) / sqrt(var(x) + eps) * weight + bias``.
-
-    The variance is divided by the number of elements.
-
-    Source: Ba et al., 2016, arXiv:1607.06450.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(*, *normalized_shape)` of floating-point numbers.
-    normalized_shape : list of int
-        The last dimensions, over which is normalized.
-    weight : Tensor or None
-        Factors, of shape `normalized_shape`.
-    bias : Tensor or None
-        Terms, of shape `normalized_shape`.
-    eps : float
-        What is added to the variance. Default: 1.0000000000000001e-05.
-    cudnn_enable : bool
-        Without effect. Default: True.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If `normalized_shape` is empty or not that of the last dimensions, or if `weight` or `bias`
-        has another shape.
-    NotImplementedError
-        For integers and bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(layer_norm, {"input": input, "normalized_shape": normalized_shape, "weight": weight, "bias": bias, "eps": eps, "cudnn_enable": cudnn_enable}, surplus, {"x": x, "x1": x1, "a": a})
     normalized_shape_ints = tuple(normalized_shape) if normalized_shape.__class__ is list else normalized_shape
@@ -94,43 +55,6 @@ def native_layer_norm_out(input, normalized_shape, weight, bias, eps, *, out0, o
 
 native_layer_norm_op, native_layer_norm_routes = operator("aten::native_layer_norm", "")
 def native_layer_norm(input=MISSING, normalized_shape=MISSING, weight=MISSING, bias=MISSING, eps=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """native_layer_norm(input, normalized_shape, weight, bias, eps, *, out=None)
-
-    Return what `layer_norm` does, with the means and the reciprocal standard deviations.
-
-    Computes ``(x - mean(x)) / sqrt(var(x) + eps) * weight + bias``.
-
-    Source: Ba et al., 2016, arXiv:1607.06450.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(*, *normalized_shape)` of floating-point numbers.
-    normalized_shape : list of int
-        The last dimensions, over which is normalized.
-    weight : Tensor or None
-        Factors, of shape `normalized_shape`, or None.
-    bias : Tensor or None
-        Terms, of shape `normalized_shape`, or None.
-    eps : float
-        What is added to the variance.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 3 Tensor
-        The normalized tensor, `mean(x)` and `1 / sqrt(var(x) + eps)`; the last two in the shape of
-        `input` with size 1 in place of the normalized dimensions.
-
-    Raises
-    ------
-    RuntimeError
-        If `normalized_shape` is empty or not that of the last dimensions, or if `weight` or `bias`
-        has another shape.
-    NotImplementedError
-        For integers and bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(native_layer_norm, {"input": input, "normalized_shape": normalized_shape, "weight": weight, "bias": bias, "eps": eps, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -156,52 +80,6 @@ def native_layer_norm_backward(grad_out=MISSING, input=MISSING, normalized_shape
 
 batch_norm_op, batch_norm_routes = operator("aten::batch_norm", "")
 def batch_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING, running_var=MISSING, training=MISSING, momentum=MISSING, eps=MISSING, cudnn_enabled=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)
-
-    Return each channel normalized over the batch or by running statistics, then scaled and shifted.
-
-    Computes ``(x - mean) / sqrt(var + eps) * weight + bias``.
-
-    In training mean and variance are those of the batch, the variance divided by the number of
-    elements; the running ones follow in place, by `running = (1 - momentum) * running + momentum *
-    batch`, with the unbiased variance.
-
-    Source: Ioffe and Szegedy, 2015, arXiv:1502.03167.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C, *)` of floating-point numbers.
-    weight : Tensor or None
-        Factors of shape `(C,)`, or None.
-    bias : Tensor or None
-        Terms of shape `(C,)`, or None.
-    running_mean : Tensor or None
-        Means of shape `(C,)`, or None.
-    running_var : Tensor or None
-        Variances of shape `(C,)`, or None.
-    training : bool
-        Normalize by the batch and update the running statistics, instead of normalizing by them.
-    momentum : float
-        How much of the batch goes into the running statistics.
-    eps : float
-        What is added to the variance.
-    cudnn_enabled : bool
-        Without effect.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If statistics are missing without `training`, or if one of the vectors has another length
-        than `C`.
-    NotImplementedError
-        For integers and bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(batch_norm, {"input": input, "weight": weight, "bias": bias, "running_mean": running_mean, "running_var": running_var, "training": training, "momentum": momentum, "eps": eps, "cudnn_enabled": cudnn_enabled}, surplus, {"x": x, "x1": x1, "a": a})
     if training.__class__ is not bool or momentum.__class__ is not float or eps.__class__ is not float or cudnn_enabled.__class__ is not bool:
@@ -228,50 +106,6 @@ def native_batch_norm_out(input, weight, bias, running_mean, running_var, traini
 
 native_batch_norm_op, native_batch_norm_routes = operator("aten::native_batch_norm", "")
 def native_batch_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING, running_var=MISSING, training=MISSING, momentum=MISSING, eps=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, *, out=None)
-
-    Return what `batch_norm` does, with the means and the reciprocal standard deviations of the
-    batch.
-
-    Computes ``(x - mean) / sqrt(var + eps) * weight + bias``.
-
-    Source: Ioffe and Szegedy, 2015, arXiv:1502.03167.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C, *)` of floating-point numbers.
-    weight : Tensor or None
-        Factors of shape `(C,)`, or None.
-    bias : Tensor or None
-        Terms of shape `(C,)`, or None.
-    running_mean : Tensor or None
-        Means of shape `(C,)`, or None; updated in training.
-    running_var : Tensor or None
-        Variances of shape `(C,)`, or None; updated in training.
-    training : bool
-        Normalize by the batch and update the running statistics, instead of normalizing by them.
-    momentum : float
-        How much of the batch goes into the running statistics.
-    eps : float
-        What is added to the variance.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 3 Tensor
-        The normalized tensor, `mean` and `1 / sqrt(var + eps)` of shape `(C,)`; without `training`
-        the last two are empty.
-
-    Raises
-    ------
-    RuntimeError
-        If statistics are missing without `training`, or if one of the vectors has another length
-        than `C`.
-    NotImplementedError
-        For integers and bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(native_batch_norm, {"input": input, "weight": weight, "bias": bias, "running_mean": running_mean, "running_var": running_var, "training": training, "momentum": momentum, "eps": eps, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -320,52 +154,6 @@ def _native_batch_norm_legit_functional(input, weight, bias, running_mean, runni
 
 instance_norm_op, instance_norm_routes = operator("aten::instance_norm", "")
 def instance_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING, running_var=MISSING, use_input_stats=MISSING, momentum=MISSING, eps=MISSING, cudnn_enabled=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled)
-
-    Return each channel of each sample normalized by itself or by running statistics, then scaled
-    and shifted.
-
-    Computes ``(x - mean) / sqrt(var + eps) * weight + bias``.
-
-    The running statistics follow in place, as those of `batch_norm` do, with the averages over the
-    samples.
-
-    Source: Ulyanov et al., 2016, arXiv:1607.08022.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C, *)` of floating-point numbers.
-    weight : Tensor or None
-        Factors of shape `(C,)`, or None.
-    bias : Tensor or None
-        Terms of shape `(C,)`, or None.
-    running_mean : Tensor or None
-        Means of shape `(C,)`, or None.
-    running_var : Tensor or None
-        Variances of shape `(C,)`, or None.
-    use_input_stats : bool
-        Normalize by the sample and update the running statistics, instead of normalizing by them.
-    momentum : float
-        How much of the samples goes into the running statistics.
-    eps : float
-        What is added to the variance.
-    cudnn_enabled : bool
-        Without effect.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If statistics are missing without `use_input_stats`, or if one of the vectors has another
-        length than `C`.
-    NotImplementedError
-        For integers and bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(instance_norm, {"input": input, "weight": weight, "bias": bias, "running_mean": running_mean, "running_var": running_var, "use_input_stats": use_input_stats, "momentum": momentum, "eps": eps, "cudnn_enabled": cudnn_enabled}, surplus, {"x": x, "x1": x1, "a": a})
     if use_input_stats.__class__ is not bool or momentum.__class__ is not float or eps.__class__ is not float or cudnn_enabled.__class__ is not bool:
@@ -390,46 +178,6 @@ def instance_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISS
 
 group_norm_op, group_norm_routes = operator("aten::group_norm", "")
 def group_norm(input=MISSING, num_groups=MISSING, weight=None, bias=None, eps=1e-05, cudnn_enabled=True, surplus=MISSING, x=None, x1=None, a=None):
-    """group_norm(input, num_groups, weight=None, bias=None, eps=1.0000000000000001e-05, cudnn_enabled=True)
-
-    Return groups of the channels of each sample normalized to mean 0 and variance 1, then scaled
-    and shifted.
-
-    Computes ``(x - mean(x)) / sqrt(var(x) + eps) * weight + bias``.
-
-    Mean and variance are those of all elements of a group; the variance is divided by their number.
-
-    Source: Wu and He, 2018, arXiv:1803.08494.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C, *)` of floating-point numbers.
-    num_groups : int
-        The number of groups, which divides `C`.
-    weight : Tensor or None
-        Factors of shape `(C,)`.
-    bias : Tensor or None
-        Terms of shape `(C,)`.
-    eps : float
-        What is added to the variance. Default: 1.0000000000000001e-05.
-    cudnn_enabled : bool
-        Without effect. Default: True.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If `num_groups` does not divide `C`, or if `weight` or `bias` has another shape.
-    IndexError
-        If there are fewer than two dimensions.
-    NotImplementedError
-        For integers and bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(group_norm, {"input": input, "num_groups": num_groups, "weight": weight, "bias": bias, "eps": eps, "cudnn_enabled": cudnn_enabled}, surplus, {"x": x, "x1": x1, "a": a})
     if num_groups.__class__ is not int or eps.__class__ is not float or cudnn_enabled.__class__ is not bool:
@@ -452,49 +200,6 @@ def native_group_norm_out(input, weight, bias, N, C, HxW, group, eps, *, out0, o
 
 native_group_norm_op, native_group_norm_routes = operator("aten::native_group_norm", "")
 def native_group_norm(input=MISSING, weight=MISSING, bias=MISSING, N=MISSING, C=MISSING, HxW=MISSING, group=MISSING, eps=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """native_group_norm(input, weight, bias, N, C, HxW, group, eps, *, out=None)
-
-    Return what `group_norm` does, with the means and the reciprocal standard deviations of the
-    groups.
-
-    Computes ``(x - mean(x)) / sqrt(var(x) + eps) * weight + bias``.
-
-    Source: Wu and He, 2018, arXiv:1803.08494.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C, *)` of floating-point numbers.
-    weight : Tensor or None
-        Factors of shape `(C,)`, or None.
-    bias : Tensor or None
-        Terms of shape `(C,)`, or None.
-    N : int
-        The number of samples.
-    C : int
-        The number of channels.
-    HxW : int
-        The number of elements of a channel.
-    group : int
-        The number of groups, which divides `C`.
-    eps : float
-        What is added to the variance.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 3 Tensor
-        The normalized tensor, `mean(x)` and `1 / sqrt(var(x) + eps)`; the last two of shape `(N,
-        group)`.
-
-    Raises
-    ------
-    RuntimeError
-        If `group` does not divide `C`, or if `weight` or `bias` has another shape.
-    NotImplementedError
-        For integers and bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(native_group_norm, {"input": input, "weight": weight, "bias": bias, "N": N, "C": C, "HxW": HxW, "group": group, "eps": eps, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -517,39 +222,6 @@ def native_group_norm(input=MISSING, weight=MISSING, bias=MISSING, N=MISSING, C=
 
 rms_norm_op, rms_norm_routes = operator("aten::rms_norm", "")
 def rms_norm(input=MISSING, normalized_shape=MISSING, weight=None, eps=None, surplus=MISSING, x=None, x1=None, a=None):
-    """rms_norm(input, normalized_shape, weight=None, eps=None)
-
-    Return the tensor divided by the root of the mean square over its last dimensions, then scaled.
-
-    Computes ``x / sqrt(mean(x ** 2) + eps) * weight``.
-
-    Source: Zhang and Sennrich, 2019, arXiv:1910.07467.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(*, *normalized_shape)` of floating-point or complex numbers; halves are
-        computed in float32.
-    normalized_shape : list of int
-        The last dimensions, over which the mean is taken.
-    weight : Tensor or None
-        Factors, of shape `normalized_shape`.
-    eps : float or None
-        What is added to the mean square; without it the `eps` of the dtype.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If `normalized_shape` is empty or not that of the last dimensions, or if `weight` has
-        another shape.
-    NotImplementedError
-        For integers and bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(rms_norm, {"input": input, "normalized_shape": normalized_shape, "weight": weight, "eps": eps}, surplus, {"x": x, "x1": x1, "a": a})
     normalized_shape_ints = tuple(normalized_shape) if normalized_shape.__class__ is list else normalized_shape

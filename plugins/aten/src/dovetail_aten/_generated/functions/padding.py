@@ -149,33 +149,7 @@ def replication_pad3d(input=MISSING, padding=MISSING, surplus=MISSING, out=None,
         return route(input, padding_ints)
     return miss(replication_pad3d_op, (input, padding,), {}, replication_pad3d)
 
-
-def fill_diagonal_(input=MISSING, fill_value=MISSING, wrap=False, surplus=MISSING, x=None, x1=None, a=None):
-    """fill_diagonal_(input, fill_value, wrap=False)
-
-    Write a number to the diagonal.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of two or more dimensions; of more than two, all sizes are the same.
-    fill_value : number
-        The number.
-    wrap : bool
-        Whether the diagonal begins anew below a square, in matrices that are taller than wide.
-        Default: False.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-
-    Raises
-    ------
-    RuntimeError
-        For fewer than two dimensions, and for sizes that differ beyond two.
-    """
-    return complete(fill_diagonal_, "aten::fill_diagonal_", "")(input, fill_value, wrap, surplus=surplus, x=x, x1=x1, a=a)
+def fill_diagonal_(input=MISSING, fill_value=MISSING, wrap=False, surplus=MISSING, x=None, x1=None, a=None): return complete(fill_diagonal_, "aten::fill_diagonal_", "")(input, fill_value, wrap, surplus=surplus, x=x, x1=x1, a=a)
 
 
 compile_entries(globals())

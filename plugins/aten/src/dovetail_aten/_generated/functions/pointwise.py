@@ -131,39 +131,6 @@ def add_Scalar_out(input, other, alpha=1, *, out): return complete(add_Scalar_ou
 
 add_Tensor_op, add_Tensor_routes = operator("aten::add", "Tensor")
 def add(input=MISSING, other=MISSING, old1=MISSING, alpha=1, out=None, x=None, x1=None, a=None, x2=None):
-    """add(input, other, *, alpha=1, out=None)
-    add(input, other, alpha=1, *, out=None)
-
-    Return each element plus `alpha` times the one in `other`.
-
-    Computes ``input + alpha * other``.
-
-    The sum of two bools is their "or".
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    alpha : number
-        A factor of `other`. Default: 1.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If `alpha` is of a higher category than the result (a float for integers), a bool for
-        numbers, or if shapes do not broadcast.
-    NotImplementedError
-        For unsigned integers of 16, 32 and 64 bits.
-    """
     if old1 is not MISSING:
         return old_overload(add, (input, other, old1), {"alpha": alpha, "out": out, "x": x, "x1": x1, "a": a, "x2": x2})
     if x is not None or x1 is not None or a is not None or x2 is not None:
@@ -207,13 +174,7 @@ def add_operator(input, other):
     return operate(add, input, other)
 
 
-def add_(input=MISSING, other=MISSING, old1=MISSING, alpha=1, x=None, x1=None, a=None, x2=None):
-    """add_(input, other, *, alpha=1)
-    add_(input, other, alpha=1)
-
-    Do what `add` does, and write the result into `input`.
-    """
-    return complete(add_, "aten::add_", "Tensor")(input, other, alpha=alpha, old1=old1, x=x, x1=x1, a=a, x2=x2)
+def add_(input=MISSING, other=MISSING, old1=MISSING, alpha=1, x=None, x1=None, a=None, x2=None): return complete(add_, "aten::add_", "Tensor")(input, other, alpha=alpha, old1=old1, x=x, x1=x1, a=a, x2=x2)
 OLD_OVERLOADS["add_"] = OldOverloads(
     (
         "(Tensor input, Number alpha, Tensor other)",
@@ -232,37 +193,6 @@ def sub_Scalar_out(input, other, alpha=1, *, out): return complete(sub_Scalar_ou
 
 sub_Tensor_op, sub_Tensor_routes = operator("aten::sub", "Tensor")
 def sub(input=MISSING, other=MISSING, old1=MISSING, alpha=1, out=None, x=None, x1=None, a=None, x2=None):
-    """sub(input, other, *, alpha=1, out=None)
-    sub(input, other, alpha=1, *, out=None)
-
-    Return each element minus `alpha` times the one in `other`.
-
-    Computes ``input - alpha * other``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    alpha : number
-        A factor of `other`. Default: 1.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If an operand is bool, if `alpha` is of a higher category than the result or a bool, or if
-        shapes do not broadcast.
-    NotImplementedError
-        For unsigned integers of 16, 32 and 64 bits.
-    """
     if old1 is not MISSING:
         return old_overload(sub, (input, other, old1), {"alpha": alpha, "out": out, "x": x, "x1": x1, "a": a, "x2": x2})
     if x is not None or x1 is not None or a is not None or x2 is not None:
@@ -306,13 +236,7 @@ def sub_operator(input, other):
     return operate(sub, input, other)
 
 
-def sub_(input=MISSING, other=MISSING, old1=MISSING, alpha=1, x=None, x1=None, a=None, x2=None):
-    """sub_(input, other, *, alpha=1)
-    sub_(input, other, alpha=1)
-
-    Do what `sub` does, and write the result into `input`.
-    """
-    return complete(sub_, "aten::sub_", "Tensor")(input, other, alpha=alpha, old1=old1, x=x, x1=x1, a=a, x2=x2)
+def sub_(input=MISSING, other=MISSING, old1=MISSING, alpha=1, x=None, x1=None, a=None, x2=None): return complete(sub_, "aten::sub_", "Tensor")(input, other, alpha=alpha, old1=old1, x=x, x1=x1, a=a, x2=x2)
 OLD_OVERLOADS["sub_"] = OldOverloads(
     (
         "(Tensor input, Number alpha, Tensor other)",
@@ -361,37 +285,6 @@ _rsub_overloads = Overloads("aten::rsub", {
     "Tensor": (rsub_Tensor, rsub_Tensor_out), "Scalar": (rsub_Scalar, rsub_Scalar_out),
 })
 def rsub(*args, **kwargs):
-    """rsub(input, other, *, alpha=1, out=None)
-    rsub(input, other, alpha=1, *, out=None)
-
-    Return each element of `other` minus `alpha` times the one in `input`.
-
-    Computes ``other - alpha * input``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    alpha : number
-        A factor of `input`. Default: 1.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If an operand is bool, if `alpha` is of a higher category than the result or a bool, or if
-        shapes do not broadcast.
-    NotImplementedError
-        For unsigned integers of 16, 32 and 64 bits.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -416,33 +309,6 @@ def mul_Scalar_out(input, other, *, out): return complete(mul_Scalar_out, "aten:
 
 mul_Tensor_op, mul_Tensor_routes = operator("aten::mul", "Tensor")
 def mul(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """mul(input, other, *, out=None)
-
-    Return the product of each element and the one in `other`.
-
-    Computes ``input * other``.
-
-    The product of two bools is their "and".
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(mul, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -472,14 +338,7 @@ def mul_operator(input, other):
         return route(input, other)
     return operate(mul, input, other)
 
-
-def mul_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """mul_(input, other)
-
-    Do what `mul` does, and write the result into `input`.
-    """
-    return complete(mul_, "aten::mul_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
+def mul_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(mul_, "aten::mul_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def imul_operator(input, other): return complete(imul_operator, "aten::mul_", "Tensor")(input, other)
 
 
@@ -548,40 +407,6 @@ _div_overloads = Overloads("aten::div", {
     "Scalar_mode": (div_Tensor_mode, div_Scalar_mode_out),
 })
 def div(*args, **kwargs):
-    """div(input, other, *, out=None)
-    div(input, other, *, rounding_mode, out=None)
-
-    Return the quotient of each element and the one in `other`, rounded as asked.
-
-    Computes ``input / other``.
-
-    Floating-point numbers divided by 0 give infinity, and 0 / 0 gives NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor or number
-        A tensor or a number to divide by; shapes are broadcast.
-    rounding_mode : str or None
-        None for the true quotient, `'trunc'` to round it towards 0, `'floor'` to round it down.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape. The true quotient of integers and bools has the default
-        floating-point dtype; a rounded one the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        For another `rounding_mode`, if rounded quotients are those of integers and a divisor is 0,
-        or if shapes do not broadcast.
-    NotImplementedError
-        For rounded quotients of bools, complex numbers and unsigned integers of 16, 32 and 64 bits.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -605,11 +430,6 @@ _div__overloads = Overloads("aten::div_", {
     "Tensor_mode": (div__Tensor_mode, None), "Scalar_mode": (div__Tensor_mode, None),
 })
 def div_(*args, **kwargs):
-    """div_(input, other)
-    div_(input, other, *, rounding_mode)
-
-    Do what `div` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -628,33 +448,6 @@ def floor_divide_Scalar_out(input, other, *, out): return complete(floor_divide_
 
 floor_divide_op, floor_divide_routes = operator("aten::floor_divide", "")
 def floor_divide(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """floor_divide(input, other, *, out=None)
-
-    Return the quotient of each element and the one in `other`, rounded down.
-
-    Computes ``floor(input / other)``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor or number
-        A tensor or a number to divide by; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If integers are divided by 0, or if shapes do not broadcast.
-    NotImplementedError
-        For bools, complex numbers and unsigned integers of 16, 32 and 64 bits.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(floor_divide, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -684,14 +477,7 @@ def floordiv_operator(input, other):
         return route(input, other)
     return operate(floor_divide, input, other)
 
-
-def floor_divide_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """floor_divide_(input, other)
-
-    Do what `floor_divide` does, and write the result into `input`.
-    """
-    return complete(floor_divide_, "aten::floor_divide_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
+def floor_divide_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(floor_divide_, "aten::floor_divide_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def ifloordiv_operator(input, other): return complete(ifloordiv_operator, "aten::floor_divide_", "Tensor")(input, other)
 
 
@@ -729,35 +515,6 @@ _remainder_overloads = Overloads("aten::remainder", {
     "Scalar": (remainder_Scalar, remainder_Scalar_out),
 })
 def remainder(*args, **kwargs):
-    """remainder(input, other, *, out=None)
-
-    Return the remainder of the division rounded down, which has the sign of the divisor.
-
-    Computes ``input - floor(input / other) * other``.
-
-    A floating-point number has no remainder of a division by 0; the result is NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor or number
-        A tensor or a number to divide by; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If integers are divided by 0, or if shapes do not broadcast.
-    NotImplementedError
-        For bools, complex numbers and unsigned integers of 16, 32 and 64 bits.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -782,10 +539,6 @@ _remainder__overloads = Overloads("aten::remainder_", {
     "Tensor": (remainder__Tensor, None), "Scalar": (remainder__Scalar, None),
 })
 def remainder_(*args, **kwargs):
-    """remainder_(input, other)
-
-    Do what `remainder` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -836,35 +589,6 @@ _fmod_overloads = Overloads("aten::fmod", {
     "Tensor": (fmod_Tensor, fmod_Tensor_out), "Scalar": (fmod_Scalar, fmod_Scalar_out),
 })
 def fmod(*args, **kwargs):
-    """fmod(input, other, *, out=None)
-
-    Return the remainder of the division rounded towards 0, which has the sign of `input`.
-
-    Computes ``input - trunc(input / other) * other``.
-
-    A floating-point number has no remainder of a division by 0; the result is NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor or number
-        A tensor or a number to divide by; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If integers are divided by 0, or if shapes do not broadcast.
-    NotImplementedError
-        For bools, complex numbers and unsigned integers of 16, 32 and 64 bits.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -882,10 +606,6 @@ _fmod__overloads = Overloads("aten::fmod_", {
     "Tensor": (fmod__Tensor, None), "Scalar": (fmod__Scalar, None),
 })
 def fmod_(*args, **kwargs):
-    """fmod_(input, other)
-
-    Do what `fmod` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -944,36 +664,6 @@ _pow_overloads = Overloads("aten::pow", {
     "Scalar": (pow_Scalar, pow_Scalar_out),
 })
 def pow(*args, **kwargs):
-    """pow(input, exponent, *, out=None)
-
-    Return each element raised to a power.
-
-    Computes ``input ** exponent``.
-
-    Anything to the power 0 is 1, also NaN. Negative numbers have NaN for powers that are not whole.
-    Integers to negative powers in a tensor are 0, unless they are 1 or -1.
-
-    Parameters
-    ----------
-    input : Tensor or number
-        A tensor or a number; one of `input` and `exponent` must be a tensor.
-    exponent : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If integers are raised to a negative whole number, or if shapes do not broadcast.
-    NotImplementedError
-        For bools and unsigned integers of 16, 32 and 64 bits.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1000,10 +690,6 @@ _pow__overloads = Overloads("aten::pow_", {
     "Tensor": (pow__Tensor, None), "Scalar": (pow__Scalar, None),
 })
 def pow_(*args, **kwargs):
-    """pow_(input, exponent)
-
-    Do what `pow` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1051,39 +737,6 @@ _subtract_overloads = Overloads("aten::subtract", {
     "Tensor": (subtract_Tensor, subtract_out), "Scalar": (subtract_Scalar, subtract_out),
 })
 def subtract(*args, **kwargs):
-    """subtract(input, other, *, alpha=1, out=None)
-    subtract(input, other, alpha=1, *, out=None)
-
-    Return each element minus `alpha` times the one in `other`.
-
-    Another name of `sub`.
-
-    Computes ``input - alpha * other``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    alpha : number
-        A factor of `other`. Default: 1.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If an operand is bool, if `alpha` is of a higher category than the result or a bool, or if
-        shapes do not broadcast.
-    NotImplementedError
-        For unsigned integers of 16, 32 and 64 bits.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1103,11 +756,6 @@ _subtract__overloads = Overloads("aten::subtract_", {
     "Tensor": (subtract__Tensor, None), "Scalar": (subtract__Scalar, None),
 })
 def subtract_(*args, **kwargs):
-    """subtract_(input, other, *, alpha=1)
-    subtract_(input, other, alpha=1)
-
-    Do what `subtract` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1148,35 +796,6 @@ _multiply_overloads = Overloads("aten::multiply", {
     "Tensor": (multiply_Tensor, multiply_out), "Scalar": (multiply_Scalar, multiply_out),
 })
 def multiply(*args, **kwargs):
-    """multiply(input, other, *, out=None)
-
-    Return the product of each element and the one in `other`.
-
-    Another name of `mul`.
-
-    Computes ``input * other``.
-
-    The product of two bools is their "and".
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1194,10 +813,6 @@ _multiply__overloads = Overloads("aten::multiply_", {
     "Tensor": (multiply__Tensor, None), "Scalar": (multiply__Scalar, None),
 })
 def multiply_(*args, **kwargs):
-    """multiply_(input, other)
-
-    Do what `multiply` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1263,42 +878,6 @@ _divide_overloads = Overloads("aten::divide", {
     "Scalar_mode": (divide_Scalar_mode, divide_out_mode),
 })
 def divide(*args, **kwargs):
-    """divide(input, other, *, out=None)
-    divide(input, other, *, rounding_mode, out=None)
-
-    Return the quotient of each element and the one in `other`, rounded as asked.
-
-    Another name of `div`.
-
-    Computes ``input / other``.
-
-    Floating-point numbers divided by 0 give infinity, and 0 / 0 gives NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor or number
-        A tensor or a number to divide by; shapes are broadcast.
-    rounding_mode : str or None
-        None for the true quotient, `'trunc'` to round it towards 0, `'floor'` to round it down.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape. The true quotient of integers and bools has the default
-        floating-point dtype; a rounded one the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        For another `rounding_mode`, if rounded quotients are those of integers and a divisor is 0,
-        or if shapes do not broadcast.
-    NotImplementedError
-        For rounded quotients of bools, complex numbers and unsigned integers of 16, 32 and 64 bits.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1319,11 +898,6 @@ _divide__overloads = Overloads("aten::divide_", {
     "Tensor_mode": (divide__Tensor_mode, None), "Scalar_mode": (divide__Scalar_mode, None),
 })
 def divide_(*args, **kwargs):
-    """divide_(input, other)
-    divide_(input, other, *, rounding_mode)
-
-    Do what `divide` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1363,31 +937,6 @@ _true_divide_overloads = Overloads("aten::true_divide", {
     "Scalar": (true_divide_Scalar, true_divide_out),
 })
 def true_divide(*args, **kwargs):
-    """true_divide(input, other, *, out=None)
-
-    Return the true quotient of each element and the one in `other`, as `div` does.
-
-    Computes ``input / other``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor or number
-        A tensor or a number to divide by; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape; for integers and bools of the default floating-point dtype.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1405,10 +954,6 @@ _true_divide__overloads = Overloads("aten::true_divide_", {
     "Tensor": (true_divide__Tensor, None), "Scalar": (true_divide__Scalar, None),
 })
 def true_divide_(*args, **kwargs):
-    """true_divide_(input, other)
-
-    Do what `true_divide` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1423,28 +968,6 @@ def negative_out(input, *, out): return complete(negative_out, "aten::negative",
 
 negative_op, negative_routes = operator("aten::negative", "")
 def negative(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """negative(input, *, out=None)
-
-    Return each element with the opposite sign.
-
-    Another name of `neg`.
-
-    Computes ``-input``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If `input` is bool.
-    NotImplementedError
-        For unsigned integers of 16, 32 and 64 bits.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(negative, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -1457,46 +980,13 @@ def negative(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(negative_op, (input,), {}, negative)
 
-
-def negative_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """negative_(input)
-
-    Do what `negative` does, and write the result into `input`.
-    """
-    return complete(negative_, "aten::negative_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def negative_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(negative_, "aten::negative_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def absolute_out(input, *, out): return complete(absolute_out, "aten::absolute", "out")(input, out=out)
 
 absolute_op, absolute_routes = operator("aten::absolute", "")
 def absolute(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """absolute(input, *, out=None)
-
-    Return the absolute value of each element.
-
-    Another name of `abs`.
-
-    Computes ``|input|``.
-
-    Of the least integer of a signed dtype it is that integer, which has no opposite.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for complex numbers of the dtype of their parts.
-
-    Raises
-    ------
-    NotImplementedError
-        For bools and unsigned integers of 16, 32 and 64 bits.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(absolute, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -1509,46 +999,13 @@ def absolute(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(absolute_op, (input,), {}, absolute)
 
-
-def absolute_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """absolute_(input)
-
-    Do what `absolute` does, and write the result into `input`.
-    """
-    return complete(absolute_, "aten::absolute_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def absolute_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(absolute_, "aten::absolute_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def logaddexp_out(input, other, *, out): return complete(logaddexp_out, "aten::logaddexp", "out")(input, other, out=out)
 
 logaddexp_op, logaddexp_routes = operator("aten::logaddexp", "")
 def logaddexp(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """logaddexp(input, other, *, out=None)
-
-    Return the logarithm of the sum of the exponentials of two tensors, without overflow.
-
-    Computes ``log(exp(input) + exp(other))``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor
-        A tensor; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        If both are integers or bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(logaddexp, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -1570,35 +1027,6 @@ def hypot_out(input, other, *, out): return complete(hypot_out, "aten::hypot", "
 
 hypot_op, hypot_routes = operator("aten::hypot", "")
 def hypot(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """hypot(input, other, *, out=None)
-
-    Return the length of the hypotenuse of a right triangle for its two legs.
-
-    Computes ``sqrt(input ** 2 + other ** 2)``.
-
-    Squares do not overflow. Beside an infinite leg the other one does not count.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor, one leg.
-    other : Tensor
-        A tensor, the other leg; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        If both are integers or bools, and for complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(hypot, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -1615,13 +1043,7 @@ def hypot(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=No
         return route(input, other)
     return miss(hypot_op, (input, other,), {}, hypot)
 
-
-def hypot_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """hypot_(input, other)
-
-    Do what `hypot` does, and write the result into `input`.
-    """
-    return complete(hypot_, "aten::hypot_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def hypot_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(hypot_, "aten::hypot_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def xlogy_OutTensor(input, other, *, out): return complete(xlogy_OutTensor, "aten::xlogy", "OutTensor")(input, other, out=out)
@@ -1672,36 +1094,6 @@ _xlogy_overloads = Overloads("aten::xlogy", {
     "Scalar_Self": (xlogy_Scalar_Self, xlogy_OutScalar_Self),
 })
 def xlogy(*args, **kwargs):
-    """xlogy(input, other, *, out=None)
-
-    Return each element times the logarithm of the one in `other`, and 0 for an element 0.
-
-    Computes ``input * log(other)``.
-
-    Where `input` is 0 the result is 0, even if the logarithm is infinite or NaN, unless `other` is
-    NaN itself.
-
-    Parameters
-    ----------
-    input : Tensor or number
-        A tensor or a number; one of `input` and `other` must be a tensor.
-    other : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape; for integers and bools of the default floating-point dtype.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For complex numbers.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1721,10 +1113,6 @@ _xlogy__overloads = Overloads("aten::xlogy_", {
     "Tensor": (xlogy__Tensor, None), "Scalar_Other": (xlogy__Scalar_Other, None),
 })
 def xlogy_(*args, **kwargs):
-    """xlogy_(input, other)
-
-    Do what `xlogy` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1739,26 +1127,6 @@ def neg_out(input, *, out): return complete(neg_out, "aten::neg", "out")(input, 
 
 neg_op, neg_routes = operator("aten::neg", "")
 def neg(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """neg(input, *, out=None)
-
-    Return each element with the opposite sign.
-
-    Computes ``-input``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If `input` is bool.
-    NotImplementedError
-        For unsigned integers of 16, 32 and 64 bits.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(neg, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -1771,31 +1139,11 @@ def neg(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(neg_op, (input,), {}, neg)
 
-
-def neg_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """neg_(input)
-
-    Do what `neg` does, and write the result into `input`.
-    """
-    return complete(neg_, "aten::neg_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def neg_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(neg_, "aten::neg_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 positive_op, positive_routes = operator("aten::positive", "")
 def positive(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """positive(input)
-
-    Return the tensor itself.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-
-    Raises
-    ------
-    RuntimeError
-        If `input` is bool.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(positive, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -1811,31 +1159,6 @@ def abs_out(input, *, out): return complete(abs_out, "aten::abs", "out")(input, 
 
 abs_op, abs_routes = operator("aten::abs", "")
 def abs(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """abs(input, *, out=None)
-
-    Return the absolute value of each element.
-
-    Computes ``|input|``.
-
-    Of the least integer of a signed dtype it is that integer, which has no opposite.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for complex numbers of the dtype of their parts.
-
-    Raises
-    ------
-    NotImplementedError
-        For bools and unsigned integers of 16, 32 and 64 bits.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(abs, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -1848,42 +1171,13 @@ def abs(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(abs_op, (input,), {}, abs)
 
-
-def abs_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """abs_(input)
-
-    Do what `abs` does, and write the result into `input`.
-    """
-    return complete(abs_, "aten::abs_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def abs_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(abs_, "aten::abs_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def sign_out(input, *, out): return complete(sign_out, "aten::sign", "out")(input, out=out)
 
 sign_op, sign_routes = operator("aten::sign", "")
 def sign(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """sign(input, *, out=None)
-
-    Return the sign of each element, -1, 0 or 1.
-
-    It is 0 for NaN, and True for True.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers and unsigned integers of 16, 32 and 64 bits.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(sign, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -1896,44 +1190,13 @@ def sign(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(sign_op, (input,), {}, sign)
 
-
-def sign_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """sign_(input)
-
-    Do what `sign` does, and write the result into `input`.
-    """
-    return complete(sign_, "aten::sign_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def sign_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(sign_, "aten::sign_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def sgn_out(input, *, out): return complete(sgn_out, "aten::sgn", "out")(input, out=out)
 
 sgn_op, sgn_routes = operator("aten::sgn", "")
 def sgn(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """sgn(input, *, out=None)
-
-    Return the sign of each element; for complex numbers the one of length 1 at the same angle.
-
-    Computes ``input / |input|``.
-
-    It is 0 for 0, and for a real NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
-    Raises
-    ------
-    NotImplementedError
-        For unsigned integers of 16, 32 and 64 bits.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(sgn, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -1946,39 +1209,13 @@ def sgn(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(sgn_op, (input,), {}, sgn)
 
-
-def sgn_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """sgn_(input)
-
-    Do what `sgn` does, and write the result into `input`.
-    """
-    return complete(sgn_, "aten::sgn_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def sgn_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(sgn_, "aten::sgn_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def reciprocal_out(input, *, out): return complete(reciprocal_out, "aten::reciprocal", "out")(input, out=out)
 
 reciprocal_op, reciprocal_routes = operator("aten::reciprocal", "")
 def reciprocal(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """reciprocal(input, *, out=None)
-
-    Return the reciprocal of each element.
-
-    Computes ``1 / input``.
-
-    That of a real 0 is infinity with its sign.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(reciprocal, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -1991,39 +1228,13 @@ def reciprocal(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None
         return route(input)
     return miss(reciprocal_op, (input,), {}, reciprocal)
 
-
-def reciprocal_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """reciprocal_(input)
-
-    Do what `reciprocal` does, and write the result into `input`.
-    """
-    return complete(reciprocal_, "aten::reciprocal_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def reciprocal_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(reciprocal_, "aten::reciprocal_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def sqrt_out(input, *, out): return complete(sqrt_out, "aten::sqrt", "out")(input, out=out)
 
 sqrt_op, sqrt_routes = operator("aten::sqrt", "")
 def sqrt(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """sqrt(input, *, out=None)
-
-    Return the square root of each element.
-
-    Computes ``sqrt(input)``.
-
-    That of a negative real number is NaN; of a complex number, the one with real part >= 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(sqrt, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -2036,39 +1247,13 @@ def sqrt(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(sqrt_op, (input,), {}, sqrt)
 
-
-def sqrt_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """sqrt_(input)
-
-    Do what `sqrt` does, and write the result into `input`.
-    """
-    return complete(sqrt_, "aten::sqrt_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def sqrt_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(sqrt_, "aten::sqrt_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def rsqrt_out(input, *, out): return complete(rsqrt_out, "aten::rsqrt", "out")(input, out=out)
 
 rsqrt_op, rsqrt_routes = operator("aten::rsqrt", "")
 def rsqrt(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """rsqrt(input, *, out=None)
-
-    Return the reciprocal of the square root of each element.
-
-    Computes ``1 / sqrt(input)``.
-
-    It is infinite for a real 0, and NaN for negative real numbers.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(rsqrt, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -2081,42 +1266,13 @@ def rsqrt(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(rsqrt_op, (input,), {}, rsqrt)
 
-
-def rsqrt_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """rsqrt_(input)
-
-    Do what `rsqrt` does, and write the result into `input`.
-    """
-    return complete(rsqrt_, "aten::rsqrt_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def rsqrt_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(rsqrt_, "aten::rsqrt_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def square_out(input, *, out): return complete(square_out, "aten::square", "out")(input, out=out)
 
 square_op, square_routes = operator("aten::square", "")
 def square(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """square(input, *, out=None)
-
-    Return the square of each element.
-
-    Computes ``input ** 2``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`; for bools int64.
-
-    Raises
-    ------
-    NotImplementedError
-        For unsigned integers of 16, 32 and 64 bits.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(square, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -2129,37 +1285,13 @@ def square(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(square_op, (input,), {}, square)
 
-
-def square_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """square_(input)
-
-    Do what `square` does, and write the result into `input`.
-    """
-    return complete(square_, "aten::square_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def square_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(square_, "aten::square_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def exp_out(input, *, out): return complete(exp_out, "aten::exp", "out")(input, out=out)
 
 exp_op, exp_routes = operator("aten::exp", "")
 def exp(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """exp(input, *, out=None)
-
-    Return e to the power of each element.
-
-    Computes ``exp(input)``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(exp, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -2172,37 +1304,13 @@ def exp(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(exp_op, (input,), {}, exp)
 
-
-def exp_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """exp_(input)
-
-    Do what `exp` does, and write the result into `input`.
-    """
-    return complete(exp_, "aten::exp_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def exp_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(exp_, "aten::exp_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def exp2_out(input, *, out): return complete(exp2_out, "aten::exp2", "out")(input, out=out)
 
 exp2_op, exp2_routes = operator("aten::exp2", "")
 def exp2(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """exp2(input, *, out=None)
-
-    Return 2 to the power of each element.
-
-    Computes ``2 ** input``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(exp2, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -2215,37 +1323,13 @@ def exp2(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(exp2_op, (input,), {}, exp2)
 
-
-def exp2_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """exp2_(input)
-
-    Do what `exp2` does, and write the result into `input`.
-    """
-    return complete(exp2_, "aten::exp2_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def exp2_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(exp2_, "aten::exp2_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def expm1_out(input, *, out): return complete(expm1_out, "aten::expm1", "out")(input, out=out)
 
 expm1_op, expm1_routes = operator("aten::expm1", "")
 def expm1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """expm1(input, *, out=None)
-
-    Return the exponential of each element minus 1, exact also for small elements.
-
-    Computes ``exp(input) - 1``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(expm1, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -2258,39 +1342,13 @@ def expm1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(expm1_op, (input,), {}, expm1)
 
-
-def expm1_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """expm1_(input)
-
-    Do what `expm1` does, and write the result into `input`.
-    """
-    return complete(expm1_, "aten::expm1_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def expm1_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(expm1_, "aten::expm1_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def log_out(input, *, out): return complete(log_out, "aten::log", "out")(input, out=out)
 
 log_op, log_routes = operator("aten::log", "")
 def log(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """log(input, *, out=None)
-
-    Return the natural logarithm of each element.
-
-    Computes ``log(input)``.
-
-    That of 0 is -inf, that of a negative real number NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(log, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -2303,39 +1361,13 @@ def log(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(log_op, (input,), {}, log)
 
-
-def log_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """log_(input)
-
-    Do what `log` does, and write the result into `input`.
-    """
-    return complete(log_, "aten::log_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def log_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(log_, "aten::log_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def log2_out(input, *, out): return complete(log2_out, "aten::log2", "out")(input, out=out)
 
 log2_op, log2_routes = operator("aten::log2", "")
 def log2(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """log2(input, *, out=None)
-
-    Return the logarithm to base 2 of each element.
-
-    Computes ``log(input) / log(2)``.
-
-    That of 0 is -inf, that of a negative real number NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(log2, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -2348,39 +1380,13 @@ def log2(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(log2_op, (input,), {}, log2)
 
-
-def log2_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """log2_(input)
-
-    Do what `log2` does, and write the result into `input`.
-    """
-    return complete(log2_, "aten::log2_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def log2_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(log2_, "aten::log2_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def log10_out(input, *, out): return complete(log10_out, "aten::log10", "out")(input, out=out)
 
 log10_op, log10_routes = operator("aten::log10", "")
 def log10(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """log10(input, *, out=None)
-
-    Return the logarithm to base 10 of each element.
-
-    Computes ``log(input) / log(10)``.
-
-    That of 0 is -inf, that of a negative real number NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(log10, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -2393,39 +1399,13 @@ def log10(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(log10_op, (input,), {}, log10)
 
-
-def log10_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """log10_(input)
-
-    Do what `log10` does, and write the result into `input`.
-    """
-    return complete(log10_, "aten::log10_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def log10_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(log10_, "aten::log10_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def log1p_out(input, *, out): return complete(log1p_out, "aten::log1p", "out")(input, out=out)
 
 log1p_op, log1p_routes = operator("aten::log1p", "")
 def log1p(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """log1p(input, *, out=None)
-
-    Return the natural logarithm of 1 plus each element, exact also for small elements.
-
-    Computes ``log(1 + input)``.
-
-    That of -1 is -inf, that of a lesser real number NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(log1p, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -2438,39 +1418,13 @@ def log1p(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(log1p_op, (input,), {}, log1p)
 
-
-def log1p_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """log1p_(input)
-
-    Do what `log1p` does, and write the result into `input`.
-    """
-    return complete(log1p_, "aten::log1p_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def log1p_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(log1p_, "aten::log1p_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def sin_out(input, *, out): return complete(sin_out, "aten::sin", "out")(input, out=out)
 
 sin_op, sin_routes = operator("aten::sin", "")
 def sin(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """sin(input, *, out=None)
-
-    Return the sine of each element, an angle in radians.
-
-    Computes ``sin(input)``.
-
-    That of an infinite number is NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(sin, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -2483,39 +1437,13 @@ def sin(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(sin_op, (input,), {}, sin)
 
-
-def sin_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """sin_(input)
-
-    Do what `sin` does, and write the result into `input`.
-    """
-    return complete(sin_, "aten::sin_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def sin_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(sin_, "aten::sin_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def cos_out(input, *, out): return complete(cos_out, "aten::cos", "out")(input, out=out)
 
 cos_op, cos_routes = operator("aten::cos", "")
 def cos(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """cos(input, *, out=None)
-
-    Return the cosine of each element, an angle in radians.
-
-    Computes ``cos(input)``.
-
-    That of an infinite number is NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(cos, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -2528,39 +1456,13 @@ def cos(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(cos_op, (input,), {}, cos)
 
-
-def cos_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """cos_(input)
-
-    Do what `cos` does, and write the result into `input`.
-    """
-    return complete(cos_, "aten::cos_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def cos_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(cos_, "aten::cos_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def tan_out(input, *, out): return complete(tan_out, "aten::tan", "out")(input, out=out)
 
 tan_op, tan_routes = operator("aten::tan", "")
 def tan(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """tan(input, *, out=None)
-
-    Return the tangent of each element, an angle in radians.
-
-    Computes ``tan(input)``.
-
-    That of an infinite number is NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(tan, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -2573,39 +1475,13 @@ def tan(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(tan_op, (input,), {}, tan)
 
-
-def tan_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """tan_(input)
-
-    Do what `tan` does, and write the result into `input`.
-    """
-    return complete(tan_, "aten::tan_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def tan_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(tan_, "aten::tan_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def asin_out(input, *, out): return complete(asin_out, "aten::asin", "out")(input, out=out)
 
 asin_op, asin_routes = operator("aten::asin", "")
 def asin(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """asin(input, *, out=None)
-
-    Return the arcsine of each element, in radians from -pi/2 to pi/2.
-
-    Computes ``asin(input)``.
-
-    It is NaN for real numbers beyond -1 and 1.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(asin, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -2618,39 +1494,13 @@ def asin(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(asin_op, (input,), {}, asin)
 
-
-def asin_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """asin_(input)
-
-    Do what `asin` does, and write the result into `input`.
-    """
-    return complete(asin_, "aten::asin_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def asin_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(asin_, "aten::asin_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def acos_out(input, *, out): return complete(acos_out, "aten::acos", "out")(input, out=out)
 
 acos_op, acos_routes = operator("aten::acos", "")
 def acos(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """acos(input, *, out=None)
-
-    Return the arccosine of each element, in radians from 0 to pi.
-
-    Computes ``acos(input)``.
-
-    It is NaN for real numbers beyond -1 and 1.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(acos, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -2663,37 +1513,13 @@ def acos(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(acos_op, (input,), {}, acos)
 
-
-def acos_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """acos_(input)
-
-    Do what `acos` does, and write the result into `input`.
-    """
-    return complete(acos_, "aten::acos_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def acos_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(acos_, "aten::acos_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def atan_out(input, *, out): return complete(atan_out, "aten::atan", "out")(input, out=out)
 
 atan_op, atan_routes = operator("aten::atan", "")
 def atan(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """atan(input, *, out=None)
-
-    Return the arctangent of each element, in radians from -pi/2 to pi/2.
-
-    Computes ``atan(input)``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(atan, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -2706,48 +1532,13 @@ def atan(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(atan_op, (input,), {}, atan)
 
-
-def atan_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """atan_(input)
-
-    Do what `atan` does, and write the result into `input`.
-    """
-    return complete(atan_, "aten::atan_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def atan_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(atan_, "aten::atan_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def atan2_out(input, other, *, out): return complete(atan2_out, "aten::atan2", "out")(input, other, out=out)
 
 atan2_op, atan2_routes = operator("aten::atan2", "")
 def atan2(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """atan2(input, other, *, out=None)
-
-    Return the angle of each point (`other`, `input`) of the plane, from -pi to pi.
-
-    Computes ``atan(input / other), in the quadrant of the point``.
-
-    Signs of zeros count; the angle of (0, 0) is 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor, the ordinates.
-    other : Tensor
-        A tensor, the abscissas; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape; for integers and bools of the default floating-point dtype.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(atan2, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -2764,37 +1555,13 @@ def atan2(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=No
         return route(input, other)
     return miss(atan2_op, (input, other,), {}, atan2)
 
-
-def atan2_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """atan2_(input, other)
-
-    Do what `atan2` does, and write the result into `input`.
-    """
-    return complete(atan2_, "aten::atan2_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def atan2_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(atan2_, "aten::atan2_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def sinh_out(input, *, out): return complete(sinh_out, "aten::sinh", "out")(input, out=out)
 
 sinh_op, sinh_routes = operator("aten::sinh", "")
 def sinh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """sinh(input, *, out=None)
-
-    Return the hyperbolic sine of each element.
-
-    Computes ``(exp(input) - exp(-input)) / 2``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(sinh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -2807,37 +1574,13 @@ def sinh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(sinh_op, (input,), {}, sinh)
 
-
-def sinh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """sinh_(input)
-
-    Do what `sinh` does, and write the result into `input`.
-    """
-    return complete(sinh_, "aten::sinh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def sinh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(sinh_, "aten::sinh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def cosh_out(input, *, out): return complete(cosh_out, "aten::cosh", "out")(input, out=out)
 
 cosh_op, cosh_routes = operator("aten::cosh", "")
 def cosh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """cosh(input, *, out=None)
-
-    Return the hyperbolic cosine of each element.
-
-    Computes ``(exp(input) + exp(-input)) / 2``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(cosh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -2850,37 +1593,13 @@ def cosh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(cosh_op, (input,), {}, cosh)
 
-
-def cosh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """cosh_(input)
-
-    Do what `cosh` does, and write the result into `input`.
-    """
-    return complete(cosh_, "aten::cosh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def cosh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(cosh_, "aten::cosh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def tanh_out(input, *, out): return complete(tanh_out, "aten::tanh", "out")(input, out=out)
 
 tanh_op, tanh_routes = operator("aten::tanh", "")
 def tanh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """tanh(input, *, out=None)
-
-    Return the hyperbolic tangent of each element.
-
-    Computes ``(exp(input) - exp(-input)) / (exp(input) + exp(-input))``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(tanh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -2893,37 +1612,13 @@ def tanh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(tanh_op, (input,), {}, tanh)
 
-
-def tanh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """tanh_(input)
-
-    Do what `tanh` does, and write the result into `input`.
-    """
-    return complete(tanh_, "aten::tanh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def tanh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(tanh_, "aten::tanh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def asinh_out(input, *, out): return complete(asinh_out, "aten::asinh", "out")(input, out=out)
 
 asinh_op, asinh_routes = operator("aten::asinh", "")
 def asinh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """asinh(input, *, out=None)
-
-    Return the inverse hyperbolic sine of each element.
-
-    Computes ``log(input + sqrt(input ** 2 + 1))``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(asinh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -2936,39 +1631,13 @@ def asinh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(asinh_op, (input,), {}, asinh)
 
-
-def asinh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """asinh_(input)
-
-    Do what `asinh` does, and write the result into `input`.
-    """
-    return complete(asinh_, "aten::asinh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def asinh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(asinh_, "aten::asinh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def acosh_out(input, *, out): return complete(acosh_out, "aten::acosh", "out")(input, out=out)
 
 acosh_op, acosh_routes = operator("aten::acosh", "")
 def acosh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """acosh(input, *, out=None)
-
-    Return the inverse hyperbolic cosine of each element.
-
-    Computes ``log(input + sqrt(input ** 2 - 1))``.
-
-    It is NaN for real numbers below 1.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(acosh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -2981,39 +1650,13 @@ def acosh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(acosh_op, (input,), {}, acosh)
 
-
-def acosh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """acosh_(input)
-
-    Do what `acosh` does, and write the result into `input`.
-    """
-    return complete(acosh_, "aten::acosh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def acosh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(acosh_, "aten::acosh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def atanh_out(input, *, out): return complete(atanh_out, "aten::atanh", "out")(input, out=out)
 
 atanh_op, atanh_routes = operator("aten::atanh", "")
 def atanh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """atanh(input, *, out=None)
-
-    Return the inverse hyperbolic tangent of each element.
-
-    Computes ``log((1 + input) / (1 - input)) / 2``.
-
-    It is infinite for -1 and 1, and NaN for real numbers beyond.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(atanh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -3026,44 +1669,13 @@ def atanh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(atanh_op, (input,), {}, atanh)
 
-
-def atanh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """atanh_(input)
-
-    Do what `atanh` does, and write the result into `input`.
-    """
-    return complete(atanh_, "aten::atanh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def atanh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(atanh_, "aten::atanh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def erf_out(input, *, out): return complete(erf_out, "aten::erf", "out")(input, out=out)
 
 erf_op, erf_routes = operator("aten::erf", "")
 def erf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """erf(input, *, out=None)
-
-    Return the error function of each element.
-
-    Computes ``2 / sqrt(pi) * integral of exp(-t ** 2) for t from 0 to input``.
-
-    Source: Abramowitz and Stegun, 7.1.1.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(erf, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -3076,44 +1688,13 @@ def erf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(erf_op, (input,), {}, erf)
 
-
-def erf_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """erf_(input)
-
-    Do what `erf` does, and write the result into `input`.
-    """
-    return complete(erf_, "aten::erf_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def erf_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(erf_, "aten::erf_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def erfc_out(input, *, out): return complete(erfc_out, "aten::erfc", "out")(input, out=out)
 
 erfc_op, erfc_routes = operator("aten::erfc", "")
 def erfc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """erfc(input, *, out=None)
-
-    Return the complementary error function of each element, exact also where it is small.
-
-    Computes ``1 - erf(input)``.
-
-    Source: Abramowitz and Stegun, 7.1.2.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(erfc, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -3126,37 +1707,13 @@ def erfc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(erfc_op, (input,), {}, erfc)
 
-
-def erfc_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """erfc_(input)
-
-    Do what `erfc` does, and write the result into `input`.
-    """
-    return complete(erfc_, "aten::erfc_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def erfc_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(erfc_, "aten::erfc_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def sigmoid_out(input, *, out): return complete(sigmoid_out, "aten::sigmoid", "out")(input, out=out)
 
 sigmoid_op, sigmoid_routes = operator("aten::sigmoid", "")
 def sigmoid(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """sigmoid(input, *, out=None)
-
-    Return the logistic function of each element.
-
-    Computes ``1 / (1 + exp(-input))``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(sigmoid, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -3169,44 +1726,13 @@ def sigmoid(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(sigmoid_op, (input,), {}, sigmoid)
 
-
-def sigmoid_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """sigmoid_(input)
-
-    Do what `sigmoid` does, and write the result into `input`.
-    """
-    return complete(sigmoid_, "aten::sigmoid_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def sigmoid_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(sigmoid_, "aten::sigmoid_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def floor_out(input, *, out): return complete(floor_out, "aten::floor", "out")(input, out=out)
 
 floor_op, floor_routes = operator("aten::floor", "")
 def floor(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """floor(input, *, out=None)
-
-    Return each element rounded down to a whole number.
-
-    Computes ``floor(input)``.
-
-    Integers, infinities and NaN stay as they are.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
-    Raises
-    ------
-    NotImplementedError
-        For bools and complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(floor, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -3219,44 +1745,13 @@ def floor(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(floor_op, (input,), {}, floor)
 
-
-def floor_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """floor_(input)
-
-    Do what `floor` does, and write the result into `input`.
-    """
-    return complete(floor_, "aten::floor_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def floor_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(floor_, "aten::floor_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def ceil_out(input, *, out): return complete(ceil_out, "aten::ceil", "out")(input, out=out)
 
 ceil_op, ceil_routes = operator("aten::ceil", "")
 def ceil(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """ceil(input, *, out=None)
-
-    Return each element rounded up to a whole number.
-
-    Computes ``ceil(input)``.
-
-    Integers, infinities and NaN stay as they are.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
-    Raises
-    ------
-    NotImplementedError
-        For bools and complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(ceil, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -3269,13 +1764,7 @@ def ceil(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(ceil_op, (input,), {}, ceil)
 
-
-def ceil_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """ceil_(input)
-
-    Do what `ceil` does, and write the result into `input`.
-    """
-    return complete(ceil_, "aten::ceil_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def ceil_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(ceil_, "aten::ceil_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def round_out(input, *, out): return complete(round_out, "aten::round", "out")(input, out=out)
@@ -3307,35 +1796,6 @@ _round_overloads = Overloads("aten::round", {
     "": (round_default, round_out), "decimals": (round_decimals, round_decimals_out),
 })
 def round(*args, **kwargs):
-    """round(input, *, out=None)
-    round(input, *, decimals, out=None)
-
-    Return each element rounded to the nearest whole number, or to decimals.
-
-    Computes ``rint(input * 10 ** decimals) / 10 ** decimals``.
-
-    Of two equally near numbers the even one is taken. Integers stay as they are; with `decimals`
-    they are not taken.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    decimals : int
-        How many decimals are kept; negative for tens, hundreds and so on.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
-    Raises
-    ------
-    NotImplementedError
-        For bools and complex numbers, and with `decimals` for integers.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -3350,11 +1810,6 @@ _round__overloads = Overloads("aten::round_", {
     "": (round__default, None), "decimals": (round__decimals, None),
 })
 def round_(*args, **kwargs):
-    """round_(input)
-    round_(input, *, decimals)
-
-    Do what `round` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -3366,31 +1821,6 @@ def trunc_out(input, *, out): return complete(trunc_out, "aten::trunc", "out")(i
 
 trunc_op, trunc_routes = operator("aten::trunc", "")
 def trunc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """trunc(input, *, out=None)
-
-    Return each element without its decimals, rounded towards 0.
-
-    Computes ``trunc(input)``.
-
-    Integers, infinities and NaN stay as they are.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
-    Raises
-    ------
-    NotImplementedError
-        For bools and complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(trunc, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -3403,46 +1833,13 @@ def trunc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(trunc_op, (input,), {}, trunc)
 
-
-def trunc_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """trunc_(input)
-
-    Do what `trunc` does, and write the result into `input`.
-    """
-    return complete(trunc_, "aten::trunc_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def trunc_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(trunc_, "aten::trunc_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def fix_out(input, *, out): return complete(fix_out, "aten::fix", "out")(input, out=out)
 
 fix_op, fix_routes = operator("aten::fix", "")
 def fix(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """fix(input, *, out=None)
-
-    Return each element without its decimals, rounded towards 0.
-
-    Another name of `trunc`.
-
-    Computes ``trunc(input)``.
-
-    Integers, infinities and NaN stay as they are.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
-    Raises
-    ------
-    NotImplementedError
-        For bools and complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(fix, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -3455,39 +1852,13 @@ def fix(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(fix_op, (input,), {}, fix)
 
-
-def fix_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """fix_(input)
-
-    Do what `fix` does, and write the result into `input`.
-    """
-    return complete(fix_, "aten::fix_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def fix_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(fix_, "aten::fix_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def frac_out(input, *, out): return complete(frac_out, "aten::frac", "out")(input, out=out)
 
 frac_op, frac_routes = operator("aten::frac", "")
 def frac(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """frac(input, *, out=None)
-
-    Return the decimals of each element, with its sign.
-
-    Computes ``input - trunc(input)``.
-
-    Those of an infinite number are NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    NotImplementedError
-        For bools, integers and complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(frac, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -3500,35 +1871,13 @@ def frac(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(frac_op, (input,), {}, frac)
 
-
-def frac_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """frac_(input)
-
-    Do what `frac` does, and write the result into `input`.
-    """
-    return complete(frac_, "aten::frac_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def frac_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(frac_, "aten::frac_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def isnan_out(input, *, out): return complete(isnan_out, "aten::isnan", "out")(input, out=out)
 
 isnan_op, isnan_routes = operator("aten::isnan", "")
 def isnan(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """isnan(input, *, out=None)
-
-    Return whether each element is NaN; a complex one, whether one of its parts is.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Bools of the shape of `input`, all False for integers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(isnan, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -3546,22 +1895,6 @@ def isinf_out(input, *, out): return complete(isinf_out, "aten::isinf", "out")(i
 
 isinf_op, isinf_routes = operator("aten::isinf", "")
 def isinf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """isinf(input, *, out=None)
-
-    Return whether each element is infinite; a complex one, whether one of its parts is.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Bools of the shape of `input`, all False for integers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(isinf, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -3577,20 +1910,6 @@ def isinf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
 
 isfinite_op, isfinite_routes = operator("aten::isfinite", "")
 def isfinite(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """isfinite(input)
-
-    Return whether each element is neither infinite nor NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-
-    Returns
-    -------
-    Tensor
-        Bools of the shape of `input`, all True for integers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(isfinite, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -3606,30 +1925,6 @@ def nan_to_num_out(input, nan=None, posinf=None, neginf=None, *, out): return co
 
 nan_to_num_op, nan_to_num_routes = operator("aten::nan_to_num", "")
 def nan_to_num(input=MISSING, nan=None, posinf=None, neginf=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None)
-
-    Return each element, with numbers in place of NaN and infinities.
-
-    Real and imaginary parts are replaced each for itself. Integers stay as they are.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    nan : float or None
-        What NaN is replaced with; None for 0.
-    posinf : float or None
-        What infinity is replaced with; None for the greatest number of the dtype.
-    neginf : float or None
-        What minus infinity is replaced with; None for the least number of the dtype.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(nan_to_num, {"input": input, "nan": nan, "posinf": posinf, "neginf": neginf, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -3644,41 +1939,13 @@ def nan_to_num(input=MISSING, nan=None, posinf=None, neginf=None, surplus=MISSIN
         return route(input, nan, posinf, neginf)
     return miss(nan_to_num_op, (input, nan, posinf, neginf,), {}, nan_to_num)
 
-
-def nan_to_num_(input=MISSING, nan=None, posinf=None, neginf=None, surplus=MISSING, x=None, x1=None, a=None):
-    """nan_to_num_(input, nan=None, posinf=None, neginf=None)
-
-    Do what `nan_to_num` does, and write the result into `input`.
-    """
-    return complete(nan_to_num_, "aten::nan_to_num_", "")(input, nan, posinf, neginf, surplus=surplus, x=x, x1=x1, a=a)
+def nan_to_num_(input=MISSING, nan=None, posinf=None, neginf=None, surplus=MISSING, x=None, x1=None, a=None): return complete(nan_to_num_, "aten::nan_to_num_", "")(input, nan, posinf, neginf, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def arcsin_out(input, *, out): return complete(arcsin_out, "aten::arcsin", "out")(input, out=out)
 
 arcsin_op, arcsin_routes = operator("aten::arcsin", "")
 def arcsin(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """arcsin(input, *, out=None)
-
-    Return the arcsine of each element, in radians from -pi/2 to pi/2.
-
-    Another name of `asin`.
-
-    Computes ``asin(input)``.
-
-    It is NaN for real numbers beyond -1 and 1.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(arcsin, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -3691,41 +1958,13 @@ def arcsin(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(arcsin_op, (input,), {}, arcsin)
 
-
-def arcsin_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """arcsin_(input)
-
-    Do what `arcsin` does, and write the result into `input`.
-    """
-    return complete(arcsin_, "aten::arcsin_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def arcsin_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(arcsin_, "aten::arcsin_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def arccos_out(input, *, out): return complete(arccos_out, "aten::arccos", "out")(input, out=out)
 
 arccos_op, arccos_routes = operator("aten::arccos", "")
 def arccos(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """arccos(input, *, out=None)
-
-    Return the arccosine of each element, in radians from 0 to pi.
-
-    Another name of `acos`.
-
-    Computes ``acos(input)``.
-
-    It is NaN for real numbers beyond -1 and 1.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(arccos, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -3738,39 +1977,13 @@ def arccos(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(arccos_op, (input,), {}, arccos)
 
-
-def arccos_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """arccos_(input)
-
-    Do what `arccos` does, and write the result into `input`.
-    """
-    return complete(arccos_, "aten::arccos_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def arccos_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(arccos_, "aten::arccos_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def arctan_out(input, *, out): return complete(arctan_out, "aten::arctan", "out")(input, out=out)
 
 arctan_op, arctan_routes = operator("aten::arctan", "")
 def arctan(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """arctan(input, *, out=None)
-
-    Return the arctangent of each element, in radians from -pi/2 to pi/2.
-
-    Another name of `atan`.
-
-    Computes ``atan(input)``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(arctan, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -3783,50 +1996,13 @@ def arctan(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(arctan_op, (input,), {}, arctan)
 
-
-def arctan_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """arctan_(input)
-
-    Do what `arctan` does, and write the result into `input`.
-    """
-    return complete(arctan_, "aten::arctan_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def arctan_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(arctan_, "aten::arctan_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def arctan2_out(input, other, *, out): return complete(arctan2_out, "aten::arctan2", "out")(input, other, out=out)
 
 arctan2_op, arctan2_routes = operator("aten::arctan2", "")
 def arctan2(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """arctan2(input, other, *, out=None)
-
-    Return the angle of each point (`other`, `input`) of the plane, from -pi to pi.
-
-    Another name of `atan2`.
-
-    Computes ``atan(input / other), in the quadrant of the point``.
-
-    Signs of zeros count; the angle of (0, 0) is 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor, the ordinates.
-    other : Tensor
-        A tensor, the abscissas; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape; for integers and bools of the default floating-point dtype.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(arctan2, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -3839,39 +2015,13 @@ def arctan2(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=
         return route(input, other)
     return miss(arctan2_op, (input, other,), {}, arctan2)
 
-
-def arctan2_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """arctan2_(input, other)
-
-    Do what `arctan2` does, and write the result into `input`.
-    """
-    return complete(arctan2_, "aten::arctan2_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def arctan2_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(arctan2_, "aten::arctan2_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def arcsinh_out(input, *, out): return complete(arcsinh_out, "aten::arcsinh", "out")(input, out=out)
 
 arcsinh_op, arcsinh_routes = operator("aten::arcsinh", "")
 def arcsinh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """arcsinh(input, *, out=None)
-
-    Return the inverse hyperbolic sine of each element.
-
-    Another name of `asinh`.
-
-    Computes ``log(input + sqrt(input ** 2 + 1))``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(arcsinh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -3884,41 +2034,13 @@ def arcsinh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(arcsinh_op, (input,), {}, arcsinh)
 
-
-def arcsinh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """arcsinh_(input)
-
-    Do what `arcsinh` does, and write the result into `input`.
-    """
-    return complete(arcsinh_, "aten::arcsinh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def arcsinh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(arcsinh_, "aten::arcsinh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def arccosh_out(input, *, out): return complete(arccosh_out, "aten::arccosh", "out")(input, out=out)
 
 arccosh_op, arccosh_routes = operator("aten::arccosh", "")
 def arccosh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """arccosh(input, *, out=None)
-
-    Return the inverse hyperbolic cosine of each element.
-
-    Another name of `acosh`.
-
-    Computes ``log(input + sqrt(input ** 2 - 1))``.
-
-    It is NaN for real numbers below 1.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(arccosh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -3931,41 +2053,13 @@ def arccosh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(arccosh_op, (input,), {}, arccosh)
 
-
-def arccosh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """arccosh_(input)
-
-    Do what `arccosh` does, and write the result into `input`.
-    """
-    return complete(arccosh_, "aten::arccosh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def arccosh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(arccosh_, "aten::arccosh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def arctanh_out(input, *, out): return complete(arctanh_out, "aten::arctanh", "out")(input, out=out)
 
 arctanh_op, arctanh_routes = operator("aten::arctanh", "")
 def arctanh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """arctanh(input, *, out=None)
-
-    Return the inverse hyperbolic tangent of each element.
-
-    Another name of `atanh`.
-
-    Computes ``log((1 + input) / (1 - input)) / 2``.
-
-    It is infinite for -1 and 1, and NaN for real numbers beyond.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(arctanh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -3978,13 +2072,7 @@ def arctanh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(arctanh_op, (input,), {}, arctanh)
 
-
-def arctanh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """arctanh_(input)
-
-    Do what `arctanh` does, and write the result into `input`.
-    """
-    return complete(arctanh_, "aten::arctanh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def arctanh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(arctanh_, "aten::arctanh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def clip_out(input, min=None, max=None, *, out): return complete(clip_out, "aten::clip", "out")(input, min, max, out=out)
@@ -4021,40 +2109,6 @@ _clip_overloads = Overloads("aten::clip", {
     "": (clip_default, clip_out), "Tensor": (clip_Tensor, clip_Tensor_out),
 })
 def clip(*args, **kwargs):
-    """clip(input, min=None, max=None, *, out=None)
-
-    Return each element, or the bound that it is beyond.
-
-    Another name of `clamp`.
-
-    Computes ``min(max(input, min), max)``.
-
-    Where the lower bound is greater than the upper one the result is the upper one. NaN stays NaN,
-    and a bound that is NaN gives NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    min : number or Tensor or None
-        A tensor or a number, the lower bound; None for none. Shapes are broadcast.
-    max : number or Tensor or None
-        A tensor or a number, the upper bound; None for none. Shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that all promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If both bounds are None, or if shapes do not broadcast.
-    NotImplementedError
-        For complex numbers and unsigned integers of 16, 32 and 64 bits.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -4079,10 +2133,6 @@ _clip__overloads = Overloads("aten::clip_", {
     "": (clip__default, None), "Tensor": (clip__Tensor, None),
 })
 def clip_(*args, **kwargs):
-    """clip_(input, min=None, max=None)
-
-    Do what `clip` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -4139,38 +2189,6 @@ _clamp_overloads = Overloads("aten::clamp", {
     "": (clamp_default, clamp_out), "Tensor": (clamp_Tensor, clamp_Tensor_out),
 })
 def clamp(*args, **kwargs):
-    """clamp(input, min=None, max=None, *, out=None)
-
-    Return each element, or the bound that it is beyond.
-
-    Computes ``min(max(input, min), max)``.
-
-    Where the lower bound is greater than the upper one the result is the upper one. NaN stays NaN,
-    and a bound that is NaN gives NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    min : number or Tensor or None
-        A tensor or a number, the lower bound; None for none. Shapes are broadcast.
-    max : number or Tensor or None
-        A tensor or a number, the upper bound; None for none. Shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that all promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If both bounds are None, or if shapes do not broadcast.
-    NotImplementedError
-        For complex numbers and unsigned integers of 16, 32 and 64 bits.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -4195,10 +2213,6 @@ _clamp__overloads = Overloads("aten::clamp_", {
     "": (clamp__default, None), "Tensor": (clamp__Tensor, None),
 })
 def clamp_(*args, **kwargs):
-    """clamp_(input, min=None, max=None)
-
-    Do what `clamp` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -4249,35 +2263,6 @@ _clamp_min_overloads = Overloads("aten::clamp_min", {
     "": (clamp_min_default, clamp_min_out), "Tensor": (clamp_min_Tensor, clamp_min_Tensor_out),
 })
 def clamp_min(*args, **kwargs):
-    """clamp_min(input, min, *, out=None)
-
-    Return each element, or the lower bound where it is less.
-
-    Computes ``max(input, min)``.
-
-    NaN stays NaN, and a bound that is NaN gives NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    min : number or Tensor
-        A tensor or a number, the lower bound; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For complex numbers and unsigned integers of 16, 32 and 64 bits.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -4295,10 +2280,6 @@ _clamp_min__overloads = Overloads("aten::clamp_min_", {
     "": (clamp_min__default, None), "Tensor": (clamp_min__Tensor, None),
 })
 def clamp_min_(*args, **kwargs):
-    """clamp_min_(input, min)
-
-    Do what `clamp_min` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -4342,35 +2323,6 @@ _clamp_max_overloads = Overloads("aten::clamp_max", {
     "": (clamp_max_default, clamp_max_out), "Tensor": (clamp_max_Tensor, clamp_max_Tensor_out),
 })
 def clamp_max(*args, **kwargs):
-    """clamp_max(input, max, *, out=None)
-
-    Return each element, or the upper bound where it is greater.
-
-    Computes ``min(input, max)``.
-
-    NaN stays NaN, and a bound that is NaN gives NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    max : number or Tensor
-        A tensor or a number, the upper bound; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For complex numbers and unsigned integers of 16, 32 and 64 bits.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -4388,10 +2340,6 @@ _clamp_max__overloads = Overloads("aten::clamp_max_", {
     "": (clamp_max__default, None), "Tensor": (clamp_max__Tensor, None),
 })
 def clamp_max_(*args, **kwargs):
-    """clamp_max_(input, max)
-
-    Do what `clamp_max` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -4406,33 +2354,6 @@ def maximum_out(input, other, *, out): return complete(maximum_out, "aten::maxim
 
 maximum_op, maximum_routes = operator("aten::maximum", "")
 def maximum(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """maximum(input, other, *, out=None)
-
-    Return the greater of each element and the one in `other`.
-
-    It is NaN where one of them is; `fmax` takes the other one then.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor
-        A tensor; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        For complex numbers, or if shapes do not broadcast.
-    NotImplementedError
-        For unsigned integers of 16, 32 and 64 bits.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(maximum, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -4454,33 +2375,6 @@ def minimum_out(input, other, *, out): return complete(minimum_out, "aten::minim
 
 minimum_op, minimum_routes = operator("aten::minimum", "")
 def minimum(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """minimum(input, other, *, out=None)
-
-    Return the lesser of each element and the one in `other`.
-
-    It is NaN where one of them is; `fmin` takes the other one then.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor
-        A tensor; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        For complex numbers, or if shapes do not broadcast.
-    NotImplementedError
-        For unsigned integers of 16, 32 and 64 bits.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(minimum, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -4562,39 +2456,6 @@ _where_overloads = Overloads("aten::where", {
     "": (where_default, None),
 })
 def where(*args, **kwargs):
-    """where(condition, input, other, *, out=None)
-    where(condition, input, other)
-    where(condition)
-
-    Return the elements of `input` where a condition holds, and those of `other` elsewhere.
-
-    Computes ``input if condition else other``.
-
-    With the condition alone, return the indices of the places where it holds, one tensor per
-    dimension, as `nonzero(as_tuple=True)` does.
-
-    Parameters
-    ----------
-    condition : Tensor
-        Bools, or uint8; shapes are broadcast.
-    input : Tensor or number
-        A tensor or a number.
-    other : Tensor or number
-        A tensor or a number.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that `input` and `other` promote to; with the
-        condition alone a tuple of int64 tensors.
-
-    Raises
-    ------
-    RuntimeError
-        If `condition` has another dtype, or if shapes do not broadcast.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -4644,38 +2505,6 @@ _lerp_overloads = Overloads("aten::lerp", {
     "Scalar": (lerp_Scalar, lerp_Scalar_out), "Tensor": (lerp_Tensor, lerp_Tensor_out),
 })
 def lerp(*args, **kwargs):
-    """lerp(input, end, weight, *, out=None)
-
-    Return what lies between two tensors, at the part `weight` of the way.
-
-    Computes ``input + weight * (end - input)``.
-
-    From a weight of 0.5 on it is computed from `end`, so that finite numbers give `end` exactly for
-    a weight of 1. Weights below 0 and above 1 lead beyond.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor, where the way begins.
-    end : Tensor
-        A tensor of the dtype of `input`, where the way ends; shapes are broadcast.
-    weight : number or Tensor
-        A number, or a tensor of the dtype of `input`.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape.
-
-    Raises
-    ------
-    RuntimeError
-        If dtypes differ, or if shapes do not broadcast.
-    NotImplementedError
-        For integers and bools.
-    """
     if not kwargs:
         count = len(args)
         if count == 3:
@@ -4693,10 +2522,6 @@ _lerp__overloads = Overloads("aten::lerp_", {
     "Scalar": (lerp__Scalar, None), "Tensor": (lerp__Tensor, None),
 })
 def lerp_(*args, **kwargs):
-    """lerp_(input, end, weight)
-
-    Do what `lerp` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 3:
@@ -4711,37 +2536,6 @@ def addcmul_out(input, tensor1, tensor2, *, value=1, out): return complete(addcm
 
 addcmul_op, addcmul_routes = operator("aten::addcmul", "")
 def addcmul(input=MISSING, tensor1=MISSING, tensor2=MISSING, old1=MISSING, value=1, out=None, x=None, x1=None, a=None):
-    """addcmul(input, tensor1, tensor2, *, value=1, out=None)
-
-    Return each element plus the product of two others and a number.
-
-    Computes ``input + value * tensor1 * tensor2``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    tensor1 : Tensor
-        A tensor; shapes are broadcast.
-    tensor2 : Tensor
-        A tensor; shapes are broadcast.
-    value : number
-        A number; beside integers it is cut to a whole one. Default: 1.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that all promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For bools and unsigned integers of 16, 32 and 64 bits.
-    """
     if old1 is not MISSING:
         return old_overload(addcmul, (input, tensor1, tensor2, old1), {"value": value, "out": out, "x": x, "x1": x1, "a": a})
     if x is not None or x1 is not None or a is not None:
@@ -4767,12 +2561,7 @@ OLD_OVERLOADS["addcmul"] = OldOverloads(
 )
 
 
-def addcmul_(input=MISSING, tensor1=MISSING, tensor2=MISSING, old1=MISSING, value=1, x=None, x1=None, a=None):
-    """addcmul_(input, tensor1, tensor2, *, value=1)
-
-    Do what `addcmul` does, and write the result into `input`.
-    """
-    return complete(addcmul_, "aten::addcmul_", "")(input, tensor1, tensor2, value=value, old1=old1, x=x, x1=x1, a=a)
+def addcmul_(input=MISSING, tensor1=MISSING, tensor2=MISSING, old1=MISSING, value=1, x=None, x1=None, a=None): return complete(addcmul_, "aten::addcmul_", "")(input, tensor1, tensor2, value=value, old1=old1, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addcmul_"] = OldOverloads(
     (
         "(Tensor input, Number value, Tensor tensor1, Tensor tensor2)",
@@ -4787,37 +2576,6 @@ def addcdiv_out(input, tensor1, tensor2, *, value=1, out): return complete(addcd
 
 addcdiv_op, addcdiv_routes = operator("aten::addcdiv", "")
 def addcdiv(input=MISSING, tensor1=MISSING, tensor2=MISSING, old1=MISSING, value=1, out=None, x=None, x1=None, a=None):
-    """addcdiv(input, tensor1, tensor2, *, value=1, out=None)
-
-    Return each element plus the quotient of two others times a number.
-
-    Computes ``input + value * tensor1 / tensor2``.
-
-    Integers are divided truly beside a floating-point `input`.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    tensor1 : Tensor
-        A tensor; shapes are broadcast.
-    tensor2 : Tensor
-        A tensor to divide by; shapes are broadcast.
-    value : number
-        A number. Default: 1.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that all promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If all are integers or bools, or if shapes do not broadcast.
-    """
     if old1 is not MISSING:
         return old_overload(addcdiv, (input, tensor1, tensor2, old1), {"value": value, "out": out, "x": x, "x1": x1, "a": a})
     if x is not None or x1 is not None or a is not None:
@@ -4843,12 +2601,7 @@ OLD_OVERLOADS["addcdiv"] = OldOverloads(
 )
 
 
-def addcdiv_(input=MISSING, tensor1=MISSING, tensor2=MISSING, old1=MISSING, value=1, x=None, x1=None, a=None):
-    """addcdiv_(input, tensor1, tensor2, *, value=1)
-
-    Do what `addcdiv` does, and write the result into `input`.
-    """
-    return complete(addcdiv_, "aten::addcdiv_", "")(input, tensor1, tensor2, value=value, old1=old1, x=x, x1=x1, a=a)
+def addcdiv_(input=MISSING, tensor1=MISSING, tensor2=MISSING, old1=MISSING, value=1, x=None, x1=None, a=None): return complete(addcdiv_, "aten::addcdiv_", "")(input, tensor1, tensor2, value=value, old1=old1, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addcdiv_"] = OldOverloads(
     (
         "(Tensor input, Number value, Tensor tensor1, Tensor tensor2)",
@@ -4889,34 +2642,6 @@ _masked_fill_overloads = Overloads("aten::masked_fill", {
     "Tensor": (masked_fill_Tensor, masked_fill_Tensor_out),
 })
 def masked_fill(*args, **kwargs):
-    """masked_fill(input, mask, value, *, out=None)
-
-    Return each element, with one value in the places that a mask marks.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    mask : Tensor
-        Bools, True where the value goes; shapes are broadcast.
-    value : number or Tensor
-        A number, or a tensor without dimensions; it is converted to the dtype of `input`.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If `mask` is not bool, if `value` has dimensions or does not fit into the dtype, or if
-        shapes do not broadcast.
-    NotImplementedError
-        For unsigned integers of 16, 32 and 64 bits.
-    """
     if not kwargs:
         count = len(args)
         if count == 3:
@@ -4934,10 +2659,6 @@ _masked_fill__overloads = Overloads("aten::masked_fill_", {
     "Scalar": (masked_fill__Scalar, None), "Tensor": (masked_fill__Tensor, None),
 })
 def masked_fill_(*args, **kwargs):
-    """masked_fill_(input, mask, value)
-
-    Do what `masked_fill` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 3:
@@ -4952,33 +2673,6 @@ def logical_and_out(input, other, *, out): return complete(logical_and_out, "ate
 
 logical_and_op, logical_and_routes = operator("aten::logical_and", "")
 def logical_and(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """logical_and(input, other, *, out=None)
-
-    Return whether both each element and the one in `other` are nonzero.
-
-    NaN is nonzero.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor
-        A tensor; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Bools of the broadcast shape.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For unsigned integers of 16, 32 and 64 bits.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(logical_and, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -4995,46 +2689,13 @@ def logical_and(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None,
         return route(input, other)
     return miss(logical_and_op, (input, other,), {}, logical_and)
 
-
-def logical_and_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """logical_and_(input, other)
-
-    Do what `logical_and` does, and write the result into `input`.
-    """
-    return complete(logical_and_, "aten::logical_and_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def logical_and_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(logical_and_, "aten::logical_and_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def logical_or_out(input, other, *, out): return complete(logical_or_out, "aten::logical_or", "out")(input, other, out=out)
 
 logical_or_op, logical_or_routes = operator("aten::logical_or", "")
 def logical_or(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """logical_or(input, other, *, out=None)
-
-    Return whether each element or the one in `other` is nonzero.
-
-    NaN is nonzero.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor
-        A tensor; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Bools of the broadcast shape.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For unsigned integers of 16, 32 and 64 bits.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(logical_or, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -5051,46 +2712,13 @@ def logical_or(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, 
         return route(input, other)
     return miss(logical_or_op, (input, other,), {}, logical_or)
 
-
-def logical_or_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """logical_or_(input, other)
-
-    Do what `logical_or` does, and write the result into `input`.
-    """
-    return complete(logical_or_, "aten::logical_or_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def logical_or_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(logical_or_, "aten::logical_or_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def logical_xor_out(input, other, *, out): return complete(logical_xor_out, "aten::logical_xor", "out")(input, other, out=out)
 
 logical_xor_op, logical_xor_routes = operator("aten::logical_xor", "")
 def logical_xor(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """logical_xor(input, other, *, out=None)
-
-    Return whether exactly one of each element and the one in `other` is nonzero.
-
-    NaN is nonzero.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor
-        A tensor; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Bools of the broadcast shape.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For unsigned integers of 16, 32 and 64 bits.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(logical_xor, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -5107,42 +2735,13 @@ def logical_xor(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None,
         return route(input, other)
     return miss(logical_xor_op, (input, other,), {}, logical_xor)
 
-
-def logical_xor_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """logical_xor_(input, other)
-
-    Do what `logical_xor` does, and write the result into `input`.
-    """
-    return complete(logical_xor_, "aten::logical_xor_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def logical_xor_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(logical_xor_, "aten::logical_xor_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def logical_not_out(input, *, out): return complete(logical_not_out, "aten::logical_not", "out")(input, out=out)
 
 logical_not_op, logical_not_routes = operator("aten::logical_not", "")
 def logical_not(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """logical_not(input, *, out=None)
-
-    Return whether each element is 0 or False.
-
-    NaN is nonzero.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Bools of the shape of `input`.
-
-    Raises
-    ------
-    NotImplementedError
-        For unsigned integers of 16, 32 and 64 bits.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(logical_not, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -5155,13 +2754,7 @@ def logical_not(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=Non
         return route(input)
     return miss(logical_not_op, (input,), {}, logical_not)
 
-
-def logical_not_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """logical_not_(input)
-
-    Do what `logical_not` does, and write the result into `input`.
-    """
-    return complete(logical_not_, "aten::logical_not_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def logical_not_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(logical_not_, "aten::logical_not_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def bitwise_and_Tensor_out(input, other, *, out): return complete(bitwise_and_Tensor_out, "aten::bitwise_and", "Tensor_out")(input, other, out=out)
@@ -5212,33 +2805,6 @@ _bitwise_and_overloads = Overloads("aten::bitwise_and", {
     "Scalar_Tensor": (bitwise_and_Scalar_Tensor, bitwise_and_Scalar_Tensor_out),
 })
 def bitwise_and(*args, **kwargs):
-    """bitwise_and(input, other, *, out=None)
-
-    Return the "and" of the bits of each element and the one in `other`.
-
-    Computes ``input & other``.
-
-    Parameters
-    ----------
-    input : Tensor or number
-        A tensor.
-    other : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For floating-point and complex numbers.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -5257,14 +2823,7 @@ def and_operator(input, other):
         return bitwise_and_Tensor(input, other)
     return operate(bitwise_and, input, other)
 
-
-def bitwise_and_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """bitwise_and_(input, other)
-
-    Do what `bitwise_and` does, and write the result into `input`.
-    """
-    return complete(bitwise_and_, "aten::bitwise_and_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
+def bitwise_and_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(bitwise_and_, "aten::bitwise_and_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def iand_operator(input, other): return complete(iand_operator, "aten::bitwise_and_", "Tensor")(input, other)
 
 
@@ -5316,33 +2875,6 @@ _bitwise_or_overloads = Overloads("aten::bitwise_or", {
     "Scalar_Tensor": (bitwise_or_Scalar_Tensor, bitwise_or_Scalar_Tensor_out),
 })
 def bitwise_or(*args, **kwargs):
-    """bitwise_or(input, other, *, out=None)
-
-    Return the "or" of the bits of each element and the one in `other`.
-
-    Computes ``input | other``.
-
-    Parameters
-    ----------
-    input : Tensor or number
-        A tensor.
-    other : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For floating-point and complex numbers.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -5361,14 +2893,7 @@ def or_operator(input, other):
         return bitwise_or_Tensor(input, other)
     return operate(bitwise_or, input, other)
 
-
-def bitwise_or_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """bitwise_or_(input, other)
-
-    Do what `bitwise_or` does, and write the result into `input`.
-    """
-    return complete(bitwise_or_, "aten::bitwise_or_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
+def bitwise_or_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(bitwise_or_, "aten::bitwise_or_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def ior_operator(input, other): return complete(ior_operator, "aten::bitwise_or_", "Tensor")(input, other)
 
 
@@ -5420,33 +2945,6 @@ _bitwise_xor_overloads = Overloads("aten::bitwise_xor", {
     "Scalar_Tensor": (bitwise_xor_Scalar_Tensor, bitwise_xor_Scalar_Tensor_out),
 })
 def bitwise_xor(*args, **kwargs):
-    """bitwise_xor(input, other, *, out=None)
-
-    Return the "exclusive or" of the bits of each element and the one in `other`.
-
-    Computes ``input ^ other``.
-
-    Parameters
-    ----------
-    input : Tensor or number
-        A tensor.
-    other : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For floating-point and complex numbers.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -5465,14 +2963,7 @@ def xor_operator(input, other):
         return bitwise_xor_Tensor(input, other)
     return operate(bitwise_xor, input, other)
 
-
-def bitwise_xor_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """bitwise_xor_(input, other)
-
-    Do what `bitwise_xor` does, and write the result into `input`.
-    """
-    return complete(bitwise_xor_, "aten::bitwise_xor_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
+def bitwise_xor_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(bitwise_xor_, "aten::bitwise_xor_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def ixor_operator(input, other): return complete(ixor_operator, "aten::bitwise_xor_", "Tensor")(input, other)
 
 
@@ -5480,29 +2971,6 @@ def bitwise_not_out(input, *, out): return complete(bitwise_not_out, "aten::bitw
 
 bitwise_not_op, bitwise_not_routes = operator("aten::bitwise_not", "")
 def bitwise_not(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """bitwise_not(input, *, out=None)
-
-    Return each element with all bits inverted; for bools its negation.
-
-    Computes ``~input``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
-    Raises
-    ------
-    NotImplementedError
-        For floating-point and complex numbers and unsigned integers of 16, 32 and 64 bits.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(bitwise_not, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -5515,13 +2983,7 @@ def bitwise_not(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=Non
         return route(input)
     return miss(bitwise_not_op, (input,), {}, bitwise_not)
 
-
-def bitwise_not_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """bitwise_not_(input)
-
-    Do what `bitwise_not` does, and write the result into `input`.
-    """
-    return complete(bitwise_not_, "aten::bitwise_not_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def bitwise_not_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(bitwise_not_, "aten::bitwise_not_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 __and___Scalar_op, __and___Scalar_routes = operator("aten::__and__", "Scalar")
@@ -5637,33 +3099,6 @@ def eq_Scalar_out(input, other, *, out): return complete(eq_Scalar_out, "aten::e
 
 eq_Tensor_op, eq_Tensor_routes = operator("aten::eq", "Tensor")
 def eq(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """eq(input, other, *, out=None)
-
-    Return whether each element equals the one in `other`.
-
-    Computes ``input == other``.
-
-    NaN equals nothing, not even NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Bools of the broadcast shape.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(eq, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -5693,13 +3128,7 @@ def eq_operator(input, other):
         return route(input, other)
     return operate(eq, input, other)
 
-
-def eq_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """eq_(input, other)
-
-    Do what `eq` does, and write the result into `input`.
-    """
-    return complete(eq_, "aten::eq_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def eq_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(eq_, "aten::eq_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def ne_Tensor_out(input, other, *, out): return complete(ne_Tensor_out, "aten::ne", "Tensor_out")(input, other, out=out)
@@ -5707,33 +3136,6 @@ def ne_Scalar_out(input, other, *, out): return complete(ne_Scalar_out, "aten::n
 
 ne_Tensor_op, ne_Tensor_routes = operator("aten::ne", "Tensor")
 def ne(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """ne(input, other, *, out=None)
-
-    Return whether each element differs from the one in `other`.
-
-    Computes ``input != other``.
-
-    NaN differs from everything, also from NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Bools of the broadcast shape.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(ne, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -5763,13 +3165,7 @@ def ne_operator(input, other):
         return route(input, other)
     return operate(ne, input, other)
 
-
-def ne_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """ne_(input, other)
-
-    Do what `ne` does, and write the result into `input`.
-    """
-    return complete(ne_, "aten::ne_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def ne_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(ne_, "aten::ne_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def lt_Tensor_out(input, other, *, out): return complete(lt_Tensor_out, "aten::lt", "Tensor_out")(input, other, out=out)
@@ -5777,35 +3173,6 @@ def lt_Scalar_out(input, other, *, out): return complete(lt_Scalar_out, "aten::l
 
 lt_Tensor_op, lt_Tensor_routes = operator("aten::lt", "Tensor")
 def lt(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """lt(input, other, *, out=None)
-
-    Return whether each element is less than the one in `other`.
-
-    Computes ``input < other``.
-
-    It is False where one of them is NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Bools of the broadcast shape.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For complex numbers and unsigned integers of 16, 32 and 64 bits.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(lt, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -5835,13 +3202,7 @@ def lt_operator(input, other):
         return route(input, other)
     return operate(lt, input, other)
 
-
-def lt_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """lt_(input, other)
-
-    Do what `lt` does, and write the result into `input`.
-    """
-    return complete(lt_, "aten::lt_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def lt_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(lt_, "aten::lt_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def le_Tensor_out(input, other, *, out): return complete(le_Tensor_out, "aten::le", "Tensor_out")(input, other, out=out)
@@ -5849,35 +3210,6 @@ def le_Scalar_out(input, other, *, out): return complete(le_Scalar_out, "aten::l
 
 le_Tensor_op, le_Tensor_routes = operator("aten::le", "Tensor")
 def le(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """le(input, other, *, out=None)
-
-    Return whether each element is less than the one in `other` or equal to it.
-
-    Computes ``input <= other``.
-
-    It is False where one of them is NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Bools of the broadcast shape.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For complex numbers and unsigned integers of 16, 32 and 64 bits.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(le, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -5907,13 +3239,7 @@ def le_operator(input, other):
         return route(input, other)
     return operate(le, input, other)
 
-
-def le_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """le_(input, other)
-
-    Do what `le` does, and write the result into `input`.
-    """
-    return complete(le_, "aten::le_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def le_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(le_, "aten::le_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def gt_Tensor_out(input, other, *, out): return complete(gt_Tensor_out, "aten::gt", "Tensor_out")(input, other, out=out)
@@ -5921,35 +3247,6 @@ def gt_Scalar_out(input, other, *, out): return complete(gt_Scalar_out, "aten::g
 
 gt_Tensor_op, gt_Tensor_routes = operator("aten::gt", "Tensor")
 def gt(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """gt(input, other, *, out=None)
-
-    Return whether each element is greater than the one in `other`.
-
-    Computes ``input > other``.
-
-    It is False where one of them is NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Bools of the broadcast shape.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For complex numbers and unsigned integers of 16, 32 and 64 bits.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(gt, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -5979,13 +3276,7 @@ def gt_operator(input, other):
         return route(input, other)
     return operate(gt, input, other)
 
-
-def gt_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """gt_(input, other)
-
-    Do what `gt` does, and write the result into `input`.
-    """
-    return complete(gt_, "aten::gt_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def gt_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(gt_, "aten::gt_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def ge_Tensor_out(input, other, *, out): return complete(ge_Tensor_out, "aten::ge", "Tensor_out")(input, other, out=out)
@@ -5993,35 +3284,6 @@ def ge_Scalar_out(input, other, *, out): return complete(ge_Scalar_out, "aten::g
 
 ge_Tensor_op, ge_Tensor_routes = operator("aten::ge", "Tensor")
 def ge(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """ge(input, other, *, out=None)
-
-    Return whether each element is greater than the one in `other` or equal to it.
-
-    Computes ``input >= other``.
-
-    It is False where one of them is NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Bools of the broadcast shape.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For complex numbers and unsigned integers of 16, 32 and 64 bits.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(ge, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -6051,13 +3313,7 @@ def ge_operator(input, other):
         return route(input, other)
     return operate(ge, input, other)
 
-
-def ge_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """ge_(input, other)
-
-    Do what `ge` does, and write the result into `input`.
-    """
-    return complete(ge_, "aten::ge_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def ge_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(ge_, "aten::ge_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def greater_Tensor_out(input, other, *, out): return complete(greater_Tensor_out, "aten::greater", "Tensor_out")(input, other, out=out)
@@ -6089,37 +3345,6 @@ _greater_overloads = Overloads("aten::greater", {
     "Tensor": (greater_Tensor, greater_Tensor_out), "Scalar": (greater_Scalar, greater_Scalar_out),
 })
 def greater(*args, **kwargs):
-    """greater(input, other, *, out=None)
-
-    Return whether each element is greater than the one in `other`.
-
-    Another name of `gt`.
-
-    Computes ``input > other``.
-
-    It is False where one of them is NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Bools of the broadcast shape.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For complex numbers and unsigned integers of 16, 32 and 64 bits.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -6137,10 +3362,6 @@ _greater__overloads = Overloads("aten::greater_", {
     "Tensor": (greater__Tensor, None), "Scalar": (greater__Scalar, None),
 })
 def greater_(*args, **kwargs):
-    """greater_(input, other)
-
-    Do what `greater` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -6181,37 +3402,6 @@ _greater_equal_overloads = Overloads("aten::greater_equal", {
     "Scalar": (greater_equal_Scalar, greater_equal_Scalar_out),
 })
 def greater_equal(*args, **kwargs):
-    """greater_equal(input, other, *, out=None)
-
-    Return whether each element is greater than the one in `other` or equal to it.
-
-    Another name of `ge`.
-
-    Computes ``input >= other``.
-
-    It is False where one of them is NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Bools of the broadcast shape.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For complex numbers and unsigned integers of 16, 32 and 64 bits.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -6229,10 +3419,6 @@ _greater_equal__overloads = Overloads("aten::greater_equal_", {
     "Tensor": (greater_equal__Tensor, None), "Scalar": (greater_equal__Scalar, None),
 })
 def greater_equal_(*args, **kwargs):
-    """greater_equal_(input, other)
-
-    Do what `greater_equal` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -6272,37 +3458,6 @@ _less_overloads = Overloads("aten::less", {
     "Tensor": (less_Tensor, less_Tensor_out), "Scalar": (less_Scalar, less_Scalar_out),
 })
 def less(*args, **kwargs):
-    """less(input, other, *, out=None)
-
-    Return whether each element is less than the one in `other`.
-
-    Another name of `lt`.
-
-    Computes ``input < other``.
-
-    It is False where one of them is NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Bools of the broadcast shape.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For complex numbers and unsigned integers of 16, 32 and 64 bits.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -6320,10 +3475,6 @@ _less__overloads = Overloads("aten::less_", {
     "Tensor": (less__Tensor, None), "Scalar": (less__Scalar, None),
 })
 def less_(*args, **kwargs):
-    """less_(input, other)
-
-    Do what `less` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -6364,37 +3515,6 @@ _less_equal_overloads = Overloads("aten::less_equal", {
     "Scalar": (less_equal_Scalar, less_equal_Scalar_out),
 })
 def less_equal(*args, **kwargs):
-    """less_equal(input, other, *, out=None)
-
-    Return whether each element is less than the one in `other` or equal to it.
-
-    Another name of `le`.
-
-    Computes ``input <= other``.
-
-    It is False where one of them is NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Bools of the broadcast shape.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For complex numbers and unsigned integers of 16, 32 and 64 bits.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -6412,10 +3532,6 @@ _less_equal__overloads = Overloads("aten::less_equal_", {
     "Tensor": (less_equal__Tensor, None), "Scalar": (less_equal__Scalar, None),
 })
 def less_equal_(*args, **kwargs):
-    """less_equal_(input, other)
-
-    Do what `less_equal` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -6456,35 +3572,6 @@ _not_equal_overloads = Overloads("aten::not_equal", {
     "Scalar": (not_equal_Scalar, not_equal_Scalar_out),
 })
 def not_equal(*args, **kwargs):
-    """not_equal(input, other, *, out=None)
-
-    Return whether each element differs from the one in `other`.
-
-    Another name of `ne`.
-
-    Computes ``input != other``.
-
-    NaN differs from everything, also from NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Bools of the broadcast shape.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -6502,10 +3589,6 @@ _not_equal__overloads = Overloads("aten::not_equal_", {
     "Tensor": (not_equal__Tensor, None), "Scalar": (not_equal__Scalar, None),
 })
 def not_equal_(*args, **kwargs):
-    """not_equal_(input, other)
-
-    Do what `not_equal` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -6518,37 +3601,6 @@ def not_equal_(*args, **kwargs):
 
 isclose_op, isclose_routes = operator("aten::isclose", "")
 def isclose(input=MISSING, other=MISSING, rtol=1e-05, atol=1e-08, equal_nan=False, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """isclose(input, other, rtol=1.0000000000000001e-05, atol=1e-08, equal_nan=False)
-
-    Return whether each element is as close to the one in `other` as the tolerances allow.
-
-    Computes ``|input - other| <= atol + rtol * |other|``.
-
-    An infinite number is close to itself alone.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor
-        A tensor of the dtype of `input`; shapes are broadcast.
-    rtol : float
-        The tolerance relative to `other`, 0 or more. Default: 1.0000000000000001e-05.
-    atol : float
-        The absolute tolerance, 0 or more. Default: 1e-08.
-    equal_nan : bool
-        Whether NaN is close to NaN. Default: False.
-
-    Returns
-    -------
-    Tensor
-        Bools of the broadcast shape.
-
-    Raises
-    ------
-    RuntimeError
-        If dtypes differ, if a tolerance is negative, or if shapes do not broadcast.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(isclose, {"input": input, "other": other, "rtol": rtol, "atol": atol, "equal_nan": equal_nan}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if rtol.__class__ is not float or atol.__class__ is not float or equal_nan.__class__ is not bool:
@@ -6564,25 +3616,6 @@ def isclose(input=MISSING, other=MISSING, rtol=1e-05, atol=1e-08, equal_nan=Fals
 
 equal_op, equal_routes = operator("aten::equal", "")
 def equal(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """equal(input, other)
-
-    Return whether two tensors have the same shape and the same elements.
-
-    Numbers of different dtypes are equal if their values are. NaN equals nothing. Two empty tensors
-    of one shape are equal.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor
-        A tensor.
-
-    Returns
-    -------
-    bool
-        A Python bool.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(equal, {"input": input, "other": other}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     try:
@@ -6596,37 +3629,6 @@ def equal(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None
 
 allclose_op, allclose_routes = operator("aten::allclose", "")
 def allclose(input=MISSING, other=MISSING, rtol=1e-05, atol=1e-08, equal_nan=False, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """allclose(input, other, rtol=1.0000000000000001e-05, atol=1e-08, equal_nan=False)
-
-    Return whether all elements are as close to those in `other` as the tolerances allow.
-
-    Computes ``|input - other| <= atol + rtol * |other|``.
-
-    An infinite number is close to itself alone. Of no elements all are close.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor
-        A tensor of the dtype of `input`; shapes are broadcast.
-    rtol : float
-        The tolerance relative to `other`, 0 or more. Default: 1.0000000000000001e-05.
-    atol : float
-        The absolute tolerance, 0 or more. Default: 1e-08.
-    equal_nan : bool
-        Whether NaN is close to NaN. Default: False.
-
-    Returns
-    -------
-    bool
-        A Python bool.
-
-    Raises
-    ------
-    RuntimeError
-        If dtypes differ, if a tolerance is negative, or if shapes do not broadcast.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(allclose, {"input": input, "other": other, "rtol": rtol, "atol": atol, "equal_nan": equal_nan}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if rtol.__class__ is not float or atol.__class__ is not float or equal_nan.__class__ is not bool:
@@ -6645,35 +3647,6 @@ def copysign_Scalar_out(input, other, *, out): return complete(copysign_Scalar_o
 
 copysign_Tensor_op, copysign_Tensor_routes = operator("aten::copysign", "Tensor")
 def copysign(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """copysign(input, other, *, out=None)
-
-    Return the size of each element with the sign of the one in `other`.
-
-    Computes ``|input| * sign(other)``.
-
-    The signs of zeros count; that of -0.0 is minus.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape; for integers and bools of the default floating-point dtype.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(copysign, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -6690,40 +3663,13 @@ def copysign(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1
         return route(input, other)
     return miss(copysign_Tensor_op, (input, other,), {}, copysign)
 
-
-def copysign_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """copysign_(input, other)
-
-    Do what `copysign` does, and write the result into `input`.
-    """
-    return complete(copysign_, "aten::copysign_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def copysign_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(copysign_, "aten::copysign_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def signbit_out(input, *, out): return complete(signbit_out, "aten::signbit", "out")(input, out=out)
 
 signbit_op, signbit_routes = operator("aten::signbit", "")
 def signbit(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """signbit(input, *, out=None)
-
-    Return whether the sign of each element is minus, as that of -0.0 is.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Bools of the shape of `input`.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(signbit, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -6741,27 +3687,6 @@ def isposinf_out(input, *, out): return complete(isposinf_out, "aten::isposinf",
 
 isposinf_op, isposinf_routes = operator("aten::isposinf", "")
 def isposinf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """isposinf(input, *, out=None)
-
-    Return whether each element is plus infinity.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Bools of the shape of `input`, all False for integers.
-
-    Raises
-    ------
-    RuntimeError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(isposinf, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -6779,27 +3704,6 @@ def isneginf_out(input, *, out): return complete(isneginf_out, "aten::isneginf",
 
 isneginf_op, isneginf_routes = operator("aten::isneginf", "")
 def isneginf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """isneginf(input, *, out=None)
-
-    Return whether each element is minus infinity.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Bools of the shape of `input`, all False for integers.
-
-    Raises
-    ------
-    RuntimeError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(isneginf, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -6815,20 +3719,6 @@ def isneginf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
 
 isreal_op, isreal_routes = operator("aten::isreal", "")
 def isreal(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """isreal(input)
-
-    Return whether the imaginary part of each element is 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-
-    Returns
-    -------
-    Tensor
-        Bools of the shape of `input`, all True for real dtypes.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(isreal, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -6844,33 +3734,6 @@ def nextafter_out(input, other, *, out): return complete(nextafter_out, "aten::n
 
 nextafter_op, nextafter_routes = operator("aten::nextafter", "")
 def nextafter(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """nextafter(input, other, *, out=None)
-
-    Return the number of the dtype next to each element, towards the one in `other`.
-
-    Where both are equal it is `other`; where one of them is NaN it is NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor
-        A tensor; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        If both are integers or bools, and for complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(nextafter, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -6887,46 +3750,13 @@ def nextafter(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x
         return route(input, other)
     return miss(nextafter_op, (input, other,), {}, nextafter)
 
-
-def nextafter_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """nextafter_(input, other)
-
-    Do what `nextafter` does, and write the result into `input`.
-    """
-    return complete(nextafter_, "aten::nextafter_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def nextafter_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(nextafter_, "aten::nextafter_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def heaviside_out(input, values, *, out): return complete(heaviside_out, "aten::heaviside", "out")(input, values, out=out)
 
 heaviside_op, heaviside_routes = operator("aten::heaviside", "")
 def heaviside(input=MISSING, values=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """heaviside(input, values, *, out=None)
-
-    Return 0 for negative elements, 1 for positive ones, and `values` for zeros.
-
-    It is 0 for NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    values : Tensor
-        A tensor of the dtype of `input`, what zeros give; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If dtypes differ, for complex numbers, or if shapes do not broadcast.
-    NotImplementedError
-        For unsigned integers of 16, 32 and 64 bits.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(heaviside, {"input": input, "values": values, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -6943,46 +3773,13 @@ def heaviside(input=MISSING, values=MISSING, surplus=MISSING, out=None, x=None, 
         return route(input, values)
     return miss(heaviside_op, (input, values,), {}, heaviside)
 
-
-def heaviside_(input=MISSING, values=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """heaviside_(input, values)
-
-    Do what `heaviside` does, and write the result into `input`.
-    """
-    return complete(heaviside_, "aten::heaviside_", "")(input, values, surplus=surplus, x=x, x1=x1, a=a)
+def heaviside_(input=MISSING, values=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(heaviside_, "aten::heaviside_", "")(input, values, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def ldexp_out(input, other, *, out): return complete(ldexp_out, "aten::ldexp", "out")(input, other, out=out)
 
 ldexp_Tensor_op, ldexp_Tensor_routes = operator("aten::ldexp", "Tensor")
 def ldexp(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """ldexp(input, other, *, out=None)
-
-    Return each element times 2 to the power of the one in `other`.
-
-    Computes ``input * 2 ** other``.
-
-    Powers beyond the range of the dtype are no harm where the product is within it.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor
-        A tensor, the exponents; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape; for integers and bools of the default floating-point dtype.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(ldexp, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -6999,13 +3796,7 @@ def ldexp(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=No
         return route(input, other)
     return miss(ldexp_Tensor_op, (input, other,), {}, ldexp)
 
-
-def ldexp_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """ldexp_(input, other)
-
-    Do what `ldexp` does, and write the result into `input`.
-    """
-    return complete(ldexp_, "aten::ldexp_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def ldexp_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(ldexp_, "aten::ldexp_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def frexp_Tensor_out(input, *, mantissa, exponent): return complete(frexp_Tensor_out, "aten::frexp", "Tensor_out")(input, mantissa=mantissa, exponent=exponent)
@@ -7013,33 +3804,6 @@ def frexp_Tensor_out(input, *, mantissa, exponent): return complete(frexp_Tensor
 frexp_Tensor_op, frexp_Tensor_routes = operator("aten::frexp", "Tensor")
 frexp_Tensor_named = named("frexp", ("mantissa", "exponent"))
 def frexp(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """frexp(input, *, out=None)
-
-    Return the mantissa and the exponent to base 2 of each element.
-
-    Computes ``input = mantissa * 2 ** exponent``.
-
-    The size of a mantissa is at least 0.5 and less than 1. Zero, infinity and NaN are their own
-    mantissas, with the exponent 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        A named tuple of `mantissa`, of the dtype of `input`, and `exponent`, int32, both of the
-        shape of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        For integers, bools and complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(frexp, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -7057,34 +3821,6 @@ def gcd_out(input, other, *, out): return complete(gcd_out, "aten::gcd", "out")(
 
 gcd_op, gcd_routes = operator("aten::gcd", "")
 def gcd(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """gcd(input, other, *, out=None)
-
-    Return the greatest common divisor of each element and the one in `other`.
-
-    It is not negative unless it overflows. That of 0 and a number is the size of the number, and
-    that of zeros is 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor
-        A tensor; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For bools, floating-point and complex numbers, and unsigned integers of 16, 32 and 64 bits.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(gcd, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -7101,46 +3837,13 @@ def gcd(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None
         return route(input, other)
     return miss(gcd_op, (input, other,), {}, gcd)
 
-
-def gcd_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """gcd_(input, other)
-
-    Do what `gcd` does, and write the result into `input`.
-    """
-    return complete(gcd_, "aten::gcd_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def gcd_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(gcd_, "aten::gcd_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def lcm_out(input, other, *, out): return complete(lcm_out, "aten::lcm", "out")(input, other, out=out)
 
 lcm_op, lcm_routes = operator("aten::lcm", "")
 def lcm(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """lcm(input, other, *, out=None)
-
-    Return the least common multiple of each element and the one in `other`.
-
-    It is not negative unless it overflows, and 0 where one of them is 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor
-        A tensor; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For bools, floating-point and complex numbers, and unsigned integers of 16, 32 and 64 bits.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(lcm, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -7157,13 +3860,7 @@ def lcm(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None
         return route(input, other)
     return miss(lcm_op, (input, other,), {}, lcm)
 
-
-def lcm_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """lcm_(input, other)
-
-    Do what `lcm` does, and write the result into `input`.
-    """
-    return complete(lcm_, "aten::lcm_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def lcm_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(lcm_, "aten::lcm_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def bitwise_left_shift_Tensor_out(input, other, *, out): return complete(bitwise_left_shift_Tensor_out, "aten::bitwise_left_shift", "Tensor_out")(input, other, out=out)
@@ -7214,35 +3911,6 @@ _bitwise_left_shift_overloads = Overloads("aten::bitwise_left_shift", {
     "Scalar_Tensor": (bitwise_left_shift_Scalar_Tensor, bitwise_left_shift_Scalar_Tensor_out),
 })
 def bitwise_left_shift(*args, **kwargs):
-    """bitwise_left_shift(input, other, *, out=None)
-
-    Return each element with its bits moved to the left, as many places as `other` says.
-
-    Computes ``input << other``.
-
-    It is 0 for a negative number of places, and for as many as there are bits or more.
-
-    Parameters
-    ----------
-    input : Tensor or number
-        A tensor or a number; one of `input` and `other` must be a tensor.
-    other : Tensor or number
-        A tensor or a number, how many places; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For bools, floating-point and complex numbers, and unsigned integers of 16, 32 and 64 bits.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -7270,10 +3938,6 @@ _bitwise_left_shift__overloads = Overloads("aten::bitwise_left_shift_", {
     "Tensor_Scalar": (bitwise_left_shift__Tensor_Scalar, None),
 })
 def bitwise_left_shift_(*args, **kwargs):
-    """bitwise_left_shift_(input, other)
-
-    Do what `bitwise_left_shift` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -7339,36 +4003,6 @@ _bitwise_right_shift_overloads = Overloads("aten::bitwise_right_shift", {
     "Scalar_Tensor": (bitwise_right_shift_Scalar_Tensor, bitwise_right_shift_Scalar_Tensor_out),
 })
 def bitwise_right_shift(*args, **kwargs):
-    """bitwise_right_shift(input, other, *, out=None)
-
-    Return each element with its bits moved to the right, as many places as `other` says.
-
-    Computes ``input >> other``.
-
-    The sign is kept: for a negative number of places, and for as many as there are bits or more, it
-    is -1 for negative elements and 0 for others.
-
-    Parameters
-    ----------
-    input : Tensor or number
-        A tensor or a number; one of `input` and `other` must be a tensor.
-    other : Tensor or number
-        A tensor or a number, how many places; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For bools, floating-point and complex numbers, and unsigned integers of 16, 32 and 64 bits.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -7396,10 +4030,6 @@ _bitwise_right_shift__overloads = Overloads("aten::bitwise_right_shift_", {
     "Tensor_Scalar": (bitwise_right_shift__Tensor_Scalar, None),
 })
 def bitwise_right_shift_(*args, **kwargs):
-    """bitwise_right_shift_(input, other)
-
-    Do what `bitwise_right_shift` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -7493,33 +4123,6 @@ def logaddexp2_out(input, other, *, out): return complete(logaddexp2_out, "aten:
 
 logaddexp2_op, logaddexp2_routes = operator("aten::logaddexp2", "")
 def logaddexp2(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """logaddexp2(input, other, *, out=None)
-
-    Return the logarithm to base 2 of the sum of two powers of 2, without overflow.
-
-    Computes ``log2(2 ** input + 2 ** other)``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor
-        A tensor; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        If both are integers or bools, and for complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(logaddexp2, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -7541,33 +4144,6 @@ def fmax_out(input, other, *, out): return complete(fmax_out, "aten::fmax", "out
 
 fmax_op, fmax_routes = operator("aten::fmax", "")
 def fmax(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """fmax(input, other, *, out=None)
-
-    Return the greater of each element and the one in `other`, or the one that is not NaN.
-
-    It is NaN where both are.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor
-        A tensor; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        For complex numbers, or if shapes do not broadcast.
-    NotImplementedError
-        For unsigned integers of 16, 32 and 64 bits.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(fmax, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -7589,33 +4165,6 @@ def fmin_out(input, other, *, out): return complete(fmin_out, "aten::fmin", "out
 
 fmin_op, fmin_routes = operator("aten::fmin", "")
 def fmin(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """fmin(input, other, *, out=None)
-
-    Return the lesser of each element and the one in `other`, or the one that is not NaN.
-
-    It is NaN where both are.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor
-        A tensor; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype that both promote to.
-
-    Raises
-    ------
-    RuntimeError
-        For complex numbers, or if shapes do not broadcast.
-    NotImplementedError
-        For unsigned integers of 16, 32 and 64 bits.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(fmin, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -7637,29 +4186,6 @@ def deg2rad_out(input, *, out): return complete(deg2rad_out, "aten::deg2rad", "o
 
 deg2rad_op, deg2rad_routes = operator("aten::deg2rad", "")
 def deg2rad(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """deg2rad(input, *, out=None)
-
-    Return each element, an angle in degrees, in radians.
-
-    Computes ``input * pi / 180``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-
-    Raises
-    ------
-    RuntimeError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(deg2rad, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -7672,42 +4198,13 @@ def deg2rad(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(deg2rad_op, (input,), {}, deg2rad)
 
-
-def deg2rad_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """deg2rad_(input)
-
-    Do what `deg2rad` does, and write the result into `input`.
-    """
-    return complete(deg2rad_, "aten::deg2rad_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def deg2rad_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(deg2rad_, "aten::deg2rad_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def rad2deg_out(input, *, out): return complete(rad2deg_out, "aten::rad2deg", "out")(input, out=out)
 
 rad2deg_op, rad2deg_routes = operator("aten::rad2deg", "")
 def rad2deg(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """rad2deg(input, *, out=None)
-
-    Return each element, an angle in radians, in degrees.
-
-    Computes ``input * 180 / pi``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-
-    Raises
-    ------
-    RuntimeError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(rad2deg, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -7720,13 +4217,7 @@ def rad2deg(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(rad2deg_op, (input,), {}, rad2deg)
 
-
-def rad2deg_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """rad2deg_(input)
-
-    Do what `rad2deg` does, and write the result into `input`.
-    """
-    return complete(rad2deg_, "aten::rad2deg_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def rad2deg_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(rad2deg_, "aten::rad2deg_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def float_power_Tensor_Tensor_out(input, exponent, *, out): return complete(float_power_Tensor_Tensor_out, "aten::float_power", "Tensor_Tensor_out")(input, exponent, out=out)
@@ -7773,33 +4264,6 @@ _float_power_overloads = Overloads("aten::float_power", {
     "Scalar": (float_power_Scalar, float_power_Scalar_out),
 })
 def float_power(*args, **kwargs):
-    """float_power(input, exponent, *, out=None)
-
-    Return each element raised to a power, computed in double precision.
-
-    Computes ``input ** exponent``.
-
-    Negative real numbers have NaN for real powers that are not whole.
-
-    Parameters
-    ----------
-    input : Tensor or number
-        A tensor or a number; one of `input` and `exponent` must be a tensor.
-    exponent : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape; float64, or complex128 where one of them is complex.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -7819,10 +4283,6 @@ _float_power__overloads = Overloads("aten::float_power_", {
     "Tensor": (float_power__Tensor, None), "Scalar": (float_power__Scalar, None),
 })
 def float_power_(*args, **kwargs):
-    """float_power_(input, exponent)
-
-    Do what `float_power` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -7837,21 +4297,6 @@ def conj_physical_out(input, *, out): return complete(conj_physical_out, "aten::
 
 conj_physical_op, conj_physical_routes = operator("aten::conj_physical", "")
 def conj_physical(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """conj_physical(input, *, out=None)
-
-    Return the complex conjugate of each element, as a new tensor.
-
-    Computes ``real(input) - i * imag(input)``.
-
-    A real tensor is returned itself.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(conj_physical, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -7864,26 +4309,11 @@ def conj_physical(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=N
         return route(input)
     return miss(conj_physical_op, (input,), {}, conj_physical)
 
-
-def conj_physical_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """conj_physical_(input)
-
-    Do what `conj_physical` does, and write the result into `input`.
-    """
-    return complete(conj_physical_, "aten::conj_physical_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def conj_physical_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(conj_physical_, "aten::conj_physical_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 resolve_neg_op, resolve_neg_routes = operator("aten::resolve_neg", "")
 def resolve_neg(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """resolve_neg(input)
-
-    Return the tensor itself, as no tensor is negated lazily.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(resolve_neg, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -7897,20 +4327,6 @@ def resolve_neg(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
 
 is_conj_op, is_conj_routes = operator("aten::is_conj", "")
 def is_conj(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """is_conj(input)
-
-    Return False, as no tensor is conjugated lazily.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-
-    Returns
-    -------
-    bool
-        A Python bool.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(is_conj, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -7924,20 +4340,6 @@ def is_conj(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
 
 is_neg_op, is_neg_routes = operator("aten::is_neg", "")
 def is_neg(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """is_neg(input)
-
-    Return False, as no tensor is negated lazily.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-
-    Returns
-    -------
-    bool
-        A Python bool.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(is_neg, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -7966,20 +4368,6 @@ def _conj_physical(input, *, out=None):
 
 is_complex_op, is_complex_routes = operator("aten::is_complex", "")
 def is_complex(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """is_complex(input)
-
-    Return whether the dtype of the tensor is complex.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-
-    Returns
-    -------
-    bool
-        A Python bool.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(is_complex, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -7993,20 +4381,6 @@ def is_complex(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
 
 is_floating_point_op, is_floating_point_routes = operator("aten::is_floating_point", "")
 def is_floating_point(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """is_floating_point(input)
-
-    Return whether the dtype of the tensor is one of real floating-point numbers.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-
-    Returns
-    -------
-    bool
-        A Python bool.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(is_floating_point, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -8022,27 +4396,6 @@ def angle_out(input, *, out): return complete(angle_out, "aten::angle", "out")(i
 
 angle_op, angle_routes = operator("aten::angle", "")
 def angle(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """angle(input, *, out=None)
-
-    Return the angle of each element in the complex plane, in radians from -pi to pi.
-
-    Computes ``atan2(imag(input), real(input))``.
-
-    That of a real number is pi if it is negative, NaN for NaN, and else 0, also for -0.0.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for complex numbers of the dtype of their parts, for integers and
-        bools of the default floating-point dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(angle, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -8073,27 +4426,6 @@ def _local_scalar_dense(input): return complete(_local_scalar_dense, "aten::_loc
 
 is_nonzero_op, is_nonzero_routes = operator("aten::is_nonzero", "")
 def is_nonzero(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """is_nonzero(input)
-
-    Return whether the only element of a tensor is not 0.
-
-    NaN is not 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-
-    Returns
-    -------
-    bool
-        A Python bool.
-
-    Raises
-    ------
-    RuntimeError
-        If there is no element, or more than one.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(is_nonzero, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:

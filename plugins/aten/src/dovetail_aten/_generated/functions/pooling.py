@@ -44,44 +44,6 @@ __all__ = [
 
 max_pool1d_with_indices_op, max_pool1d_with_indices_routes = operator("aten::max_pool1d_with_indices", "")
 def max_pool1d_with_indices(input=MISSING, kernel_size=MISSING, stride=(), padding=(0,), dilation=(1,), ceil_mode=False, surplus=MISSING, x=None, x1=None, a=None):
-    """max_pool1d_with_indices(input, kernel_size, stride=[], padding=[0], dilation=[1], ceil_mode=False)
-
-    Return the greatest element of each window over the last dimension, and its place.
-
-    A window with NaN gives NaN; among equal elements the place is that of the first.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C, L)` or `(C, L)`.
-    kernel_size : int or list of int
-        The size of a window.
-    stride : int or list of int
-        The distance of two windows; without it the size of a window. Default: [].
-    padding : int or list of int
-        How many places come before and after, at most half of a window; they are -inf, of integers
-        the least number. Default: [0].
-    dilation : int or list of int
-        The distance of two elements of a window, at least 1. Default: [1].
-    ceil_mode : bool
-        Round the number of windows up instead of down; the last may reach beyond the end. Default:
-        False.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        The greatest elements and their indices along the last dimension, int64. The size is `(size
-        + 2 * padding - dilation * (kernel_size - 1) - 1) / stride + 1`, rounded down, or up for
-        `ceil_mode`.
-
-    Raises
-    ------
-    RuntimeError
-        If there are other numbers of dimensions, if a size, a stride or a dilation is not positive,
-        if padding exceeds half of a window, or if no window fits.
-    NotImplementedError
-        For bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(max_pool1d_with_indices, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode}, surplus, {"x": x, "x1": x1, "a": a})
     kernel_size_ints = (kernel_size,) if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
@@ -147,43 +109,6 @@ def max_pool3d_with_indices(input=MISSING, kernel_size=MISSING, stride=(), paddi
 
 max_pool1d_op, max_pool1d_routes = operator("aten::max_pool1d", "")
 def max_pool1d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0,), dilation=(1,), ceil_mode=False, surplus=MISSING, x=None, x1=None, a=None):
-    """max_pool1d(input, kernel_size, stride=[], padding=[0], dilation=[1], ceil_mode=False)
-
-    Return the greatest element of each window over the last dimension.
-
-    A window with NaN gives NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C, L)` or `(C, L)`.
-    kernel_size : int or list of int
-        The size of a window.
-    stride : int or list of int
-        The distance of two windows; without it the size of a window. Default: [].
-    padding : int or list of int
-        How many places come before and after, at most half of a window; they are -inf, of integers
-        the least number. Default: [0].
-    dilation : int or list of int
-        The distance of two elements of a window, at least 1. Default: [1].
-    ceil_mode : bool
-        Round the number of windows up instead of down; the last may reach beyond the end. Default:
-        False.
-
-    Returns
-    -------
-    Tensor
-        Each size is `(size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride + 1`, rounded
-        down, or up for `ceil_mode`.
-
-    Raises
-    ------
-    RuntimeError
-        If there are other numbers of dimensions, if a size, a stride or a dilation is not positive,
-        if padding exceeds half of a window, or if no window fits.
-    NotImplementedError
-        For bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(max_pool1d, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode}, surplus, {"x": x, "x1": x1, "a": a})
     kernel_size_ints = (kernel_size,) if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
@@ -203,45 +128,6 @@ def max_pool1d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0,), dila
 
 max_pool2d_op, max_pool2d_routes = operator("aten::max_pool2d", "")
 def max_pool2d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0), dilation=(1, 1), ceil_mode=False, surplus=MISSING, x=None, x1=None, a=None):
-    """max_pool2d(input, kernel_size, stride=[], padding=0, dilation=1, ceil_mode=False)
-
-    Return the greatest element of each window over the last two dimensions.
-
-    A window with NaN gives NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C, H, W)` or `(C, H, W)`.
-    kernel_size : int or list of int
-        The size of a window; one number or one for each dimension.
-    stride : int or list of int
-        The distance of two windows; one number or one for each dimension; without it the size of a
-        window. Default: [].
-    padding : int or list of int
-        How many places come before and after, at most half of a window; one number or one for each
-        dimension; they are -inf, of integers the least number. Default: 0.
-    dilation : int or list of int
-        The distance of two elements of a window, at least 1; one number or one for each dimension.
-        Default: 1.
-    ceil_mode : bool
-        Round the number of windows up instead of down; the last may reach beyond the end. Default:
-        False.
-
-    Returns
-    -------
-    Tensor
-        Each size is `(size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride + 1`, rounded
-        down, or up for `ceil_mode`.
-
-    Raises
-    ------
-    RuntimeError
-        If there are other numbers of dimensions, if a size, a stride or a dilation is not positive,
-        if padding exceeds half of a window, or if no window fits.
-    NotImplementedError
-        For bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(max_pool2d, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode}, surplus, {"x": x, "x1": x1, "a": a})
     kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
@@ -261,45 +147,6 @@ def max_pool2d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0), di
 
 max_pool3d_op, max_pool3d_routes = operator("aten::max_pool3d", "")
 def max_pool3d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0, 0), dilation=(1, 1, 1), ceil_mode=False, surplus=MISSING, x=None, x1=None, a=None):
-    """max_pool3d(input, kernel_size, stride=[], padding=0, dilation=1, ceil_mode=False)
-
-    Return the greatest element of each window over the last three dimensions.
-
-    A window with NaN gives NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C, D, H, W)` or `(C, D, H, W)`.
-    kernel_size : int or list of int
-        The size of a window; one number or one for each dimension.
-    stride : int or list of int
-        The distance of two windows; one number or one for each dimension; without it the size of a
-        window. Default: [].
-    padding : int or list of int
-        How many places come before and after, at most half of a window; one number or one for each
-        dimension; they are -inf, of integers the least number. Default: 0.
-    dilation : int or list of int
-        The distance of two elements of a window, at least 1; one number or one for each dimension.
-        Default: 1.
-    ceil_mode : bool
-        Round the number of windows up instead of down; the last may reach beyond the end. Default:
-        False.
-
-    Returns
-    -------
-    Tensor
-        Each size is `(size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride + 1`, rounded
-        down, or up for `ceil_mode`.
-
-    Raises
-    ------
-    RuntimeError
-        If there are other numbers of dimensions, if a size, a stride or a dilation is not positive,
-        if padding exceeds half of a window, or if no window fits.
-    NotImplementedError
-        For bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(max_pool3d, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode}, surplus, {"x": x, "x1": x1, "a": a})
     kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
@@ -321,44 +168,6 @@ def avg_pool1d_out(input, kernel_size, stride=(), padding=(0,), ceil_mode=False,
 
 avg_pool1d_op, avg_pool1d_routes = operator("aten::avg_pool1d", "")
 def avg_pool1d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0,), ceil_mode=False, count_include_pad=True, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """avg_pool1d(input, kernel_size, stride=[], padding=[0], ceil_mode=False, count_include_pad=True, *, out=None)
-
-    Return the mean of each window over the last dimension.
-
-    Integers are taken too; their means are rounded towards 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C, L)` or `(C, L)`.
-    kernel_size : int or list of int
-        The size of a window.
-    stride : int or list of int
-        The distance of two windows; without it the size of a window. Default: [].
-    padding : int or list of int
-        How many places come before and after, at most half of a window; they are 0. Default: [0].
-    ceil_mode : bool
-        Round the number of windows up instead of down; the last may reach beyond the end. Default:
-        False.
-    count_include_pad : bool
-        Whether padding counts as elements of a window. Default: True.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Each size is `(size + 2 * padding - kernel_size) / stride + 1`, rounded down, or up for
-        `ceil_mode`.
-
-    Raises
-    ------
-    RuntimeError
-        If there are other numbers of dimensions, if a size or a stride is not positive, if padding
-        exceeds half of a window, or if no window fits.
-    NotImplementedError
-        For bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(avg_pool1d, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "ceil_mode": ceil_mode, "count_include_pad": count_include_pad, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -381,48 +190,6 @@ def avg_pool2d_out(input, kernel_size, stride=(), padding=(0, 0), ceil_mode=Fals
 
 avg_pool2d_op, avg_pool2d_routes = operator("aten::avg_pool2d", "")
 def avg_pool2d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0), ceil_mode=False, count_include_pad=True, divisor_override=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """avg_pool2d(input, kernel_size, stride=[], padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None, *, out=None)
-
-    Return the mean of each window over the last two dimensions.
-
-    Integers are taken too; their means are rounded towards 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C, H, W)` or `(C, H, W)`.
-    kernel_size : int or list of int
-        The size of a window; one number or one for each dimension.
-    stride : int or list of int
-        The distance of two windows; one number or one for each dimension; without it the size of a
-        window. Default: [].
-    padding : int or list of int
-        How many places come before and after, at most half of a window; one number or one for each
-        dimension; they are 0. Default: 0.
-    ceil_mode : bool
-        Round the number of windows up instead of down; the last may reach beyond the end. Default:
-        False.
-    count_include_pad : bool
-        Whether padding counts as elements of a window. Default: True.
-    divisor_override : int or None
-        What sums are divided by, instead of the number of elements.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Each size is `(size + 2 * padding - kernel_size) / stride + 1`, rounded down, or up for
-        `ceil_mode`.
-
-    Raises
-    ------
-    RuntimeError
-        If there are other numbers of dimensions, if a size or a stride is not positive, if padding
-        exceeds half of a window, if `divisor_override` is 0, or if no window fits.
-    NotImplementedError
-        For bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(avg_pool2d, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "ceil_mode": ceil_mode, "count_include_pad": count_include_pad, "divisor_override": divisor_override, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -445,48 +212,6 @@ def avg_pool3d_out(input, kernel_size, stride=(), padding=(0, 0, 0), ceil_mode=F
 
 avg_pool3d_op, avg_pool3d_routes = operator("aten::avg_pool3d", "")
 def avg_pool3d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0, 0), ceil_mode=False, count_include_pad=True, divisor_override=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """avg_pool3d(input, kernel_size, stride=[], padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None, *, out=None)
-
-    Return the mean of each window over the last three dimensions.
-
-    Integers are taken too; their means are rounded towards 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C, D, H, W)` or `(C, D, H, W)`.
-    kernel_size : int or list of int
-        The size of a window; one number or one for each dimension.
-    stride : int or list of int
-        The distance of two windows; one number or one for each dimension; without it the size of a
-        window. Default: [].
-    padding : int or list of int
-        How many places come before and after, at most half of a window; one number or one for each
-        dimension; they are 0. Default: 0.
-    ceil_mode : bool
-        Round the number of windows up instead of down; the last may reach beyond the end. Default:
-        False.
-    count_include_pad : bool
-        Whether padding counts as elements of a window. Default: True.
-    divisor_override : int or None
-        What sums are divided by, instead of the number of elements.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Each size is `(size + 2 * padding - kernel_size) / stride + 1`, rounded down, or up for
-        `ceil_mode`.
-
-    Raises
-    ------
-    RuntimeError
-        If there are other numbers of dimensions, if a size or a stride is not positive, if padding
-        exceeds half of a window, if `divisor_override` is 0, or if no window fits.
-    NotImplementedError
-        For bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(avg_pool3d, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "ceil_mode": ceil_mode, "count_include_pad": count_include_pad, "divisor_override": divisor_override, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -509,35 +234,6 @@ def adaptive_avg_pool1d_out(input, output_size, *, out): return complete(adaptiv
 
 adaptive_avg_pool1d_op, adaptive_avg_pool1d_routes = operator("aten::adaptive_avg_pool1d", "")
 def adaptive_avg_pool1d(input=MISSING, output_size=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """adaptive_avg_pool1d(input, output_size, *, out=None)
-
-    Return the means of a given number of nearly equal windows over the last dimension.
-
-    Window `i` of `m` over `n` elements goes from `floor(i * n / m)` to before `ceil((i + 1) * n /
-    m)`.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C, L)` or `(C, L)`.
-    output_size : int or list of int
-        The number of windows, at least 0.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(N, C, output_size)` or `(C, output_size)`.
-
-    Raises
-    ------
-    RuntimeError
-        If there are neither two nor three dimensions, if `output_size` is negative, or if there are
-        no elements along the last dimension, and for integers and bools of one window.
-    NotImplementedError
-        For integers and bools of several windows.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(adaptive_avg_pool1d, {"input": input, "output_size": output_size, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -602,35 +298,6 @@ def _adaptive_avg_pool3d(input, output_size, *, out=None): return complete(_adap
 
 adaptive_max_pool1d_op, adaptive_max_pool1d_routes = operator("aten::adaptive_max_pool1d", "")
 def adaptive_max_pool1d(input=MISSING, output_size=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """adaptive_max_pool1d(input, output_size)
-
-    Return the greatest elements of a given number of nearly equal windows over the last dimension,
-    and their places.
-
-    Window `i` of `m` over `n` elements goes from `floor(i * n / m)` to before `ceil((i + 1) * n /
-    m)`. A window with NaN gives NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, C, L)` or `(C, L)`.
-    output_size : int or list of int
-        The number of windows, at least 0.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        Two tensors of shape `(N, C, output_size)` or `(C, output_size)`: the greatest elements, and
-        their indices along the last dimension, int64.
-
-    Raises
-    ------
-    RuntimeError
-        If there are neither two nor three dimensions, if `output_size` is negative, or if there are
-        no elements along the last dimension.
-    NotImplementedError
-        For integers and bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(adaptive_max_pool1d, {"input": input, "output_size": output_size}, surplus, {"x": x, "x1": x1, "a": a})
     output_size_ints = (output_size,) if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size

@@ -178,179 +178,12 @@ def randperm(*args, **kwargs):
             return randperm_default(*args)
     return _randperm_overloads.choose(args, kwargs)
 
-
-def uniform_(input=MISSING, from_=0.0, to=1.0, surplus=MISSING, generator=None, x=None, x1=None, a=None):
-    """uniform_(input, from_=0., to=1., *, generator=None)
-
-    Fill with numbers of the uniform distribution on `[from, to)`.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    from_ : float
-        The lower bound. Default: 0..
-    to : float
-        The upper bound. Default: 1..
-    generator : Generator or None
-        Where random numbers come from; if None, the generator of the device.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-
-    Raises
-    ------
-    RuntimeError
-        If `from` is greater than `to`.
-    """
-    return complete(uniform_, "aten::uniform_", "")(input, from_, to, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
-
-
-def normal_(input=MISSING, mean=0.0, std=1.0, surplus=MISSING, generator=None, x=None, x1=None, a=None):
-    """normal_(input, mean=0., std=1., *, generator=None)
-
-    Fill with numbers of the normal distribution.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    mean : float
-        Its mean. Default: 0..
-    std : float
-        Its standard deviation. Default: 1..
-    generator : Generator or None
-        Where random numbers come from; if None, the generator of the device.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-
-    Raises
-    ------
-    RuntimeError
-        For a negative `std`.
-    """
-    return complete(normal_, "aten::normal_", "")(input, mean, std, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
-
-
-def cauchy_(input=MISSING, median=0.0, sigma=1.0, surplus=MISSING, generator=None, x=None, x1=None, a=None):
-    """cauchy_(input, median=0., sigma=1., *, generator=None)
-
-    Fill with numbers of the Cauchy distribution.
-
-    Computes ``median + sigma * tan(pi * (u - 1/2))``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    median : float
-        Its median. Default: 0..
-    sigma : float
-        Half the distance between its quartiles. Default: 1..
-    generator : Generator or None
-        Where random numbers come from; if None, the generator of the device.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-
-    Raises
-    ------
-    RuntimeError
-        If `sigma` is not greater than 0.
-    """
-    return complete(cauchy_, "aten::cauchy_", "")(input, median, sigma, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
-
-
-def exponential_(input=MISSING, lambd=1.0, surplus=MISSING, generator=None, x=None, x1=None, a=None):
-    """exponential_(input, lambd=1., *, generator=None)
-
-    Fill with numbers of the exponential distribution.
-
-    Computes ``-log(1 - u) / lambd``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    lambd : float
-        Its rate. Default: 1..
-    generator : Generator or None
-        Where random numbers come from; if None, the generator of the device.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-
-    Raises
-    ------
-    RuntimeError
-        If `lambd` is not greater than 0.
-    """
-    return complete(exponential_, "aten::exponential_", "")(input, lambd, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
-
-
-def geometric_(input=MISSING, p=MISSING, surplus=MISSING, generator=None, x=None, x1=None, a=None):
-    """geometric_(input, p, *, generator=None)
-
-    Fill with numbers of the geometric distribution, which count trials up to a success.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    p : float
-        The probability of success.
-    generator : Generator or None
-        Where random numbers come from; if None, the generator of the device.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-
-    Raises
-    ------
-    RuntimeError
-        If `p` is not between 0 and 1.
-    """
-    return complete(geometric_, "aten::geometric_", "")(input, p, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
-
-
-def log_normal_(input=MISSING, mean=1.0, std=2.0, surplus=MISSING, generator=None, x=None, x1=None, a=None):
-    """log_normal_(input, mean=1., std=2., *, generator=None)
-
-    Fill with numbers whose logarithms are normally distributed.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    mean : float
-        The mean of the logarithms. Default: 1..
-    std : float
-        The standard deviation of the logarithms. Default: 2..
-    generator : Generator or None
-        Where random numbers come from; if None, the generator of the device.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-
-    Raises
-    ------
-    RuntimeError
-        If `std` is not greater than 0.
-    """
-    return complete(log_normal_, "aten::log_normal_", "")(input, mean, std, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
+def uniform_(input=MISSING, from_=0.0, to=1.0, surplus=MISSING, generator=None, x=None, x1=None, a=None): return complete(uniform_, "aten::uniform_", "")(input, from_, to, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
+def normal_(input=MISSING, mean=0.0, std=1.0, surplus=MISSING, generator=None, x=None, x1=None, a=None): return complete(normal_, "aten::normal_", "")(input, mean, std, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
+def cauchy_(input=MISSING, median=0.0, sigma=1.0, surplus=MISSING, generator=None, x=None, x1=None, a=None): return complete(cauchy_, "aten::cauchy_", "")(input, median, sigma, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
+def exponential_(input=MISSING, lambd=1.0, surplus=MISSING, generator=None, x=None, x1=None, a=None): return complete(exponential_, "aten::exponential_", "")(input, lambd, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
+def geometric_(input=MISSING, p=MISSING, surplus=MISSING, generator=None, x=None, x1=None, a=None): return complete(geometric_, "aten::geometric_", "")(input, p, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
+def log_normal_(input=MISSING, mean=1.0, std=2.0, surplus=MISSING, generator=None, x=None, x1=None, a=None): return complete(log_normal_, "aten::log_normal_", "")(input, mean, std, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def random__from(input, from_, to, *, generator=None): return complete(random__from, "aten::random_", "from")(input, from_, to, generator=generator)
@@ -361,36 +194,6 @@ _random__overloads = Overloads("aten::random_", {
     "from": (random__from, None), "to": (random__to, None), "": (random__default, None),
 })
 def random_(*args, **kwargs):
-    """random_(input, from_, to, *, generator=None)
-    random_(input, to, *, generator=None)
-    random_(input, *, generator=None)
-
-    Fill with integers, all as likely.
-
-    Without bounds they go from 0 to the greatest of the dtype, or to the greatest integer up to
-    which a floating-point dtype has all.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    from_ : int
-        The least integer.
-    to : int or None
-        One more than the greatest.
-    generator : Generator or None
-        Where random numbers come from; if None, the generator of the device.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-
-    Raises
-    ------
-    RuntimeError
-        If `from` is not less than `to`, or a bound is beyond the dtype.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -483,31 +286,6 @@ def poisson_out(input, generator=None, *, out): return complete(poisson_out, "at
 
 poisson_op, poisson_routes = operator("aten::poisson", "")
 def poisson(input=MISSING, generator=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """poisson(input, generator=None, *, out=None)
-
-    Draw a number from the Poisson distribution with each rate.
-
-    Parameters
-    ----------
-    input : Tensor
-        Rates, 0 or more, of a floating-point dtype.
-    generator : Generator or None
-        Where random numbers come from; if None, the generator of the device.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If a rate is negative or NaN.
-    NotImplementedError
-        For integers, bools and complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(poisson, {"input": input, "generator": generator, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -527,37 +305,6 @@ def binomial_out(count, prob, generator=None, *, out): return complete(binomial_
 
 binomial_op, binomial_routes = operator("aten::binomial", "")
 def binomial(count, prob, generator=None, *, out=None):
-    """binomial(count, prob, generator=None, *, out=None)
-
-    Draw how many of `count` trials succeed, each with probability `prob`.
-
-    Probabilities beyond 0 and 1 count as these.
-
-    Parameters
-    ----------
-    count : Tensor
-        Numbers of trials, float32 or float64.
-    prob : Tensor
-        Probabilities of a success, of the dtype of `count`; shapes are broadcast.
-    generator : Generator or None
-        Where random numbers come from; if None, the generator of the device.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, and of the dtype of `count`.
-
-    Raises
-    ------
-    ValueError
-        For integers, bools and complex numbers.
-    RuntimeError
-        If dtypes differ, or if shapes do not broadcast.
-    NotImplementedError
-        For float16 and bfloat16.
-    """
     if out is not None:
         return binomial_out(count, prob, generator, out=out)
     if generator is not None:
@@ -611,34 +358,6 @@ _bernoulli_overloads = Overloads("aten::bernoulli", {
     "": (bernoulli_default, bernoulli_out), "p": (bernoulli_p, None),
 })
 def bernoulli(*args, **kwargs):
-    """bernoulli(input, *, generator=None, out=None)
-    bernoulli(input, p, *, generator=None)
-
-    Draw 1 with given probabilities, else 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        Probabilities from 0 to 1; with `p` a tensor whose shape and dtype the result has.
-    generator : Generator or None
-        Where random numbers come from; if None, the generator of the device.
-    p : float
-        The probability of every 1.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If a probability is not between 0 and 1.
-    NotImplementedError
-        For complex numbers, and without `p` for integers and bools.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -655,11 +374,6 @@ _bernoulli__overloads = Overloads("aten::bernoulli_", {
     "float": (bernoulli__float, None), "Tensor": (bernoulli__Tensor, None),
 })
 def bernoulli_(*args, **kwargs):
-    """bernoulli_(input, p=0.5, *, generator=None)
-    bernoulli_(input, p, *, generator=None)
-
-    Do what `bernoulli` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -676,37 +390,6 @@ def native_dropout_out(input, p, train, *, out0, out1): return complete(native_d
 
 native_dropout_op, native_dropout_routes = operator("aten::native_dropout", "")
 def native_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """native_dropout(input, p, train, *, out=None)
-
-    Return `input` with elements set to 0 at random and the others scaled up, and what was kept.
-
-    Computes ``input * kept / (1 - p), where kept is 1 with probability 1 - p, else 0``.
-
-    With `p` of 1 all elements become 0. Without training the result is a copy.
-
-    Source: Srivastava et al., 2014.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    p : float
-        The probability that an element is set to 0.
-    train : bool or None
-        Whether elements are dropped; None counts as True.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        A tensor of the shape and dtype of `input`, and bools of that shape, True for what was kept.
-
-    Raises
-    ------
-    RuntimeError
-        In training, if `p` is not between 0 and 1, and for integers and bools.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(native_dropout, {"input": input, "p": p, "train": train, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -724,37 +407,6 @@ def native_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, out
 
 dropout_op, dropout_routes = operator("aten::dropout", "")
 def dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """dropout(input, p, train)
-
-    Return `input` with elements set to 0 at random and the others scaled up, while training.
-
-    Computes ``input * kept / (1 - p), where kept is 1 with probability 1 - p, else 0``.
-
-    Outside of training, for `p` of 0 and of no elements `input` itself is returned.
-
-    Source: Srivastava et al., 2014.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    p : float
-        The probability that an element is set to 0.
-    train : bool
-        Whether elements are dropped.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If `p` is not between 0 and 1, and in training for integers and bools.
-    NotImplementedError
-        In training, for complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(dropout, {"input": input, "p": p, "train": train}, surplus, {"x": x, "x1": x1, "a": a})
     if p.__class__ is not float or train.__class__ is not bool:
@@ -772,38 +424,6 @@ def multinomial_out(input, num_samples, replacement=False, *, generator=None, ou
 
 multinomial_op, multinomial_routes = operator("aten::multinomial", "")
 def multinomial(input=MISSING, num_samples=MISSING, replacement=False, surplus=MISSING, generator=None, out=None, x=None, x1=None, a=None):
-    """multinomial(input, num_samples, replacement=False, *, generator=None, out=None)
-
-    Draw indices with the weights of a vector, or of every row of a matrix.
-
-    Source: Without replacement: Efraimidis and Spirakis, 2006, doi:10.1016/j.ipl.2005.11.003.
-
-    Parameters
-    ----------
-    input : Tensor
-        Weights of shape `(C,)` or `(N, C)`, finite and 0 or more; each row has one that is
-        positive.
-    num_samples : int
-        How many indices are drawn from each row.
-    replacement : bool
-        Whether an index may be drawn again. Default: False.
-    generator : Generator or None
-        Where random numbers come from; if None, the generator of the device.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        int64, of shape `(num_samples,)` or `(N, num_samples)`.
-
-    Raises
-    ------
-    RuntimeError
-        If `input` has another number of dimensions or is not of floating-point numbers, for weights
-        that are negative, infinite, NaN or all 0, if `num_samples` is not positive, or greater than
-        C without replacement.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(multinomial, {"input": input, "num_samples": num_samples, "replacement": replacement, "generator": generator, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:

@@ -65,61 +65,6 @@ def lstm_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, tr
 
 _lstm_overloads = Overloads("aten::lstm", {"input": (lstm_input, None), "data": (lstm_data, None)})
 def lstm(*args, **kwargs):
-    """lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
-    lstm(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
-
-    Return what an LSTM network gives at each step of sequences, and its last states.
-
-    Computes ``c' = sigmoid(f) * c + sigmoid(i) * tanh(g); h' = sigmoid(o) * tanh(c')``.
-
-    `i`, `f`, `g` and `o` are the four parts, in this order, of `w_ih @ x + b_ih + w_hh @ h + b_hh`.
-
-    Source: Hochreiter and Schmidhuber, 1997; with projection Sak et al., 2014.
-
-    Parameters
-    ----------
-    input : Tensor
-        Sequences of shape `(T, N, features)`, or `(N, T, features)` for `batch_first`.
-    hx : list of Tensor
-        The first hidden state of shape `(layers * directions, N, hidden)` and the first cell state,
-        also in a list.
-    params : list of Tensor
-        For each layer and direction `w_ih` of shape `(4 * hidden, features)`, `w_hh` of shape `(4 *
-        hidden, hidden)`, and with biases `b_ih` and `b_hh`, and last a projection of shape
-        `(projected, hidden)` if the hidden state is smaller than the cell state.
-    has_biases : bool
-        Whether `params` has biases.
-    num_layers : int
-        The number of layers.
-    dropout : float
-        The probability with which elements between layers are set to 0 in training.
-    train : bool
-        Whether `dropout` counts.
-    bidirectional : bool
-        Whether each layer also runs backwards; features of both directions are joined.
-    batch_first : bool
-        Whether the dimension of samples comes before that of time.
-    data : Tensor
-        Packed sequences of shape `(sum of lengths, features)`, as
-        `nn.utils.rnn.pack_padded_sequence` makes them.
-    batch_sizes : Tensor
-        A vector of int64 on the CPU: how many sequences have a first, a second, a third step, and
-        so on.
-
-    Returns
-    -------
-    tuple of 3 Tensor
-        The hidden states of the last layer at each step, and the last hidden and cell states of all
-        layers and directions.
-
-    Raises
-    ------
-    RuntimeError
-        If there are too few or too many parameters or states, if shapes do not fit, for sequences
-        of no steps, and for integers and bools.
-    IndexError
-        If `input` has another number of dimensions than three.
-    """
     return _lstm_overloads.choose(args, kwargs)
 
 
@@ -155,59 +100,6 @@ def gru_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, tra
 
 _gru_overloads = Overloads("aten::gru", {"input": (gru_input, None), "data": (gru_data, None)})
 def gru(*args, **kwargs):
-    """gru(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
-    gru(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
-
-    Return what a GRU network gives at each step of sequences, and its last state.
-
-    Computes ``h' = (1 - z) * tanh(a_n + r * b_n) + z * h``.
-
-    With the three parts `a_r`, `a_z` and `a_n` of `w_ih @ x + b_ih`, and `b_r`, `b_z` and `b_n` of
-    `w_hh @ h + b_hh`, `r` is `sigmoid(a_r + b_r)` and `z` is `sigmoid(a_z + b_z)`.
-
-    Source: Cho et al., 2014, arXiv:1406.1078.
-
-    Parameters
-    ----------
-    input : Tensor
-        Sequences of shape `(T, N, features)`, or `(N, T, features)` for `batch_first`.
-    hx : Tensor
-        The first state, of shape `(layers * directions, N, hidden)`.
-    params : list of Tensor
-        For each layer and direction `w_ih` of shape `(3 * hidden, features)`, `w_hh` of shape `(3 *
-        hidden, hidden)`, and with biases `b_ih` and `b_hh`.
-    has_biases : bool
-        Whether `params` has biases.
-    num_layers : int
-        The number of layers.
-    dropout : float
-        The probability with which elements between layers are set to 0 in training.
-    train : bool
-        Whether `dropout` counts.
-    bidirectional : bool
-        Whether each layer also runs backwards; features of both directions are joined.
-    batch_first : bool
-        Whether the dimension of samples comes before that of time.
-    data : Tensor
-        Packed sequences of shape `(sum of lengths, features)`, as
-        `nn.utils.rnn.pack_padded_sequence` makes them.
-    batch_sizes : Tensor
-        A vector of int64 on the CPU: how many sequences have a first, a second, a third step, and
-        so on.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        The states of the last layer at each step, and the last states of all layers and directions.
-
-    Raises
-    ------
-    RuntimeError
-        If there are too few or too many parameters or states, if shapes do not fit, for sequences
-        of no steps, and for integers and bools.
-    IndexError
-        If `input` has another number of dimensions than three.
-    """
     return _gru_overloads.choose(args, kwargs)
 
 
@@ -245,57 +137,6 @@ _rnn_tanh_overloads = Overloads("aten::rnn_tanh", {
     "input": (rnn_tanh_input, None), "data": (rnn_tanh_data, None),
 })
 def rnn_tanh(*args, **kwargs):
-    """rnn_tanh(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
-    rnn_tanh(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
-
-    Return what a recurrent network with the hyperbolic tangent gives at each step of sequences, and
-    its last state.
-
-    Computes ``h' = tanh(w_ih @ x + b_ih + w_hh @ h + b_hh)``.
-
-    Source: Elman, 1990.
-
-    Parameters
-    ----------
-    input : Tensor
-        Sequences of shape `(T, N, features)`, or `(N, T, features)` for `batch_first`.
-    hx : Tensor
-        The first state, of shape `(layers * directions, N, hidden)`.
-    params : list of Tensor
-        For each layer and direction `w_ih` of shape `(hidden, features)`, `w_hh` of shape `(hidden,
-        hidden)`, and with biases `b_ih` and `b_hh`.
-    has_biases : bool
-        Whether `params` has biases.
-    num_layers : int
-        The number of layers.
-    dropout : float
-        The probability with which elements between layers are set to 0 in training.
-    train : bool
-        Whether `dropout` counts.
-    bidirectional : bool
-        Whether each layer also runs backwards; features of both directions are joined.
-    batch_first : bool
-        Whether the dimension of samples comes before that of time.
-    data : Tensor
-        Packed sequences of shape `(sum of lengths, features)`, as
-        `nn.utils.rnn.pack_padded_sequence` makes them.
-    batch_sizes : Tensor
-        A vector of int64 on the CPU: how many sequences have a first, a second, a third step, and
-        so on.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        The states of the last layer at each step, and the last states of all layers and directions.
-
-    Raises
-    ------
-    RuntimeError
-        If there are too few or too many parameters or states, if shapes do not fit, for sequences
-        of no steps, and for integers and bools.
-    IndexError
-        If `input` has another number of dimensions than three.
-    """
     return _rnn_tanh_overloads.choose(args, kwargs)
 
 
@@ -333,100 +174,11 @@ _rnn_relu_overloads = Overloads("aten::rnn_relu", {
     "input": (rnn_relu_input, None), "data": (rnn_relu_data, None),
 })
 def rnn_relu(*args, **kwargs):
-    """rnn_relu(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
-    rnn_relu(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
-
-    Return what a recurrent network with `relu` gives at each step of sequences, and its last state.
-
-    Computes ``h' = max(w_ih @ x + b_ih + w_hh @ h + b_hh, 0)``.
-
-    Source: Le et al., 2015, arXiv:1504.00941.
-
-    Parameters
-    ----------
-    input : Tensor
-        Sequences of shape `(T, N, features)`, or `(N, T, features)` for `batch_first`.
-    hx : Tensor
-        The first state, of shape `(layers * directions, N, hidden)`.
-    params : list of Tensor
-        For each layer and direction `w_ih` of shape `(hidden, features)`, `w_hh` of shape `(hidden,
-        hidden)`, and with biases `b_ih` and `b_hh`.
-    has_biases : bool
-        Whether `params` has biases.
-    num_layers : int
-        The number of layers.
-    dropout : float
-        The probability with which elements between layers are set to 0 in training.
-    train : bool
-        Whether `dropout` counts.
-    bidirectional : bool
-        Whether each layer also runs backwards; features of both directions are joined.
-    batch_first : bool
-        Whether the dimension of samples comes before that of time.
-    data : Tensor
-        Packed sequences of shape `(sum of lengths, features)`, as
-        `nn.utils.rnn.pack_padded_sequence` makes them.
-    batch_sizes : Tensor
-        A vector of int64 on the CPU: how many sequences have a first, a second, a third step, and
-        so on.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        The states of the last layer at each step, and the last states of all layers and directions.
-
-    Raises
-    ------
-    RuntimeError
-        If there are too few or too many parameters or states, if shapes do not fit, for sequences
-        of no steps, and for integers and bools.
-    IndexError
-        If `input` has another number of dimensions than three.
-    NotImplementedError
-        For complex numbers.
-    """
     return _rnn_relu_overloads.choose(args, kwargs)
 
 
 lstm_cell_op, lstm_cell_routes = operator("aten::lstm_cell", "")
 def lstm_cell(input=MISSING, hx=MISSING, w_ih=MISSING, w_hh=MISSING, b_ih=None, b_hh=None, surplus=MISSING, x=None, x1=None, a=None):
-    """lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None)
-
-    Return the next hidden and cell state of an LSTM cell: one step.
-
-    Computes ``c' = sigmoid(f) * c + sigmoid(i) * tanh(g); h' = sigmoid(o) * tanh(c')``.
-
-    `i`, `f`, `g` and `o` are the four parts, in this order, of `w_ih @ x + b_ih + w_hh @ h + b_hh`.
-
-    Source: Hochreiter and Schmidhuber, 1997; with projection Sak et al., 2014.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, features)` of floating-point or complex numbers.
-    hx : list of Tensor
-        The hidden and the cell state, each of shape `(N, hidden)`.
-    w_ih : Tensor
-        A matrix of shape `(4 * hidden, features)`.
-    w_hh : Tensor
-        A matrix of shape `(4 * hidden, hidden)`.
-    b_ih : Tensor or None
-        A vector of shape `(4 * hidden,)`.
-    b_hh : Tensor or None
-        A vector of shape `(4 * hidden,)`.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        Two tensors of shape `(N, hidden)`.
-
-    Raises
-    ------
-    RuntimeError
-        If `hx` are not two states, if sizes do not fit, and for integers and bools.
-    IndexError
-        If the input or a state has another number of dimensions than two.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(lstm_cell, {"input": input, "hx": hx, "w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh}, surplus, {"x": x, "x1": x1, "a": a})
     if hx.__class__ is not list and hx.__class__ is not tuple:
@@ -449,44 +201,6 @@ def lstm_cell(input=MISSING, hx=MISSING, w_ih=MISSING, w_hh=MISSING, b_ih=None, 
 
 gru_cell_op, gru_cell_routes = operator("aten::gru_cell", "")
 def gru_cell(input=MISSING, hx=MISSING, w_ih=MISSING, w_hh=MISSING, b_ih=None, b_hh=None, surplus=MISSING, x=None, x1=None, a=None):
-    """gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None)
-
-    Return the next state of a GRU cell: one step.
-
-    Computes ``h' = (1 - z) * tanh(a_n + r * b_n) + z * h``.
-
-    With the three parts `a_r`, `a_z` and `a_n` of `w_ih @ x + b_ih`, and `b_r`, `b_z` and `b_n` of
-    `w_hh @ h + b_hh`, `r` is `sigmoid(a_r + b_r)` and `z` is `sigmoid(a_z + b_z)`.
-
-    Source: Cho et al., 2014, arXiv:1406.1078.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, features)` of floating-point or complex numbers.
-    hx : Tensor
-        The state, of shape `(N, hidden)`.
-    w_ih : Tensor
-        A matrix of shape `(3 * hidden, features)`.
-    w_hh : Tensor
-        A matrix of shape `(3 * hidden, hidden)`.
-    b_ih : Tensor or None
-        A vector of shape `(3 * hidden,)`.
-    b_hh : Tensor or None
-        A vector of shape `(3 * hidden,)`.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(N, hidden)`.
-
-    Raises
-    ------
-    RuntimeError
-        If sizes do not fit, and for integers and bools.
-    IndexError
-        If the input or a state has another number of dimensions than two.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(gru_cell, {"input": input, "hx": hx, "w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -505,41 +219,6 @@ def gru_cell(input=MISSING, hx=MISSING, w_ih=MISSING, w_hh=MISSING, b_ih=None, b
 
 rnn_tanh_cell_op, rnn_tanh_cell_routes = operator("aten::rnn_tanh_cell", "")
 def rnn_tanh_cell(input=MISSING, hx=MISSING, w_ih=MISSING, w_hh=MISSING, b_ih=None, b_hh=None, surplus=MISSING, x=None, x1=None, a=None):
-    """rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None)
-
-    Return the next state of a recurrent cell with the hyperbolic tangent: one step.
-
-    Computes ``h' = tanh(w_ih @ x + b_ih + w_hh @ h + b_hh)``.
-
-    Source: Elman, 1990.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, features)` of floating-point or complex numbers.
-    hx : Tensor
-        The state, of shape `(N, hidden)`.
-    w_ih : Tensor
-        A matrix of shape `(hidden, features)`.
-    w_hh : Tensor
-        A matrix of shape `(hidden, hidden)`.
-    b_ih : Tensor or None
-        A vector of shape `(hidden,)`.
-    b_hh : Tensor or None
-        A vector of shape `(hidden,)`.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(N, hidden)`.
-
-    Raises
-    ------
-    RuntimeError
-        If sizes do not fit, and for integers and bools.
-    IndexError
-        If the input or a state has another number of dimensions than two.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(rnn_tanh_cell, {"input": input, "hx": hx, "w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -558,43 +237,6 @@ def rnn_tanh_cell(input=MISSING, hx=MISSING, w_ih=MISSING, w_hh=MISSING, b_ih=No
 
 rnn_relu_cell_op, rnn_relu_cell_routes = operator("aten::rnn_relu_cell", "")
 def rnn_relu_cell(input=MISSING, hx=MISSING, w_ih=MISSING, w_hh=MISSING, b_ih=None, b_hh=None, surplus=MISSING, x=None, x1=None, a=None):
-    """rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None)
-
-    Return the next state of a recurrent cell with `relu`: one step.
-
-    Computes ``h' = max(w_ih @ x + b_ih + w_hh @ h + b_hh, 0)``.
-
-    Source: Le et al., 2015, arXiv:1504.00941.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(N, features)` of floating-point numbers.
-    hx : Tensor
-        The state, of shape `(N, hidden)`.
-    w_ih : Tensor
-        A matrix of shape `(hidden, features)`.
-    w_hh : Tensor
-        A matrix of shape `(hidden, hidden)`.
-    b_ih : Tensor or None
-        A vector of shape `(hidden,)`.
-    b_hh : Tensor or None
-        A vector of shape `(hidden,)`.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(N, hidden)`.
-
-    Raises
-    ------
-    RuntimeError
-        If sizes do not fit, and for integers and bools.
-    IndexError
-        If the input or a state has another number of dimensions than two.
-    NotImplementedError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(rnn_relu_cell, {"input": input, "hx": hx, "w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh}, surplus, {"x": x, "x1": x1, "a": a})
     try:

@@ -77,38 +77,6 @@ _sum_overloads = Overloads("aten::sum", {
     "dim_IntList": (sum_dim_IntList, sum_IntList_out), "": (sum_default, sum_out),
 })
 def sum(*args, **kwargs):
-    """sum(input, dim, keepdim=False, *, dtype=None, out=None)
-    sum(input, *, dtype=None, out=None)
-
-    Return the sum of the elements, of all or along dimensions.
-
-    Computes ``sum_i x_i``.
-
-    A sum of no elements is 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int or list of int or None
-        The dimensions to sum along; None or none of them means all.
-    keepdim : bool
-        Keep these dimensions, with size 1. Default: False.
-    dtype : dtype or None
-        What to sum in, and the dtype of the result.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of bool and integers int64.
-
-    Raises
-    ------
-    IndexError
-        If there is no such dimension.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -152,35 +120,6 @@ _mean_overloads = Overloads("aten::mean", {
     "": (mean_default, mean_dtype_out), "dim": (mean_dim, mean_out),
 })
 def mean(*args, **kwargs):
-    """mean(input, *, dtype=None, out=None)
-    mean(input, dim, keepdim=False, *, dtype=None, out=None)
-
-    Return the mean of the elements, of all or along dimensions.
-
-    Computes ``sum_i x_i / n``.
-
-    A mean of no elements is NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dtype : dtype or None
-        What to compute in, and the dtype of the result; needed for bool and integers.
-    dim : int or list of int or None
-        The dimensions to take means along; None or none of them means all.
-    keepdim : bool
-        Keep these dimensions, with size 1. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        For bool and integers, unless `dtype` is given.
-    IndexError
-        If there is no such dimension.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -196,37 +135,6 @@ def nansum_out(input, dim=None, keepdim=False, *, dtype=None, out): return compl
 
 nansum_op, nansum_routes = operator("aten::nansum", "")
 def nansum(input=MISSING, dim=None, keepdim=False, surplus=MISSING, dtype=None, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
-    """nansum(input, dim=None, keepdim=False, *, dtype=None, out=None)
-
-    Return the sum of the elements that are not NaN, of all or along dimensions.
-
-    Computes ``sum_i (0 if isnan(x_i) else x_i)``.
-
-    Where all elements are NaN it is 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int or list of int or None
-        The dimensions to sum along; None or none of them means all.
-    keepdim : bool
-        Keep these dimensions, with size 1. Default: False.
-    dtype : dtype or None
-        What to sum in, and the dtype of the result.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of bool and integers int64.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
         return numpy_call(nansum, {"input": input, "dim": dim, "keepdim": keepdim, "dtype": dtype, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
     if out is not None:
@@ -247,34 +155,6 @@ def nanmean_out(input, dim=None, keepdim=False, *, dtype=None, out): return comp
 
 nanmean_op, nanmean_routes = operator("aten::nanmean", "")
 def nanmean(input=MISSING, dim=None, keepdim=False, surplus=MISSING, dtype=None, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
-    """nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None)
-
-    Return the mean of the elements that are not NaN, of all or along dimensions.
-
-    Computes ``nansum(x) / (number of i with x_i not NaN)``.
-
-    Where all elements are NaN it is NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int or list of int or None
-        The dimensions to take means along; None or none of them means all.
-    keepdim : bool
-        Keep these dimensions, with size 1. Default: False.
-    dtype : dtype or None
-        The dtype of the result.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        For bool and integers.
-    NotImplementedError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
         return numpy_call(nanmean, {"input": input, "dim": dim, "keepdim": keepdim, "dtype": dtype, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
     if out is not None:
@@ -322,38 +202,6 @@ _prod_overloads = Overloads("aten::prod", {
     "": (prod_default, prod_out), "dim_int": (prod_dim_int, prod_int_out),
 })
 def prod(*args, **kwargs):
-    """prod(input, *, dtype=None, out=None)
-    prod(input, dim, keepdim=False, *, dtype=None, out=None)
-
-    Return the product of the elements, of all or along a dimension.
-
-    Computes ``x_0 * ... * x_(n - 1)``.
-
-    A product of no elements is 1.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dtype : dtype or None
-        What to multiply in, and the dtype of the result.
-    dim : int
-        The dimension to multiply along; without it, all elements are multiplied.
-    keepdim : bool
-        Keep the dimension, with size 1. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of bool and integers int64.
-
-    Raises
-    ------
-    IndexError
-        If there is no such dimension.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -369,33 +217,6 @@ def amax_out(input, dim=(), keepdim=False, *, out): return complete(amax_out, "a
 
 amax_op, amax_routes = operator("aten::amax", "")
 def amax(input=MISSING, dim=(), keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING, keepdims=MISSING):
-    """amax(input, dim=[], keepdim=False, *, out=None)
-
-    Return the greatest of the elements, of all or along dimensions.
-
-    It is NaN where one element is. The gradient is shared equally by all elements that are the
-    greatest.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int or list of int
-        The dimensions to reduce; none of them means all. Default: [].
-    keepdim : bool
-        Keep these dimensions, with size 1. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If there are no elements, and no `dim`.
-    IndexError
-        If there is no such dimension, or it has size 0.
-    NotImplementedError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING or keepdims is not MISSING:
         return numpy_call(amax, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
     if out is not None:
@@ -416,33 +237,6 @@ def amin_out(input, dim=(), keepdim=False, *, out): return complete(amin_out, "a
 
 amin_op, amin_routes = operator("aten::amin", "")
 def amin(input=MISSING, dim=(), keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING, keepdims=MISSING):
-    """amin(input, dim=[], keepdim=False, *, out=None)
-
-    Return the least of the elements, of all or along dimensions.
-
-    It is NaN where one element is. The gradient is shared equally by all elements that are the
-    least.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int or list of int
-        The dimensions to reduce; none of them means all. Default: [].
-    keepdim : bool
-        Keep these dimensions, with size 1. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If there are no elements, and no `dim`.
-    IndexError
-        If there is no such dimension, or it has size 0.
-    NotImplementedError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING or keepdims is not MISSING:
         return numpy_call(amin, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
     if out is not None:
@@ -500,43 +294,6 @@ _max_overloads = Overloads("aten::max", {
     "other": (max_other, max_out), "": (max_default, max_unary_out), "dim": (max_dim, max_dim_max),
 })
 def max(*args, **kwargs):
-    """max(input, other, *, out=None)
-    max(input, *, out=None)
-    max(input, dim, keepdim=False, *, out=None)
-
-    Return the greatest element of all, or along a dimension with its place, or of each pair.
-
-    It is NaN where one element is, and the place is that of the first NaN. With a tensor `other` it
-    is `maximum`.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor
-        A tensor to take the greater elements of; shapes are broadcast.
-    dim : int
-        The dimension to reduce; without it, all are.
-    keepdim : bool
-        Keep the dimension, with size 1. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        The greatest element; with `dim` `values`, and `indices`, int64, the first place of each
-        one.
-
-    Raises
-    ------
-    RuntimeError
-        If there are no elements, and no `dim`; for complex numbers with `dim`.
-    IndexError
-        If there is no such dimension, or it has size 0.
-    NotImplementedError
-        For complex numbers without `dim`.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -592,42 +349,6 @@ _min_overloads = Overloads("aten::min", {
     "other": (min_other, min_out), "": (min_default, min_unary_out), "dim": (min_dim, min_dim_min),
 })
 def min(*args, **kwargs):
-    """min(input, other, *, out=None)
-    min(input, *, out=None)
-    min(input, dim, keepdim=False, *, out=None)
-
-    Return the least element of all, or along a dimension with its place, or of each pair.
-
-    It is NaN where one element is, and the place is that of the first NaN. With a tensor `other` it
-    is `minimum`.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor
-        A tensor to take the lesser elements of; shapes are broadcast.
-    dim : int
-        The dimension to reduce; without it, all are.
-    keepdim : bool
-        Keep the dimension, with size 1. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        The least element; with `dim` `values`, and `indices`, int64, the first place of each one.
-
-    Raises
-    ------
-    RuntimeError
-        If there are no elements, and no `dim`; for complex numbers with `dim`.
-    IndexError
-        If there is no such dimension, or it has size 0.
-    NotImplementedError
-        For complex numbers without `dim`.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -647,37 +368,6 @@ def aminmax_out(input, *, dim=None, keepdim=False, min, max): return complete(am
 aminmax_op, aminmax_routes = operator("aten::aminmax", "")
 aminmax_named = named("aminmax", ("min", "max"))
 def aminmax(input=MISSING, surplus=MISSING, dim=None, keepdim=False, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
-    """aminmax(input, *, dim=None, keepdim=False, out=None)
-
-    Return both the least and the greatest of the elements, of all or along a dimension.
-
-    Both are NaN where one element is.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int or None
-        The dimension to reduce; None means all.
-    keepdim : bool
-        Keep the dimension, with size 1. Default: False.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        `min` and `max`.
-
-    Raises
-    ------
-    RuntimeError
-        If there are no elements, and no `dim`.
-    IndexError
-        If there is no such dimension, or it has size 0.
-    NotImplementedError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
         return numpy_call(aminmax, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
     if out is not None:
@@ -697,35 +387,6 @@ def argmax_out(input, dim=None, keepdim=False, *, out): return complete(argmax_o
 
 argmax_op, argmax_routes = operator("aten::argmax", "")
 def argmax(input=MISSING, dim=None, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
-    """argmax(input, dim=None, keepdim=False, *, out=None)
-
-    Return the place of the greatest element, of all or along a dimension.
-
-    Of equal ones it is the first; NaN counts as the greatest.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int or None
-        The dimension to search; None means all elements, in C order.
-    keepdim : bool
-        Keep the dimension, with size 1. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Int64.
-
-    Raises
-    ------
-    IndexError
-        If there are no elements to search, or no such dimension.
-    RuntimeError
-        For bool and complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
         return numpy_call(argmax, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
     if out is not None:
@@ -745,35 +406,6 @@ def argmin_out(input, dim=None, keepdim=False, *, out): return complete(argmin_o
 
 argmin_op, argmin_routes = operator("aten::argmin", "")
 def argmin(input=MISSING, dim=None, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
-    """argmin(input, dim=None, keepdim=False, *, out=None)
-
-    Return the place of the least element, of all or along a dimension.
-
-    Of equal ones it is the first; NaN counts as the least.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int or None
-        The dimension to search; None means all elements, in C order.
-    keepdim : bool
-        Keep the dimension, with size 1. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Int64.
-
-    Raises
-    ------
-    IndexError
-        If there are no elements to search, or no such dimension.
-    RuntimeError
-        For bool and complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
         return numpy_call(argmin, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
     if out is not None:
@@ -832,35 +464,6 @@ _any_overloads = Overloads("aten::any", {
     "": (any_default, any_all_out), "dim": (any_dim, any_out), "dims": (any_dims, any_dims_out),
 })
 def any(*args, **kwargs):
-    """any(input, *, out=None)
-    any(input, dim, keepdim=False, *, out=None)
-    any(input, dim=None, keepdim=False, *, out=None)
-
-    Return whether any element is not 0, of all or along dimensions.
-
-    NaN is not 0. Of no elements it is False.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int or list of int or None
-        The dimensions to reduce; None means all, an empty list none.
-    keepdim : bool
-        Keep these dimensions, with size 1. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of bool; of uint8 uint8, 0 or 1.
-
-    Raises
-    ------
-    IndexError
-        If there is no such dimension.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -921,35 +524,6 @@ _all_overloads = Overloads("aten::all", {
     "": (all_default, all_all_out), "dim": (all_dim, all_out), "dims": (all_dims, all_dims_out),
 })
 def all(*args, **kwargs):
-    """all(input, *, out=None)
-    all(input, dim, keepdim=False, *, out=None)
-    all(input, dim=None, keepdim=False, *, out=None)
-
-    Return whether all elements are not 0, of all or along dimensions.
-
-    NaN is not 0. Of no elements it is True.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int or list of int or None
-        The dimensions to reduce; None means all, an empty list none.
-    keepdim : bool
-        Keep these dimensions, with size 1. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of bool; of uint8 uint8, 0 or 1.
-
-    Raises
-    ------
-    IndexError
-        If there is no such dimension.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -1013,41 +587,6 @@ _var_overloads = Overloads("aten::var", {
     "correction": (var_correction, var_correction_out),
 })
 def var(*args, **kwargs):
-    """var(input, unbiased=True)
-    var(input, dim, unbiased=True, keepdim=False, *, out=None)
-    var(input, dim=None, *, correction=None, keepdim=False, out=None)
-
-    Return the variance of the elements, of all or along dimensions.
-
-    Computes ``sum_i abs(x_i - mean(x))^2 / max(0, n - correction)``.
-
-    It is infinite or NaN where the number of elements is not greater than `correction`.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    unbiased : bool
-        Whether `correction` is 1, rather than 0. Default: True.
-    dim : int or list of int or None
-        The dimensions to reduce; None or none of them means all.
-    keepdim : bool
-        Keep these dimensions, with size 1. Default: False.
-    correction : number or None
-        What is taken off the number of elements; None means 1, which is Bessel's.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of complex numbers real.
-
-    Raises
-    ------
-    RuntimeError
-        For bool and integers.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -1107,39 +646,6 @@ _var_mean_overloads = Overloads("aten::var_mean", {
     "correction": (var_mean_correction, var_mean_correction_out),
 })
 def var_mean(*args, **kwargs):
-    """var_mean(input, unbiased=True)
-    var_mean(input, dim, unbiased=True, keepdim=False)
-    var_mean(input, dim=None, *, correction=None, keepdim=False, out=None)
-
-    Return the variance and the mean of the elements, of all or along dimensions.
-
-    Computes ``sum_i abs(x_i - m)^2 / max(0, n - correction) and m = sum_i x_i / n``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    unbiased : bool
-        Whether `correction` is 1, rather than 0. Default: True.
-    dim : int or list of int or None
-        The dimensions to reduce; None or none of them means all.
-    keepdim : bool
-        Keep these dimensions, with size 1. Default: False.
-    correction : number or None
-        What is taken off the number of elements; None means 1, which is Bessel's.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        The variance, real also of complex numbers, and the mean.
-
-    Raises
-    ------
-    RuntimeError
-        For bool and integers.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -1200,41 +706,6 @@ _std_overloads = Overloads("aten::std", {
     "correction": (std_correction, std_correction_out),
 })
 def std(*args, **kwargs):
-    """std(input, unbiased=True)
-    std(input, dim, unbiased=True, keepdim=False, *, out=None)
-    std(input, dim=None, *, correction=None, keepdim=False, out=None)
-
-    Return the standard deviation of the elements, of all or along dimensions.
-
-    Computes ``sqrt(sum_i abs(x_i - mean(x))^2 / max(0, n - correction))``.
-
-    It is infinite or NaN where the number of elements is not greater than `correction`.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    unbiased : bool
-        Whether `correction` is 1, rather than 0. Default: True.
-    dim : int or list of int or None
-        The dimensions to reduce; None or none of them means all.
-    keepdim : bool
-        Keep these dimensions, with size 1. Default: False.
-    correction : number or None
-        What is taken off the number of elements; None means 1, which is Bessel's.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of complex numbers real.
-
-    Raises
-    ------
-    RuntimeError
-        For bool and integers.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -1294,39 +765,6 @@ _std_mean_overloads = Overloads("aten::std_mean", {
     "correction": (std_mean_correction, std_mean_correction_out),
 })
 def std_mean(*args, **kwargs):
-    """std_mean(input, unbiased=True)
-    std_mean(input, dim, unbiased=True, keepdim=False)
-    std_mean(input, dim=None, *, correction=None, keepdim=False, out=None)
-
-    Return the standard deviation and the mean of the elements, of all or along dimensions.
-
-    Computes ``sqrt(sum_i abs(x_i - m)^2 / max(0, n - correction)) and m = sum_i x_i / n``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    unbiased : bool
-        Whether `correction` is 1, rather than 0. Default: True.
-    dim : int or list of int or None
-        The dimensions to reduce; None or none of them means all.
-    keepdim : bool
-        Keep these dimensions, with size 1. Default: False.
-    correction : number or None
-        What is taken off the number of elements; None means 1, which is Bessel's.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        The standard deviation, real also of complex numbers, and the mean.
-
-    Raises
-    ------
-    RuntimeError
-        For bool and integers.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -1340,43 +778,8 @@ def std_mean(*args, **kwargs):
             return std_mean_dim(*args)
     return _std_mean_overloads.choose(args, kwargs)
 
-
 def linalg_vector_norm_out(input, ord=2, dim=None, keepdim=False, *, dtype=None, out): return complete(linalg_vector_norm_out, "aten::linalg_vector_norm", "out")(input, ord, dim, keepdim, dtype=dtype, out=out)
-
-def linalg_vector_norm(input=MISSING, ord=2, dim=None, keepdim=False, surplus=MISSING, dtype=None, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
-    """vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None, out=None)
-
-    Return norms of vectors, of all elements or along dimensions.
-
-    Computes ``(sum_i abs(x_i)^ord)^(1 / ord)``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of floating-point or complex dtype.
-    ord : number
-        A number. Infinity means the greatest absolute value, minus infinity the least, 0 the number
-        of elements that are not zero. Default: 2.
-    dim : int or list of int or None
-        The dimensions to reduce; None means all.
-    keepdim : bool
-        Keep these dimensions, with size 1. Default: False.
-    dtype : dtype or None
-        What to compute in; None means the dtype of `input`.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Real.
-
-    Raises
-    ------
-    RuntimeError
-        For bool and integers, and for infinite orders of no elements.
-    """
-    return complete(linalg_vector_norm, "aten::linalg_vector_norm", "", "linalg_vector_norm_out")(input, ord, dim, keepdim, dtype=dtype, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis, keepdims=keepdims)
+def linalg_vector_norm(input=MISSING, ord=2, dim=None, keepdim=False, surplus=MISSING, dtype=None, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING): return complete(linalg_vector_norm, "aten::linalg_vector_norm", "", "linalg_vector_norm_out")(input, ord, dim, keepdim, dtype=dtype, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis, keepdims=keepdims)
 
 
 def norm_Scalar_out(input, p=2, *, out): return complete(norm_Scalar_out, "aten::norm", "Scalar_out")(input, p, out=out)
@@ -1428,35 +831,6 @@ def logsumexp_out(input, dim, keepdim=False, *, out): return complete(logsumexp_
 
 logsumexp_op, logsumexp_routes = operator("aten::logsumexp", "")
 def logsumexp(input=MISSING, dim=MISSING, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
-    """logsumexp(input, dim, keepdim=False, *, out=None)
-
-    Return the logarithm of the sum of exponentials along dimensions, without overflow.
-
-    Computes ``log(sum_i exp(x_i))``.
-
-    It is minus infinity of no elements.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int or list of int
-        The dimensions to sum along; none of them means all.
-    keepdim : bool
-        Keep these dimensions, with size 1. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
         return numpy_call(logsumexp, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
     if out is not None:
@@ -1477,33 +851,6 @@ def cumsum_out(input, dim, *, dtype=None, out): return complete(cumsum_out, "ate
 
 cumsum_op, cumsum_routes = operator("aten::cumsum", "")
 def cumsum(input=MISSING, dim=MISSING, surplus=MISSING, dtype=None, out=None, x=None, x1=None, a=None, axis=None):
-    """cumsum(input, dim, *, dtype=None, out=None)
-
-    Return the sum of the elements up to each one along a dimension.
-
-    Computes ``y_i = x_0 + ... + x_i``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension to sum along.
-    dtype : dtype or None
-        What to sum in, and the dtype of the result.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; of bool and integers int64.
-
-    Raises
-    ------
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(cumsum, {"input": input, "dim": dim, "dtype": dtype, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -1518,46 +865,13 @@ def cumsum(input=MISSING, dim=MISSING, surplus=MISSING, dtype=None, out=None, x=
         return route(input, dim, dtype)
     return miss(cumsum_op, (input, dim,), {"dtype": dtype}, cumsum)
 
-
-def cumsum_(input=MISSING, dim=MISSING, surplus=MISSING, dtype=None, x=None, x1=None, a=None, axis=None):
-    """cumsum_(input, dim, *, dtype=None)
-
-    Do what `cumsum` does, and write the result into `input`.
-    """
-    return complete(cumsum_, "aten::cumsum_", "")(input, dim, dtype=dtype, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def cumsum_(input=MISSING, dim=MISSING, surplus=MISSING, dtype=None, x=None, x1=None, a=None, axis=None): return complete(cumsum_, "aten::cumsum_", "")(input, dim, dtype=dtype, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
 def cumprod_out(input, dim, *, dtype=None, out): return complete(cumprod_out, "aten::cumprod", "out")(input, dim, dtype=dtype, out=out)
 
 cumprod_op, cumprod_routes = operator("aten::cumprod", "")
 def cumprod(input=MISSING, dim=MISSING, surplus=MISSING, dtype=None, out=None, x=None, x1=None, a=None, axis=None):
-    """cumprod(input, dim, *, dtype=None, out=None)
-
-    Return the product of the elements up to each one along a dimension.
-
-    Computes ``y_i = x_0 * ... * x_i``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension to multiply along.
-    dtype : dtype or None
-        What to multiply in, and the dtype of the result.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; of bool and integers int64.
-
-    Raises
-    ------
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(cumprod, {"input": input, "dim": dim, "dtype": dtype, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -1572,13 +886,7 @@ def cumprod(input=MISSING, dim=MISSING, surplus=MISSING, dtype=None, out=None, x
         return route(input, dim, dtype)
     return miss(cumprod_op, (input, dim,), {"dtype": dtype}, cumprod)
 
-
-def cumprod_(input=MISSING, dim=MISSING, surplus=MISSING, dtype=None, x=None, x1=None, a=None, axis=None):
-    """cumprod_(input, dim, *, dtype=None)
-
-    Do what `cumprod` does, and write the result into `input`.
-    """
-    return complete(cumprod_, "aten::cumprod_", "")(input, dim, dtype=dtype, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def cumprod_(input=MISSING, dim=MISSING, surplus=MISSING, dtype=None, x=None, x1=None, a=None, axis=None): return complete(cumprod_, "aten::cumprod_", "")(input, dim, dtype=dtype, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
 def cummax_out(input, dim, *, values, indices): return complete(cummax_out, "aten::cummax", "out")(input, dim, values=values, indices=indices)
@@ -1586,33 +894,6 @@ def cummax_out(input, dim, *, values, indices): return complete(cummax_out, "ate
 cummax_op, cummax_routes = operator("aten::cummax", "")
 cummax_named = named("cummax", ("values", "indices"))
 def cummax(input=MISSING, dim=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    """cummax(input, dim, *, out=None)
-
-    Return the greatest of the elements up to each one along a dimension, and its place.
-
-    Computes ``y_i = max(x_0, ..., x_i)``.
-
-    Of equal ones the place is the last; from the first NaN on it is NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension to go along.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        `values` and `indices`, int64, both of the shape of `input`.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(cummax, {"input": input, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -1633,33 +914,6 @@ def cummin_out(input, dim, *, values, indices): return complete(cummin_out, "ate
 cummin_op, cummin_routes = operator("aten::cummin", "")
 cummin_named = named("cummin", ("values", "indices"))
 def cummin(input=MISSING, dim=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    """cummin(input, dim, *, out=None)
-
-    Return the least of the elements up to each one along a dimension, and its place.
-
-    Computes ``y_i = min(x_0, ..., x_i)``.
-
-    Of equal ones the place is the last; from the first NaN on it is NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension to go along.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        `values` and `indices`, int64, both of the shape of `input`.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(cummin, {"input": input, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -1679,35 +933,6 @@ def logcumsumexp_out(input, dim, *, out): return complete(logcumsumexp_out, "ate
 
 logcumsumexp_op, logcumsumexp_routes = operator("aten::logcumsumexp", "")
 def logcumsumexp(input=MISSING, dim=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    """logcumsumexp(input, dim, *, out=None)
-
-    Return the logarithm of the sum of exponentials up to each element along a dimension.
-
-    Computes ``y_i = log(exp(x_0) + ... + exp(x_i))``.
-
-    Nothing overflows on the way.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension to sum along.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`.
-
-    Raises
-    ------
-    NotImplementedError
-        For bool and integers.
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(logcumsumexp, {"input": input, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -1756,39 +981,6 @@ _sort_overloads = Overloads("aten::sort", {
     "": (sort_default, sort_values), "stable": (sort_stable, sort_values_stable),
 })
 def sort(*args, **kwargs):
-    """sort(input, dim=-1, descending=False, *, out=None)
-    sort(input, *, stable, dim=-1, descending=False, out=None)
-
-    Return the elements sorted along a dimension, and the places where they were.
-
-    NaN counts as greater than all numbers. The sort is always stable: equal elements keep their
-    order, also with `descending`.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension to sort along. Default: -1.
-    descending : bool
-        Whether the greatest come first. Default: False.
-    stable : bool or None
-        Whether equal elements keep their order, which they do anyway.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        `values` and `indices`, int64, both of the shape of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        For complex numbers.
-    IndexError
-        If there is no such dimension.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -1804,29 +996,6 @@ def msort_out(input, *, out): return complete(msort_out, "aten::msort", "out")(i
 
 msort_op, msort_routes = operator("aten::msort", "")
 def msort(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """msort(input, *, out=None)
-
-    Return the elements sorted along the first dimension, ascending.
-
-    NaN counts as greater than all numbers.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(msort, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -1870,39 +1039,6 @@ _argsort_overloads = Overloads("aten::argsort", {
     "": (argsort_default, None), "stable": (argsort_stable, argsort_stable_out),
 })
 def argsort(*args, **kwargs):
-    """argsort(input, dim=-1, descending=False)
-    argsort(input, *, stable, dim=-1, descending=False, out=None)
-
-    Return the places of the elements that sort them along a dimension.
-
-    NaN counts as greater than all numbers. The sort is always stable: equal elements keep their
-    order, also with `descending`.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension to sort along. Default: -1.
-    descending : bool
-        Whether the greatest come first. Default: False.
-    stable : bool
-        Whether equal elements keep their order, which they do anyway.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Int64, of the shape of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        For complex numbers.
-    IndexError
-        If there is no such dimension.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -1919,37 +1055,6 @@ def topk_values(input, k, dim=-1, largest=True, sorted=True, *, values, indices)
 topk_op, topk_routes = operator("aten::topk", "")
 topk_named = named("topk", ("values", "indices"))
 def topk(input=MISSING, k=MISSING, dim=-1, largest=True, sorted=True, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    """topk(input, k, dim=-1, largest=True, sorted=True, *, out=None)
-
-    Return the `k` greatest or least elements along a dimension, and their places.
-
-    NaN counts as greater than all numbers.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    k : int
-        How many elements, from 0 to the size of `dim`.
-    dim : int
-        The dimension to select along. Default: -1.
-    largest : bool
-        Whether to take the greatest elements, rather than the least. Default: True.
-    sorted : bool
-        Whether the result is sorted, the greatest (or least) first. Default: True.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        `values` and `indices`, int64; `dim` has size `k`.
-
-    Raises
-    ------
-    RuntimeError
-        If `k` is out of range, and for bool and complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(topk, {"input": input, "k": k, "dim": dim, "largest": largest, "sorted": sorted, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -1986,22 +1091,6 @@ def nonzero_numpy(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): retu
 
 argwhere_op, argwhere_routes = operator("aten::argwhere", "")
 def argwhere(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """argwhere(input)
-
-    Return the places of the elements that are not 0, as rows.
-
-    They are in C order. NaN is not 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-
-    Returns
-    -------
-    Tensor
-        Int64 of shape `(count, input.ndim)`.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(argwhere, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -2017,33 +1106,6 @@ def nonzero_static_out(input, *, size, fill_value=-1, out): return complete(nonz
 
 nonzero_static_op, nonzero_static_routes = operator("aten::nonzero_static", "")
 def nonzero_static(input=MISSING, surplus=MISSING, size=MISSING, fill_value=-1, out=None, x=None, x1=None, a=None):
-    """nonzero_static(input, *, size, fill_value=-1, out=None)
-
-    Return the places of the elements that are not 0, as a given number of rows.
-
-    Further ones are left out; rows that are too many are filled.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    size : int
-        How many rows the result has, 0 or more.
-    fill_value : int
-        What rows have for which there is no element. Default: -1.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Int64 of shape `(size, input.ndim)`.
-
-    Raises
-    ------
-    RuntimeError
-        If `size` is negative.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(nonzero_static, {"input": input, "size": size, "fill_value": fill_value, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -2096,27 +1158,6 @@ _count_nonzero_overloads = Overloads("aten::count_nonzero", {
     "dim_IntList": (count_nonzero_dim_IntList, count_nonzero_dim_IntList_out),
 })
 def count_nonzero(*args, **kwargs):
-    """count_nonzero(input, dim=None, *, out=None)
-    count_nonzero(input, *dim, out=None)
-
-    Return the number of elements that are not 0, of all or along dimensions.
-
-    NaN is not 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int or list of int or None
-        The dimensions to count along; None means all.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Int64.
-    """
     if not kwargs:
         count = len(args)
         if count > 1 and args[1].__class__ is int:
@@ -2133,30 +1174,6 @@ def count_nonzero(*args, **kwargs):
 
 sum_to_size_op, sum_to_size_routes = operator("aten::sum_to_size", "")
 def sum_to_size(input=MISSING, *sizes_, size=None, **named):
-    """sum_to_size(input, *size)
-
-    Return the sums that bring a tensor to a shape which is broadcast to that of `input`.
-
-    It undoes a broadcast: dimensions that `size` lacks, and those where it has 1, are summed. It is
-    `input` itself if it has that shape already.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    size : list of int
-        The shape of the result.
-
-    Returns
-    -------
-    Tensor
-        A tensor of shape `size`.
-
-    Raises
-    ------
-    RuntimeError
-        If `size` is not broadcast to the shape of `input`.
-    """
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     elif sizes_:

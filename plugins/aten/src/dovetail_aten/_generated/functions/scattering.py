@@ -63,30 +63,6 @@ _index_fill_overloads = Overloads("aten::index_fill", {
     "int_Scalar": (index_fill_int_Scalar, index_fill_int_Scalar_out),
 })
 def index_fill(*args, **kwargs):
-    """index_fill(input, dim, index, value, *, out=None)
-
-    Return a copy with one number written along a dimension, at the given indices.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension, counted from the end if negative.
-    index : Tensor
-        A vector of int64 indices, counted from the end if negative.
-    value : Tensor or number
-        The number, or a tensor without dimensions.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    IndexError
-        If there is no such dimension, if an index is out of range, or if `index` is not of int64.
-    RuntimeError
-        If a tensor `value` has dimensions, or if `index` has several.
-    """
     if not kwargs:
         count = len(args)
         if count == 4:
@@ -104,10 +80,6 @@ _index_fill__overloads = Overloads("aten::index_fill_", {
     "int_Tensor": (index_fill__int_Tensor, None), "int_Scalar": (index_fill__int_Scalar, None),
 })
 def index_fill_(*args, **kwargs):
-    """index_fill_(input, dim, index, value)
-
-    Do what `index_fill` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count == 4:
@@ -122,36 +94,6 @@ def index_copy_out(input, dim, index, source, *, out): return complete(index_cop
 
 index_copy_op, index_copy_routes = operator("aten::index_copy", "")
 def index_copy(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    """index_copy(input, dim, index, source, *, out=None)
-
-    Return a copy whose parts along a dimension are replaced by those of another tensor, at the
-    given indices.
-
-    Computes ``y[..., index[i], ...] = source[..., i, ...]``.
-
-    Where an index occurs more than once, NumPy keeps the last; other backends may keep another.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension, counted from the end if negative.
-    index : Tensor
-        A vector of int64 indices, at least 0.
-    source : Tensor
-        What is written, of the dtype and shape of `input`, with the length of `index` along `dim`.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    IndexError
-        If there is no such dimension, if an index is out of range, or if `source` has another
-        length along `dim`.
-    RuntimeError
-        If `source` has another dtype, or another shape in the other dimensions.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(index_copy, {"input": input, "dim": dim, "index": index, "source": source, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -166,50 +108,13 @@ def index_copy(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplu
         return route(input, dim, index, source)
     return miss(index_copy_op, (input, dim, index, source,), {}, index_copy)
 
-
-def index_copy_(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None):
-    """index_copy_(input, dim, index, source)
-
-    Do what `index_copy` does, and write the result into `input`.
-    """
-    return complete(index_copy_, "aten::index_copy_", "")(input, dim, index, source, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def index_copy_(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(index_copy_, "aten::index_copy_", "")(input, dim, index, source, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
 def index_reduce_out(input, dim, index, source, reduce, *, include_self=True, out): return complete(index_reduce_out, "aten::index_reduce", "out")(input, dim, index, source, reduce, include_self=include_self, out=out)
 
 index_reduce_op, index_reduce_routes = operator("aten::index_reduce", "")
 def index_reduce(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, reduce=MISSING, surplus=MISSING, include_self=True, out=None, x=None, x1=None, a=None, axis=None):
-    """index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None)
-
-    Return a copy whose parts along a dimension are reduced with those of another tensor, at the
-    given indices.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension, counted from the end if negative.
-    index : Tensor
-        A vector of int32 or int64 indices, at least 0; what goes to the same index is reduced
-        together.
-    source : Tensor
-        The other terms, of the dtype and shape of `input`, with the length of `index` along `dim`.
-    reduce : str
-        "prod", "mean", "amax" or "amin".
-    include_self : bool
-        Whether what is there counts as a term; where no index leads, it stays in either case.
-        Default: True.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        For another `reduce`, or if `source` has another dtype or shape.
-    IndexError
-        If there is no such dimension, or if an index is out of range.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(index_reduce, {"input": input, "dim": dim, "index": index, "source": source, "reduce": reduce, "include_self": include_self, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -224,52 +129,13 @@ def index_reduce(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, redu
         return route(input, dim, index, source, reduce, include_self)
     return miss(index_reduce_op, (input, dim, index, source, reduce,), {"include_self": include_self}, index_reduce)
 
-
-def index_reduce_(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, reduce=MISSING, surplus=MISSING, include_self=True, x=None, x1=None, a=None, axis=None):
-    """index_reduce_(input, dim, index, source, reduce, *, include_self=True)
-
-    Do what `index_reduce` does, and write the result into `input`.
-    """
-    return complete(index_reduce_, "aten::index_reduce_", "")(input, dim, index, source, reduce, include_self=include_self, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def index_reduce_(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, reduce=MISSING, surplus=MISSING, include_self=True, x=None, x1=None, a=None, axis=None): return complete(index_reduce_, "aten::index_reduce_", "")(input, dim, index, source, reduce, include_self=include_self, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
 def scatter_reduce_two_out(input, dim, index, src, reduce, *, include_self=True, out): return complete(scatter_reduce_two_out, "aten::scatter_reduce", "two_out")(input, dim, index, src, reduce, include_self=include_self, out=out)
 
 scatter_reduce_two_op, scatter_reduce_two_routes = operator("aten::scatter_reduce", "two")
 def scatter_reduce(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, reduce=MISSING, surplus=MISSING, include_self=True, out=None, x=None, x1=None, a=None, axis=None):
-    """scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=None)
-
-    Return a copy in which numbers are reduced at indices along a dimension, each at its own place
-    in the others.
-
-    Computes ``y[index[i, j], j] = reduce(y[index[i, j], j], src[i, j]) for dim 0``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension, counted from the end if negative.
-    index : Tensor
-        A tensor of int32 or int64 indices, at least 0, with as many dimensions as `input` and no
-        longer than it except along `dim`.
-    src : Tensor
-        The other terms, of the dtype of `input` and in every dimension at least as long as `index`.
-    reduce : str
-        "sum", "prod", "mean", "amax" or "amin". Means of integers are rounded down.
-    include_self : bool
-        Whether what is there counts as a term; where no index leads, it stays in either case.
-        Default: True.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If an index is out of range, if shapes or dtypes do not fit, or for another `reduce`.
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(scatter_reduce, {"input": input, "dim": dim, "index": index, "src": src, "reduce": reduce, "include_self": include_self, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -284,44 +150,13 @@ def scatter_reduce(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, reduc
         return route(input, dim, index, src, reduce, include_self)
     return miss(scatter_reduce_two_op, (input, dim, index, src, reduce,), {"include_self": include_self}, scatter_reduce)
 
-
-def scatter_reduce_(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, reduce=MISSING, surplus=MISSING, include_self=True, x=None, x1=None, a=None, axis=None):
-    """scatter_reduce_(input, dim, index, src, reduce, *, include_self=True)
-
-    Do what `scatter_reduce` does, and write the result into `input`.
-    """
-    return complete(scatter_reduce_, "aten::scatter_reduce_", "two")(input, dim, index, src, reduce, include_self=include_self, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def scatter_reduce_(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, reduce=MISSING, surplus=MISSING, include_self=True, x=None, x1=None, a=None, axis=None): return complete(scatter_reduce_, "aten::scatter_reduce_", "two")(input, dim, index, src, reduce, include_self=include_self, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
 def masked_scatter_out(input, mask, source, *, out): return complete(masked_scatter_out, "aten::masked_scatter", "out")(input, mask, source, out=out)
 
 masked_scatter_op, masked_scatter_routes = operator("aten::masked_scatter", "")
 def masked_scatter(input=MISSING, mask=MISSING, source=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """masked_scatter(input, mask, source, *, out=None)
-
-    Return a copy with the elements of another tensor, in C order, where a mask is true.
-
-    The first true place gets the first element of `source`, and so on; what is left of `source` is
-    not used.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    mask : Tensor
-        A tensor of bool; `input` and it are broadcast.
-    source : Tensor
-        What is written, of the dtype of `input`, with at least as many elements as there are true
-        places.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If `mask` is not of bool, if `source` has another dtype or too few elements, or if shapes
-        cannot be broadcast.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(masked_scatter, {"input": input, "mask": mask, "source": source, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -334,45 +169,13 @@ def masked_scatter(input=MISSING, mask=MISSING, source=MISSING, surplus=MISSING,
         return route(input, mask, source)
     return miss(masked_scatter_op, (input, mask, source,), {}, masked_scatter)
 
-
-def masked_scatter_(input=MISSING, mask=MISSING, source=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """masked_scatter_(input, mask, source)
-
-    Do what `masked_scatter` does, and write the result into `input`.
-    """
-    return complete(masked_scatter_, "aten::masked_scatter_", "")(input, mask, source, surplus=surplus, x=x, x1=x1, a=a)
+def masked_scatter_(input=MISSING, mask=MISSING, source=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(masked_scatter_, "aten::masked_scatter_", "")(input, mask, source, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def put_out(input, index, source, accumulate=False, *, out): return complete(put_out, "aten::put", "out")(input, index, source, accumulate, out=out)
 
 put_op, put_routes = operator("aten::put", "")
 def put(input=MISSING, index=MISSING, source=MISSING, accumulate=False, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """put(input, index, source, accumulate=False, *, out=None)
-
-    Return a copy with elements written at indices into the tensor read as a vector in C order.
-
-    Where an index occurs more than once, NumPy keeps the last; other backends may keep another.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    index : Tensor
-        A tensor of int64 indices, counted from the end if negative.
-    source : Tensor
-        What is written, of the dtype of `input`, with as many elements as `index`.
-    accumulate : bool
-        Add the elements to what is there instead of replacing it. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    IndexError
-        If an index is out of range, or if `source` has another number of elements than `index`.
-    RuntimeError
-        If `source` has another dtype, or if `index` is not of int64.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(put, {"input": input, "index": index, "source": source, "accumulate": accumulate, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -387,51 +190,13 @@ def put(input=MISSING, index=MISSING, source=MISSING, accumulate=False, surplus=
         return route(input, index, source, accumulate)
     return miss(put_op, (input, index, source, accumulate,), {}, put)
 
-
-def put_(input=MISSING, index=MISSING, source=MISSING, accumulate=False, surplus=MISSING, x=None, x1=None, a=None):
-    """put_(input, index, source, accumulate=False)
-
-    Do what `put` does, and write the result into `input`.
-    """
-    return complete(put_, "aten::put_", "")(input, index, source, accumulate, surplus=surplus, x=x, x1=x1, a=a)
+def put_(input=MISSING, index=MISSING, source=MISSING, accumulate=False, surplus=MISSING, x=None, x1=None, a=None): return complete(put_, "aten::put_", "")(input, index, source, accumulate, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def take_along_dim_out(input, indices, dim=None, *, out): return complete(take_along_dim_out, "aten::take_along_dim", "out")(input, indices, dim, out=out)
 
 take_along_dim_op, take_along_dim_routes = operator("aten::take_along_dim", "")
 def take_along_dim(input=MISSING, indices=MISSING, dim=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    """take_along_dim(input, indices, dim=None, *, out=None)
-
-    Return the elements at indices along a dimension, with the other dimensions of both broadcast.
-
-    It takes what `argmax` and `argsort` give.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    indices : Tensor
-        A tensor of int64 indices, counted from the end if negative, with as many dimensions as
-        `input`.
-    dim : int or None
-        The dimension, counted from the end if negative; without it both are read as vectors in C
-        order.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, with the length of `indices` along `dim`.
-
-    Raises
-    ------
-    RuntimeError
-        If an index is out of range, or if `indices` has another dtype, device or number of
-        dimensions.
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(take_along_dim, {"input": input, "indices": indices, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:

@@ -97,46 +97,6 @@ _searchsorted_overloads = Overloads("aten::searchsorted", {
     "Scalar": (searchsorted_Scalar, searchsorted_Scalar_out),
 })
 def searchsorted(*args, **kwargs):
-    """searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None)
-
-    Return the places where values have to be inserted into sorted sequences to keep the order.
-
-    Computes ``the number of elements less than the value, or with `right` not greater than it``.
-
-    Whether sequences are sorted is not checked. NaN comes after all numbers.
-
-    Parameters
-    ----------
-    sorted_sequence : Tensor
-        Sequences along the last dimension, ascending: one `(n,)` for all values, or for each row of
-        them one, `(*, n)`.
-    input : Tensor or number
-        Values, `(*, m)`, or a number for a single sequence.
-    out_int32 : bool
-        Whether the result is int32 instead of int64. Default: False.
-    right : bool
-        Whether values go behind equal elements instead of before them. Default: False.
-    side : str or None
-        `left` or `right`, which says what `right` does; None leaves it to that.
-    sorter : Tensor or None
-        Places that sort the sequences, int64 of their shape, as `argsort` gives them; then these
-        need not be sorted.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Places within 0 and n, int64, of the shape of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not fit, `side` is another word or the contrary of `right`, or `sorter` is not
-        int64.
-    NotImplementedError
-        For complex numbers and for bool sequences and values.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -177,40 +137,6 @@ _bucketize_overloads = Overloads("aten::bucketize", {
     "Tensor": (bucketize_Tensor, bucketize_Tensor_out), "Scalar": (bucketize_Scalar, None),
 })
 def bucketize(*args, **kwargs):
-    """bucketize(input, boundaries, *, out_int32=False, right=False, out=None)
-    bucketize(input, boundaries, *, out_int32=False, right=False)
-
-    Return the bucket of each value, counted from 0, between sorted boundaries.
-
-    Computes ``the number of boundaries less than the value, or with `right` not greater than it``.
-
-    Whether boundaries are sorted is not checked. NaN comes after all numbers.
-
-    Parameters
-    ----------
-    input : Tensor or number
-        Values, a tensor or a number.
-    boundaries : Tensor
-        Boundaries `(n,)`, ascending.
-    out_int32 : bool
-        Whether the result is int32 instead of int64. Default: False.
-    right : bool
-        Whether a value that equals a boundary goes into the bucket above it. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Buckets within 0 and n, int64, of the shape of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If `boundaries` has other than one dimension.
-    NotImplementedError
-        For complex numbers.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -267,41 +193,6 @@ _isin_overloads = Overloads("aten::isin", {
     "Scalar_Tensor": (isin_Scalar_Tensor, isin_Scalar_Tensor_out),
 })
 def isin(*args, **kwargs):
-    """isin(elements, test_elements, *, assume_unique=False, invert=False, out=None)
-    isin(elements, test_element, *, assume_unique=False, invert=False, out=None)
-    isin(element, test_elements, *, assume_unique=False, invert=False, out=None)
-
-    Return for each element whether it is among others.
-
-    NaN is equal to no element.
-
-    Parameters
-    ----------
-    elements : Tensor
-        What to look for, a tensor or, where `test_elements` is one, a number.
-    test_elements : Tensor
-        What to look in, a tensor or a number.
-    assume_unique : bool
-        Whether neither has an element twice; without effect on the result. Default: False.
-    invert : bool
-        Whether to return where it is not among them. Default: False.
-    test_element : number
-        What to look in, a number.
-    element : number
-        What to look for, a number.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Bool, of the shape of `elements`.
-
-    Raises
-    ------
-    NotImplementedError
-        For bool and complex numbers.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -358,41 +249,6 @@ _repeat_interleave_overloads = Overloads("aten::repeat_interleave", {
     "self_int": (repeat_interleave_self_int, None),
 })
 def repeat_interleave(*args, **kwargs):
-    """repeat_interleave(repeats, *, output_size=None, out=None)
-    repeat_interleave(input, repeats, dim=None, *, output_size=None)
-
-    Return a tensor whose elements or slices are repeated, each behind itself.
-
-    Of repeats alone, their places are repeated.
-
-    Parameters
-    ----------
-    repeats : Tensor or int
-        How often, 0 or more: a number, or integers `(n,)`, one for each place along `dim`.
-    output_size : int or None
-        The size of the result along `dim`, the sum of repeats, if it is known.
-    input : Tensor
-        A tensor.
-    dim : int or None
-        The dimension to repeat along; None means all elements, in C order.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of `repeats` alone, of their dtype `(sum(repeats),)`.
-
-    Raises
-    ------
-    RuntimeError
-        If a repeat is negative, there are other repeats than places, or `output_size` is not the
-        sum.
-    IndexError
-        If there is no such dimension.
-    NotImplementedError
-        For repeats that are not integers.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -412,45 +268,6 @@ def repeat_interleave(*args, **kwargs):
 
 segment_reduce_op, segment_reduce_routes = operator("aten::segment_reduce", "")
 def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
-    """segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None)
-
-    Return the reduction of each of consecutive segments along a dimension.
-
-    Of an empty segment it is 0 for `sum`, 1 for `prod`, an infinity for `max` and `min`.
-
-    Parameters
-    ----------
-    data : Tensor
-        A tensor of floating-point dtype.
-    reduce : str
-        `sum`, `mean`, `max`, `min` or `prod`.
-    lengths : Tensor or None
-        How long each segment is, integers `(*, segments)`, `*` being the sizes before `axis`.
-    indices : Tensor or None
-        Not implemented.
-    offsets : Tensor or None
-        Where segments begin and the last ends, `(*, segments + 1)`, in their place; they are not
-        checked.
-    axis : int
-        The dimension to reduce along. Default: 0.
-    unsafe : bool
-        Whether `lengths` are left unchecked. Default: False.
-    initial : number or None
-        What every reduction begins with; an empty mean is that, or else NaN.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `data`, with the number of segments along `axis`.
-
-    Raises
-    ------
-    RuntimeError
-        If neither `lengths` nor `offsets` are given, or `indices` are; if lengths are negative or
-        do not sum up to the size of `axis`; and for another `reduce`.
-    NotImplementedError
-        For bool and integers.
-    """
     if reduce.__class__ is not str or axis.__class__ is not int or unsafe.__class__ is not bool or initial is not None and initial.__class__ is not int and initial.__class__ is not float:
         return miss(segment_reduce_op, (data, reduce,), {"lengths": lengths, "indices": indices, "offsets": offsets, "axis": axis, "unsafe": unsafe, "initial": initial}, segment_reduce)
     try:
@@ -472,41 +289,6 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
 tril_indices_op, tril_indices_routes = operator("aten::tril_indices", "")
 dtype_default = default_of(operator("aten::tril_indices", "")[0].schema.arguments[3])
 def tril_indices(row, col, offset=0, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
-    """tril_indices(row, col, offset=0, *, dtype=4, layout=None, device=None, pin_memory=None)
-
-    Return the rows and columns of the elements in the lower triangle of a matrix.
-
-    Computes ``all (i, j) with j - i <= offset, in C order``.
-
-    Parameters
-    ----------
-    row : int
-        The number of rows.
-    col : int
-        The number of columns.
-    offset : int
-        The diagonal that bounds the triangle; above the main one if positive. Default: 0.
-    dtype : dtype or None
-        The dtype of the result, int64 or int32. Default: 4.
-    layout : Layout or None
-        `strided`, the only one.
-    device : Device or None
-        Where the result is.
-    pin_memory : bool or None
-        Whether the memory is page-locked; only CUDA has such memory.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(2, count)`, rows first.
-
-    Raises
-    ------
-    RuntimeError
-        If `row` or `col` is negative.
-    NotImplementedError
-        For other dtypes than int64 and int32.
-    """
     if row.__class__ is not int or col.__class__ is not int or offset.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(tril_indices_op, (row, col, offset,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, tril_indices)
     try:
@@ -521,41 +303,6 @@ def tril_indices(row, col, offset=0, *, dtype=dtype_default, layout=None, device
 triu_indices_op, triu_indices_routes = operator("aten::triu_indices", "")
 dtype_default = default_of(operator("aten::triu_indices", "")[0].schema.arguments[3])
 def triu_indices(row, col, offset=0, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
-    """triu_indices(row, col, offset=0, *, dtype=4, layout=None, device=None, pin_memory=None)
-
-    Return the rows and columns of the elements in the upper triangle of a matrix.
-
-    Computes ``all (i, j) with j - i >= offset, in C order``.
-
-    Parameters
-    ----------
-    row : int
-        The number of rows.
-    col : int
-        The number of columns.
-    offset : int
-        The diagonal that bounds the triangle; above the main one if positive. Default: 0.
-    dtype : dtype or None
-        The dtype of the result, int64 or int32. Default: 4.
-    layout : Layout or None
-        `strided`, the only one.
-    device : Device or None
-        Where the result is.
-    pin_memory : bool or None
-        Whether the memory is page-locked; only CUDA has such memory.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(2, count)`, rows first.
-
-    Raises
-    ------
-    RuntimeError
-        If `row` or `col` is negative.
-    NotImplementedError
-        For other dtypes than int64 and int32.
-    """
     if row.__class__ is not int or col.__class__ is not int or offset.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(triu_indices_op, (row, col, offset,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, triu_indices)
     try:

@@ -32,24 +32,6 @@ __all__ = [
 contiguous_op, contiguous_routes = operator("aten::contiguous", "")
 memory_format_default = default_of(operator("aten::contiguous", "")[0].schema.arguments[1])
 def contiguous(input=MISSING, surplus=MISSING, memory_format=memory_format_default, x=None, x1=None, a=None):
-    """contiguous(input, *, memory_format=0)
-
-    Return the tensor itself if its elements lie in memory in the given order, else a copy in which
-    they do.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    memory_format : MemoryFormat
-        The order; `contiguous_format` is the one of C. Default: 0.
-
-    Raises
-    ------
-    RuntimeError
-        For an order of channels that does not fit the number of dimensions; for `preserve_format`
-        unless elements lie in C order.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(contiguous, {"input": input, "memory_format": memory_format}, surplus, {"x": x, "x1": x1, "a": a})
     if memory_format.__class__ is not MemoryFormat:
@@ -67,20 +49,6 @@ def clone_out(input, *, memory_format=None, out): return complete(clone_out, "at
 
 clone_op, clone_routes = operator("aten::clone", "")
 def clone(input=MISSING, surplus=MISSING, memory_format=None, out=None, x=None, x1=None, a=None):
-    """clone(input, *, memory_format=None, out=None)
-
-    Return a copy of the tensor; gradients flow through it.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    memory_format : MemoryFormat or None
-        The order of the copy in memory; without it, or for `preserve_format`, that of a dense
-        `input`.
-    out : Tensor
-        A tensor to write the result into.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(clone, {"input": input, "memory_format": memory_format, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -95,27 +63,7 @@ def clone(input=MISSING, surplus=MISSING, memory_format=None, out=None, x=None, 
         return route(input, memory_format)
     return miss(clone_op, (input,), {"memory_format": memory_format}, clone)
 
-
-def copy_(input=MISSING, src=MISSING, non_blocking=False, surplus=MISSING, x=None, x1=None, a=None):
-    """copy_(input, src, non_blocking=False)
-
-    Write the elements of another tensor into this one.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    src : Tensor
-        A tensor whose shape broadcasts to that of `input`, of any dtype and device.
-    non_blocking : bool
-        Whether a copy between devices may be under way at return. Default: False.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-    """
-    return complete(copy_, "aten::copy_", "")(input, src, non_blocking, surplus=surplus, x=x, x1=x1, a=a)
+def copy_(input=MISSING, src=MISSING, non_blocking=False, surplus=MISSING, x=None, x1=None, a=None): return complete(copy_, "aten::copy_", "")(input, src, non_blocking, surplus=surplus, x=x, x1=x1, a=a)
 
 
 to_device_op, to_device_routes = operator("aten::to", "device")
@@ -201,26 +149,6 @@ def flip_out(input, *dimss_, dims=None, out): return complete(flip_out, "aten::f
 
 flip_op, flip_routes = operator("aten::flip", "")
 def flip(input=MISSING, *dimss_, dims=None, out=None, **named):
-    """flip(input, *dims, out=None)
-
-    Return a copy with the order of elements along dimensions reversed.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dims : list of int
-        The dimensions, counted from the end if negative; none leaves the order as it is.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If a dimension is named twice.
-    IndexError
-        If there is no such dimension.
-    """
     if dims is None:
         dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
     elif dimss_:
@@ -245,31 +173,6 @@ def roll_out(input, shifts, dims=(), *, out): return complete(roll_out, "aten::r
 
 roll_op, roll_routes = operator("aten::roll", "")
 def roll(input=MISSING, shifts=MISSING, dims=(), surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """roll(input, shifts, dims=[], *, out=None)
-
-    Return a copy with elements moved along dimensions; what leaves one end comes in at the other.
-
-    Computes ``y[(i + shift) % size] = x[i]``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    shifts : int or list of int
-        By how many places elements move, one number for each dimension; negative ones move back.
-    dims : int or list of int
-        The dimensions; without them the elements are moved as if they were in one dimension.
-        Default: [].
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If the numbers of shifts and of dimensions differ.
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(roll, {"input": input, "shifts": shifts, "dims": dims, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -289,27 +192,6 @@ def roll(input=MISSING, shifts=MISSING, dims=(), surplus=MISSING, out=None, x=No
 
 repeat_op, repeat_routes = operator("aten::repeat", "")
 def repeat(input=MISSING, *repeatss_, repeats=None, **named):
-    """repeat(input, *repeats)
-
-    Return a copy repeated along each dimension.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    repeats : list of int
-        How often, for each dimension; numbers in surplus are for new dimensions in front.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input` times `repeats`.
-
-    Raises
-    ------
-    RuntimeError
-        If there are fewer numbers than dimensions, or if one is negative.
-    """
     if repeats is None:
         repeats = repeatss_[0] if len(repeatss_) == 1 and repeatss_[0].__class__ is not int else repeatss_ or None
     elif repeatss_:
@@ -330,24 +212,6 @@ def repeat(input=MISSING, *repeatss_, repeats=None, **named):
 
 tile_op, tile_routes = operator("aten::tile", "")
 def tile(input=MISSING, *dimss_, dims=None, **named):
-    """tile(input, *dims)
-
-    Return a copy repeated along the last dimensions.
-
-    As `repeat`, but dimensions in front for which there is no number are not repeated.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dims : list of int
-        How often, for the last dimensions; numbers in surplus are for new dimensions in front.
-
-    Raises
-    ------
-    RuntimeError
-        If a number is negative.
-    """
     if dims is None:
         dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
     elif dimss_:
@@ -370,31 +234,6 @@ def cat_out(tensors, dim=0, *, out): return complete(cat_out, "aten::cat", "out"
 
 cat_op, cat_routes = operator("aten::cat", "")
 def cat(tensors=MISSING, dim=0, surplus=MISSING, out=None, axis=MISSING):
-    """cat(tensors, dim=0, *, out=None)
-
-    Return tensors joined along a dimension that they have.
-
-    Their dtypes are promoted. A tensor of shape `(0,)` is left out, whatever the shape of the
-    others.
-
-    Parameters
-    ----------
-    tensors : list of Tensor
-        Tensors of the same shape except along `dim`.
-    dim : int
-        The dimension, counted from the end if negative. Default: 0.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    ValueError
-        If there are no tensors.
-    RuntimeError
-        If shapes differ except along `dim`.
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or axis is not MISSING:
         return numpy_call(cat, {"tensors": tensors, "dim": dim, "out": out}, surplus, {"axis": axis})
     if out is not None:
@@ -417,33 +256,6 @@ def concat_out(tensors, dim=0, *, out): return complete(concat_out, "aten::conca
 
 concat_op, concat_routes = operator("aten::concat", "")
 def concat(tensors=MISSING, dim=0, surplus=MISSING, out=None, axis=MISSING):
-    """concat(tensors, dim=0, *, out=None)
-
-    Return tensors joined along a dimension that they have.
-
-    Another name of `cat`.
-
-    Their dtypes are promoted. A tensor of shape `(0,)` is left out, whatever the shape of the
-    others.
-
-    Parameters
-    ----------
-    tensors : list of Tensor
-        Tensors of the same shape except along `dim`.
-    dim : int
-        The dimension, counted from the end if negative. Default: 0.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    ValueError
-        If there are no tensors.
-    RuntimeError
-        If shapes differ except along `dim`.
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or axis is not MISSING:
         return numpy_call(concat, {"tensors": tensors, "dim": dim, "out": out}, surplus, {"axis": axis})
     if out is not None:
@@ -466,33 +278,6 @@ def concatenate_out(tensors, dim=0, *, out): return complete(concatenate_out, "a
 
 concatenate_op, concatenate_routes = operator("aten::concatenate", "")
 def concatenate(tensors=MISSING, dim=0, surplus=MISSING, out=None, axis=MISSING):
-    """concatenate(tensors, dim=0, *, out=None)
-
-    Return tensors joined along a dimension that they have.
-
-    Another name of `cat`.
-
-    Their dtypes are promoted. A tensor of shape `(0,)` is left out, whatever the shape of the
-    others.
-
-    Parameters
-    ----------
-    tensors : list of Tensor
-        Tensors of the same shape except along `dim`.
-    dim : int
-        The dimension, counted from the end if negative. Default: 0.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    ValueError
-        If there are no tensors.
-    RuntimeError
-        If shapes differ except along `dim`.
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or axis is not MISSING:
         return numpy_call(concatenate, {"tensors": tensors, "dim": dim, "out": out}, surplus, {"axis": axis})
     if out is not None:
@@ -515,28 +300,6 @@ def stack_out(tensors, dim=0, *, out): return complete(stack_out, "aten::stack",
 
 stack_op, stack_routes = operator("aten::stack", "")
 def stack(tensors=MISSING, dim=0, surplus=MISSING, out=None, axis=MISSING):
-    """stack(tensors, dim=0, *, out=None)
-
-    Return tensors of one shape joined along a new dimension.
-
-    Their dtypes are promoted.
-
-    Parameters
-    ----------
-    tensors : list of Tensor
-        Tensors of one shape.
-    dim : int
-        The place of the new dimension in the result, counted from its end if negative. Default: 0.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If there are no tensors, or if their shapes differ.
-    IndexError
-        If the result has no such dimension.
-    """
     if surplus is not MISSING or axis is not MISSING:
         return numpy_call(stack, {"tensors": tensors, "dim": dim, "out": out}, surplus, {"axis": axis})
     if out is not None:
@@ -559,23 +322,6 @@ def hstack_out(tensors, *, out): return complete(hstack_out, "aten::hstack", "ou
 
 hstack_op, hstack_routes = operator("aten::hstack", "")
 def hstack(tensors, *, out=None):
-    """hstack(tensors, *, out=None)
-
-    Return tensors joined along dimension 1, vectors along dimension 0.
-
-    Parameters
-    ----------
-    tensors : list of Tensor
-        Tensors of the same shape except along that dimension; numbers count as vectors of one
-        element.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If there are no tensors, or if their shapes do not fit.
-    """
     if out is not None:
         return hstack_out(tensors, out=out)
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
@@ -596,23 +342,6 @@ def vstack_out(tensors, *, out): return complete(vstack_out, "aten::vstack", "ou
 
 vstack_op, vstack_routes = operator("aten::vstack", "")
 def vstack(tensors, *, out=None):
-    """vstack(tensors, *, out=None)
-
-    Return tensors joined along dimension 0, vectors as rows.
-
-    Parameters
-    ----------
-    tensors : list of Tensor
-        Tensors of the same shape except along dimension 0; a vector is a row, a number a row of one
-        element.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If there are no tensors, or if their shapes do not fit.
-    """
     if out is not None:
         return vstack_out(tensors, out=out)
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
@@ -633,27 +362,6 @@ def tril_out(input, diagonal=0, *, out): return complete(tril_out, "aten::tril",
 
 tril_op, tril_routes = operator("aten::tril", "")
 def tril(input=MISSING, diagonal=0, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """tril(input, diagonal=0, *, out=None)
-
-    Return the lower triangle of each matrix, with zeros above it.
-
-    Computes ``y[..., i, j] = x[..., i, j] if j - i <= diagonal else 0``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(*, N, M)`.
-    diagonal : int
-        The last diagonal that is kept; 0 the main one, positive ones above it, negative ones below.
-        Default: 0.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If there are fewer than two dimensions.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(tril, {"input": input, "diagonal": diagonal, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -668,40 +376,13 @@ def tril(input=MISSING, diagonal=0, surplus=MISSING, out=None, x=None, x1=None, 
         return route(input, diagonal)
     return miss(tril_op, (input, diagonal,), {}, tril)
 
-
-def tril_(input=MISSING, diagonal=0, surplus=MISSING, x=None, x1=None, a=None):
-    """tril_(input, diagonal=0)
-
-    Do what `tril` does, and write the result into `input`.
-    """
-    return complete(tril_, "aten::tril_", "")(input, diagonal, surplus=surplus, x=x, x1=x1, a=a)
+def tril_(input=MISSING, diagonal=0, surplus=MISSING, x=None, x1=None, a=None): return complete(tril_, "aten::tril_", "")(input, diagonal, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def triu_out(input, diagonal=0, *, out): return complete(triu_out, "aten::triu", "out")(input, diagonal, out=out)
 
 triu_op, triu_routes = operator("aten::triu", "")
 def triu(input=MISSING, diagonal=0, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """triu(input, diagonal=0, *, out=None)
-
-    Return the upper triangle of each matrix, with zeros below it.
-
-    Computes ``y[..., i, j] = x[..., i, j] if j - i >= diagonal else 0``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(*, N, M)`.
-    diagonal : int
-        The first diagonal that is kept; 0 the main one, positive ones above it, negative ones
-        below. Default: 0.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If there are fewer than two dimensions.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(triu, {"input": input, "diagonal": diagonal, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -716,38 +397,13 @@ def triu(input=MISSING, diagonal=0, surplus=MISSING, out=None, x=None, x1=None, 
         return route(input, diagonal)
     return miss(triu_op, (input, diagonal,), {}, triu)
 
-
-def triu_(input=MISSING, diagonal=0, surplus=MISSING, x=None, x1=None, a=None):
-    """triu_(input, diagonal=0)
-
-    Do what `triu` does, and write the result into `input`.
-    """
-    return complete(triu_, "aten::triu_", "")(input, diagonal, surplus=surplus, x=x, x1=x1, a=a)
+def triu_(input=MISSING, diagonal=0, surplus=MISSING, x=None, x1=None, a=None): return complete(triu_, "aten::triu_", "")(input, diagonal, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def diag_out(input, diagonal=0, *, out): return complete(diag_out, "aten::diag", "out")(input, diagonal, out=out)
 
 diag_op, diag_routes = operator("aten::diag", "")
 def diag(input=MISSING, diagonal=0, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """diag(input, diagonal=0, *, out=None)
-
-    Return a copy of a diagonal of a matrix, or for a vector the square matrix with it on a
-    diagonal.
-
-    Parameters
-    ----------
-    input : Tensor
-        A vector or a matrix.
-    diagonal : int
-        Which diagonal; 0 the main one, positive ones above it, negative ones below. Default: 0.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If there are neither one nor two dimensions.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(diag, {"input": input, "diagonal": diagonal, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -765,35 +421,6 @@ def diag(input=MISSING, diagonal=0, surplus=MISSING, out=None, x=None, x1=None, 
 
 diag_embed_op, diag_embed_routes = operator("aten::diag_embed", "")
 def diag_embed(input=MISSING, offset=0, dim1=-2, dim2=-1, surplus=MISSING, x=None, x1=None, a=None):
-    """diag_embed(input, offset=0, dim1=-2, dim2=-1)
-
-    Return square matrices with the vectors of the last dimension on a diagonal, and zeros
-    elsewhere.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(*, N)`.
-    offset : int
-        Which diagonal; 0 the main one, positive ones above it, negative ones below. Default: 0.
-    dim1 : int
-        The dimension of the rows in the result, counted from its end if negative. Default: -2.
-    dim2 : int
-        The dimension of the columns in the result, counted from its end if negative. Default: -1.
-
-    Returns
-    -------
-    Tensor
-        Of one dimension more than `input`; both dimensions of the matrices have size `N +
-        abs(offset)`.
-
-    Raises
-    ------
-    RuntimeError
-        If both dimensions are the same.
-    IndexError
-        If the result has no such dimension, or if `input` has no dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(diag_embed, {"input": input, "offset": offset, "dim1": dim1, "dim2": dim2}, surplus, {"x": x, "x1": x1, "a": a})
     if offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
@@ -809,26 +436,6 @@ def diag_embed(input=MISSING, offset=0, dim1=-2, dim2=-1, surplus=MISSING, x=Non
 
 constant_pad_nd_op, constant_pad_nd_routes = operator("aten::constant_pad_nd", "")
 def constant_pad_nd(input=MISSING, pad=MISSING, value=0, surplus=MISSING, x=None, x1=None, a=None):
-    """constant_pad_nd(input, pad, value=0)
-
-    Return a copy with a number before and after the elements of the last dimensions.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    pad : list of int
-        How many places before and after, in pairs from the last dimension backwards; negative ones
-        cut off.
-    value : number
-        What is filled in. Default: 0.
-
-    Raises
-    ------
-    RuntimeError
-        If `pad` has an odd number of values or more than two for each dimension, or if it cuts off
-        more than there is.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(constant_pad_nd, {"input": input, "pad": pad, "value": value}, surplus, {"x": x, "x1": x1, "a": a})
     pad_ints = tuple(pad) if pad.__class__ is list else pad
@@ -845,33 +452,6 @@ def constant_pad_nd(input=MISSING, pad=MISSING, value=0, surplus=MISSING, x=None
 
 pad_op, pad_routes = operator("aten::pad", "")
 def pad(input=MISSING, pad=MISSING, mode='constant', value=None, surplus=MISSING, x=None, x1=None, a=None):
-    """pad(input, pad, mode="constant", value=None)
-
-    Return a copy with places before and after the elements of the last dimensions filled in.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    pad : list of int
-        How many places before and after, in pairs from the last dimension backwards; negative ones
-        cut off.
-    mode : str
-        What is filled in: "constant" a number, "reflect" the elements mirrored at the edge without
-        repeating it, "replicate" the element at the edge, "circular" the elements from the other
-        end. All but "constant" pad the last 1, 2 or 3 dimensions, with 1 or 2 before them. Default:
-        "constant".
-    value : float or None
-        The number of "constant"; without it 0.
-
-    Raises
-    ------
-    RuntimeError
-        If `pad` has an odd number of values or more than two for each dimension, if another mode
-        than "constant" gets a value, or if it reaches beyond what can be mirrored or repeated.
-    NotImplementedError
-        For an unknown mode, and for numbers of dimensions that a mode does not take.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(globals()["pad"], {"input": input, "pad": pad, "mode": mode, "value": value}, surplus, {"x": x, "x1": x1, "a": a})
     pad_ints = tuple(pad) if pad.__class__ is list else pad

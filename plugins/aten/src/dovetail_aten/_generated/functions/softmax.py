@@ -33,38 +33,6 @@ def softmax_int_out(input, dim, dtype=None, *, out): return complete(softmax_int
 
 softmax_int_op, softmax_int_routes = operator("aten::softmax", "int")
 def softmax(input=MISSING, dim=MISSING, dtype=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    """softmax(input, dim, dtype=None, *, out=None)
-
-    Return the exponentials of the elements along a dimension, divided by their sum.
-
-    Computes ``exp(x_i) / sum_j exp(x_j)``.
-
-    The greatest element is subtracted first, so that large ones do not overflow. If it is infinite,
-    or all are -inf, the result is NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension along which the results add up to 1, counted from the end if negative.
-    dtype : dtype or None
-        What `input` is converted to before.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`.
-
-    Raises
-    ------
-    NotImplementedError
-        For integers and bools without `dtype`.
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(softmax, {"input": input, "dim": dim, "dtype": dtype, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -87,37 +55,6 @@ def log_softmax_int_out(input, dim, dtype=None, *, out): return complete(log_sof
 
 log_softmax_int_op, log_softmax_int_routes = operator("aten::log_softmax", "int")
 def log_softmax(input=MISSING, dim=MISSING, dtype=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    """log_softmax(input, dim, dtype=None, *, out=None)
-
-    Return the logarithm of the softmax along a dimension.
-
-    Computes ``x_i - log(sum_j exp(x_j))``.
-
-    More exact than the logarithm of `softmax`, which may be 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension along which probabilities add up to 1, counted from the end if negative.
-    dtype : dtype or None
-        What `input` is converted to before.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`.
-
-    Raises
-    ------
-    NotImplementedError
-        For integers and bools without `dtype`.
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(log_softmax, {"input": input, "dim": dim, "dtype": dtype, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:

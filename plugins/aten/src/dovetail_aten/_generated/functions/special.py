@@ -112,31 +112,6 @@ def lgamma_out(input, *, out): return complete(lgamma_out, "aten::lgamma", "out"
 
 lgamma_op, lgamma_routes = operator("aten::lgamma", "")
 def lgamma(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """lgamma(input, *, out=None)
-
-    Return the logarithm of the absolute value of the gamma function of each element.
-
-    Computes ``log(abs(gamma(x)))``.
-
-    It is infinite at 0, at negative whole numbers and at both infinities.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(lgamma, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -149,44 +124,13 @@ def lgamma(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(lgamma_op, (input,), {}, lgamma)
 
-
-def lgamma_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """lgamma_(input)
-
-    Do what `lgamma` does, and write the result into `input`.
-    """
-    return complete(lgamma_, "aten::lgamma_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def lgamma_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(lgamma_, "aten::lgamma_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def digamma_out(input, *, out): return complete(digamma_out, "aten::digamma", "out")(input, out=out)
 
 digamma_op, digamma_routes = operator("aten::digamma", "")
 def digamma(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """digamma(input, *, out=None)
-
-    Return the derivative of `lgamma` at each element.
-
-    Computes ``psi(x) = d/dx log(gamma(x))``.
-
-    At 0 it is an infinity of the other sign than the zero, at negative whole numbers NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(digamma, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -199,50 +143,13 @@ def digamma(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(digamma_op, (input,), {}, digamma)
 
-
-def digamma_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """digamma_(input)
-
-    Do what `digamma` does, and write the result into `input`.
-    """
-    return complete(digamma_, "aten::digamma_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def digamma_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(digamma_, "aten::digamma_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def polygamma_out(n, input, *, out): return complete(polygamma_out, "aten::polygamma", "out")(n, input, out=out)
 
 polygamma_op, polygamma_routes = operator("aten::polygamma", "")
 def polygamma(n=MISSING, input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """polygamma(n, input, *, out=None)
-
-    Return the `n`-th derivative of the digamma function at each element.
-
-    Computes ``(-1)^(n + 1) * n! * sum_(k >= 0) 1 / (k + x)^(n + 1), for n >= 1``.
-
-    Order 0 is `digamma` itself.
-
-    Source: Abramowitz and Stegun, 6.4.10.
-
-    Parameters
-    ----------
-    n : int
-        The order of the derivative, 0 or more.
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    RuntimeError
-        If `n` is negative.
-    NotImplementedError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(polygamma, {"n": n, "input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -257,49 +164,13 @@ def polygamma(n=MISSING, input=MISSING, surplus=MISSING, out=None, x=None, x1=No
         return route(n, input)
     return miss(polygamma_op, (n, input,), {}, polygamma)
 
-
-def polygamma_(input=MISSING, n=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """polygamma_(input, n)
-
-    Do what `polygamma` does, and write the result into `input`.
-    """
-    return complete(polygamma_, "aten::polygamma_", "")(input, n, surplus=surplus, x=x, x1=x1, a=a)
+def polygamma_(input=MISSING, n=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(polygamma_, "aten::polygamma_", "")(input, n, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def mvlgamma_out(input, p, *, out): return complete(mvlgamma_out, "aten::mvlgamma", "out")(input, p, out=out)
 
 mvlgamma_op, mvlgamma_routes = operator("aten::mvlgamma", "")
 def mvlgamma(input=MISSING, p=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """mvlgamma(input, p, *, out=None)
-
-    Return the logarithm of the multivariate gamma function of dimension `p` of each element.
-
-    Computes ``p * (p - 1) / 4 * log(pi) + sum_(i = 0 ... p - 1) lgamma(x - i / 2)``.
-
-    It is defined for x > (p - 1) / 2. Smaller elements are not refused: they get the formula's
-    value, with `lgamma` being the logarithm of an absolute value.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    p : int
-        The dimension, 1 or more.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    RuntimeError
-        If `p` is less than 1.
-    NotImplementedError
-        For bool and complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(mvlgamma, {"input": input, "p": p, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -314,43 +185,13 @@ def mvlgamma(input=MISSING, p=MISSING, surplus=MISSING, out=None, x=None, x1=Non
         return route(input, p)
     return miss(mvlgamma_op, (input, p,), {}, mvlgamma)
 
-
-def mvlgamma_(input=MISSING, p=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """mvlgamma_(input, p)
-
-    Do what `mvlgamma` does, and write the result into `input`.
-    """
-    return complete(mvlgamma_, "aten::mvlgamma_", "")(input, p, surplus=surplus, x=x, x1=x1, a=a)
+def mvlgamma_(input=MISSING, p=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(mvlgamma_, "aten::mvlgamma_", "")(input, p, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def igamma_out(input, other, *, out): return complete(igamma_out, "aten::igamma", "out")(input, other, out=out)
 
 igamma_op, igamma_routes = operator("aten::igamma", "")
 def igamma(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """igamma(input, other, *, out=None)
-
-    Return the regularized lower incomplete gamma function of pairs of elements.
-
-    Computes ``1 / gamma(a) * integral_(t = 0 ... x) t^(a - 1) * exp(-t) dt``.
-
-    It is NaN where one of both is negative or NaN, and where both are 0.
-
-    Source: Abramowitz and Stegun, 6.5.1.
-
-    Parameters
-    ----------
-    input : Tensor
-        The parameter `a`, 0 or more.
-    other : Tensor
-        The limit `x`, 0 or more; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    NotImplementedError
-        For bool, integers and complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(igamma, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -367,42 +208,13 @@ def igamma(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=N
         return route(input, other)
     return miss(igamma_op, (input, other,), {}, igamma)
 
-
-def igamma_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """igamma_(input, other)
-
-    Do what `igamma` does, and write the result into `input`.
-    """
-    return complete(igamma_, "aten::igamma_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def igamma_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(igamma_, "aten::igamma_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def igammac_out(input, other, *, out): return complete(igammac_out, "aten::igammac", "out")(input, other, out=out)
 
 igammac_op, igammac_routes = operator("aten::igammac", "")
 def igammac(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """igammac(input, other, *, out=None)
-
-    Return the regularized upper incomplete gamma function of pairs of elements.
-
-    Computes ``1 / gamma(a) * integral_(t = x ... inf) t^(a - 1) * exp(-t) dt, which is 1 -
-    igamma(a, x)``.
-
-    It is NaN where one of both is negative or NaN, and where both are 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        The parameter `a`, 0 or more.
-    other : Tensor
-        The limit `x`, 0 or more; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    NotImplementedError
-        For bool, integers and complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(igammac, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -419,13 +231,7 @@ def igammac(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=
         return route(input, other)
     return miss(igammac_op, (input, other,), {}, igammac)
 
-
-def igammac_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """igammac_(input, other)
-
-    Do what `igammac` does, and write the result into `input`.
-    """
-    return complete(igammac_, "aten::igammac_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def igammac_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(igammac_, "aten::igammac_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def special_zeta_out(input, other, *, out): return complete(special_zeta_out, "aten::special_zeta", "out")(input, other, out=out)
@@ -441,34 +247,6 @@ _special_zeta_overloads = Overloads("aten::special_zeta", {
     "self_scalar": (special_zeta_self_scalar, special_zeta_self_scalar_out),
 })
 def special_zeta(*args, **kwargs):
-    """zeta(input, other, *, out=None)
-
-    Return the Hurwitz zeta function of pairs of elements.
-
-    Computes ``sum_(k >= 0) 1 / (k + q)^x``.
-
-    It is infinite for an exponent of 1 and where `other` is 0 or a negative whole number, and NaN
-    for exponents below 1.
-
-    Parameters
-    ----------
-    input : Tensor or number
-        The exponent `x`, a tensor or a number.
-    other : Tensor or number
-        The offset `q`, a tensor or a number; shapes are broadcast. With 1 it is Riemann's zeta.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -485,31 +263,6 @@ def erfinv_out(input, *, out): return complete(erfinv_out, "aten::erfinv", "out"
 
 erfinv_op, erfinv_routes = operator("aten::erfinv", "")
 def erfinv(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """erfinv(input, *, out=None)
-
-    Return the inverse of the error function of each element.
-
-    Computes ``y with erf(y) = x``.
-
-    It is infinite at -1 and 1, and NaN outside of them.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(erfinv, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -522,168 +275,21 @@ def erfinv(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(erfinv_op, (input,), {}, erfinv)
 
-
-def erfinv_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """erfinv_(input)
-
-    Do what `erfinv` does, and write the result into `input`.
-    """
-    return complete(erfinv_, "aten::erfinv_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def erfinv_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(erfinv_, "aten::erfinv_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def special_erfcx_out(input, *, out): return complete(special_erfcx_out, "aten::special_erfcx", "out")(input, out=out)
-
-def special_erfcx(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """erfcx(input, *, out=None)
-
-    Return the complementary error function of each element, scaled by `exp(x^2)`.
-
-    Computes ``exp(x^2) * erfc(x)``.
-
-    For great x, where `erfc` is 0 in the dtype, it still has all digits.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
-    return complete(special_erfcx, "aten::special_erfcx", "", "special_erfcx_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_erfcx(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_erfcx, "aten::special_erfcx", "", "special_erfcx_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_ndtr_out(input, *, out): return complete(special_ndtr_out, "aten::special_ndtr", "out")(input, out=out)
-
-def special_ndtr(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """ndtr(input, *, out=None)
-
-    Return the distribution function of the standard normal distribution at each element.
-
-    Computes ``1 / 2 * erfc(-x / sqrt(2))``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
-    return complete(special_ndtr, "aten::special_ndtr", "", "special_ndtr_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_ndtr(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_ndtr, "aten::special_ndtr", "", "special_ndtr_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_ndtri_out(input, *, out): return complete(special_ndtri_out, "aten::special_ndtri", "out")(input, out=out)
-
-def special_ndtri(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """ndtri(input, *, out=None)
-
-    Return the quantile of the standard normal distribution for each element.
-
-    Computes ``y with ndtr(y) = x, which is sqrt(2) * erfinv(2 * x - 1)``.
-
-    It is infinite at 0 and 1, and NaN outside of them.
-
-    Parameters
-    ----------
-    input : Tensor
-        Probabilities.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
-    return complete(special_ndtri, "aten::special_ndtri", "", "special_ndtri_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_ndtri(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_ndtri, "aten::special_ndtri", "", "special_ndtri_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_log_ndtr_out(input, *, out): return complete(special_log_ndtr_out, "aten::special_log_ndtr", "out")(input, out=out)
-
-def special_log_ndtr(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """log_ndtr(input, *, out=None)
-
-    Return the logarithm of the standard normal distribution function at each element.
-
-    Computes ``log(1 / 2 * erfc(-x / sqrt(2)))``.
-
-    It is finite where `special.ndtr` is 0 in the dtype.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
-    return complete(special_log_ndtr, "aten::special_log_ndtr", "", "special_log_ndtr_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def special_log_ndtr(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_log_ndtr, "aten::special_log_ndtr", "", "special_log_ndtr_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def logit_out(input, eps=None, *, out): return complete(logit_out, "aten::logit", "out")(input, eps, out=out)
 
 logit_op, logit_routes = operator("aten::logit", "")
 def logit(input=MISSING, eps=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """logit(input, eps=None, *, out=None)
-
-    Return the logarithm of the odds of each element, the inverse of `sigmoid`.
-
-    Computes ``log(x / (1 - x))``.
-
-    Without `eps` it is infinite at 0 and 1, and NaN outside of them.
-
-    Parameters
-    ----------
-    input : Tensor
-        Probabilities.
-    eps : float or None
-        If given, elements are clamped to [eps, 1 - eps] first.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(logit, {"input": input, "eps": eps, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -698,14 +304,7 @@ def logit(input=MISSING, eps=None, surplus=MISSING, out=None, x=None, x1=None, a
         return route(input, eps)
     return miss(logit_op, (input, eps,), {}, logit)
 
-
-def logit_(input=MISSING, eps=None, surplus=MISSING, x=None, x1=None, a=None):
-    """logit_(input, eps=None)
-
-    Do what `logit` does, and write the result into `input`.
-    """
-    return complete(logit_, "aten::logit_", "")(input, eps, surplus=surplus, x=x, x1=x1, a=a)
-
+def logit_(input=MISSING, eps=None, surplus=MISSING, x=None, x1=None, a=None): return complete(logit_, "aten::logit_", "")(input, eps, surplus=surplus, x=x, x1=x1, a=a)
 def logit_backward_grad_input(grad_output, input, eps=None, *, grad_input): return complete(logit_backward_grad_input, "aten::logit_backward", "grad_input")(grad_output, input, eps, grad_input=grad_input)
 def logit_backward(grad_output=MISSING, input=MISSING, eps=None, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(logit_backward, "aten::logit_backward", "", "logit_backward_grad_input", ('grad_input',))(grad_output, input, eps, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
@@ -714,26 +313,6 @@ def sinc_out(input, *, out): return complete(sinc_out, "aten::sinc", "out")(inpu
 
 sinc_op, sinc_routes = operator("aten::sinc", "")
 def sinc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """sinc(input, *, out=None)
-
-    Return the normalized sinc function of each element.
-
-    Computes ``sin(pi * x) / (pi * x), and 1 at 0``.
-
-    It is NaN at both infinities.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(sinc, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -746,44 +325,9 @@ def sinc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(sinc_op, (input,), {}, sinc)
 
-
-def sinc_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """sinc_(input)
-
-    Do what `sinc` does, and write the result into `input`.
-    """
-    return complete(sinc_, "aten::sinc_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def sinc_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(sinc_, "aten::sinc_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def special_entr_out(input, *, out): return complete(special_entr_out, "aten::special_entr", "out")(input, out=out)
-
-def special_entr(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """entr(input, *, out=None)
-
-    Return the entropy term of each element.
-
-    Computes ``-x * log(x), and 0 at 0``.
-
-    It is minus infinity for negative elements.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
-    return complete(special_entr, "aten::special_entr", "", "special_entr_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def special_entr(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_entr, "aten::special_entr", "", "special_entr_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_xlog1py_out(input, other, *, out): return complete(special_xlog1py_out, "aten::special_xlog1py", "out")(input, other, out=out)
@@ -799,33 +343,6 @@ _special_xlog1py_overloads = Overloads("aten::special_xlog1py", {
     "self_scalar": (special_xlog1py_self_scalar, special_xlog1py_self_scalar_out),
 })
 def special_xlog1py(*args, **kwargs):
-    """xlog1py(input, other, *, out=None)
-
-    Return the first elements times the logarithm of one plus the second ones.
-
-    Computes ``x * log(1 + y)``.
-
-    It is 0 where the first is 0, unless the second is NaN.
-
-    Parameters
-    ----------
-    input : Tensor or number
-        The factor `x`, a tensor or a number.
-    other : Tensor or number
-        The argument `y`, a tensor or a number; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -842,33 +359,6 @@ def i0_out(input, *, out): return complete(i0_out, "aten::i0", "out")(input, out
 
 i0_op, i0_routes = operator("aten::i0", "")
 def i0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """i0(input, *, out=None)
-
-    Return the modified Bessel function of the first kind of order 0 of each element.
-
-    Computes ``I_0(x) = sum_(k >= 0) (x^2 / 4)^k / (k!)^2``.
-
-    It is NaN at both infinities.
-
-    Source: Abramowitz and Stegun, 9.6.12.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(i0, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -881,496 +371,37 @@ def i0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(i0_op, (input,), {}, i0)
 
-
-def i0_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """i0_(input)
-
-    Do what `i0` does, and write the result into `input`.
-    """
-    return complete(i0_, "aten::i0_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def i0_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(i0_, "aten::i0_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def special_i0e_out(input, *, out): return complete(special_i0e_out, "aten::special_i0e", "out")(input, out=out)
-
-def special_i0e(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """i0e(input, *, out=None)
-
-    Return the modified Bessel function of order 0 of each element, scaled by `exp(-abs(x))`.
-
-    Computes ``exp(-abs(x)) * I_0(x)``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
-    return complete(special_i0e, "aten::special_i0e", "", "special_i0e_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_i0e(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_i0e, "aten::special_i0e", "", "special_i0e_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_i1_out(input, *, out): return complete(special_i1_out, "aten::special_i1", "out")(input, out=out)
-
-def special_i1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """i1(input, *, out=None)
-
-    Return the modified Bessel function of the first kind of order 1 of each element.
-
-    Computes ``I_1(x) = x / 2 * sum_(k >= 0) (x^2 / 4)^k / (k! * (k + 1)!)``.
-
-    It is NaN at both infinities.
-
-    Source: Abramowitz and Stegun, 9.6.10.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
-    return complete(special_i1, "aten::special_i1", "", "special_i1_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_i1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_i1, "aten::special_i1", "", "special_i1_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_i1e_out(input, *, out): return complete(special_i1e_out, "aten::special_i1e", "out")(input, out=out)
-
-def special_i1e(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """i1e(input, *, out=None)
-
-    Return the modified Bessel function of order 1 of each element, scaled by `exp(-abs(x))`.
-
-    Computes ``exp(-abs(x)) * I_1(x)``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
-    return complete(special_i1e, "aten::special_i1e", "", "special_i1e_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_i1e(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_i1e, "aten::special_i1e", "", "special_i1e_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_bessel_j0_out(input, *, out): return complete(special_bessel_j0_out, "aten::special_bessel_j0", "out")(input, out=out)
-
-def special_bessel_j0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """bessel_j0(input, *, out=None)
-
-    Return the Bessel function of the first kind of order 0 of each element.
-
-    Computes ``J_0(x) = sum_(k >= 0) (-x^2 / 4)^k / (k!)^2``.
-
-    It is NaN at both infinities.
-
-    Source: Abramowitz and Stegun, 9.1.12.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
-    return complete(special_bessel_j0, "aten::special_bessel_j0", "", "special_bessel_j0_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_bessel_j0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_bessel_j0, "aten::special_bessel_j0", "", "special_bessel_j0_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_bessel_j1_out(input, *, out): return complete(special_bessel_j1_out, "aten::special_bessel_j1", "out")(input, out=out)
-
-def special_bessel_j1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """bessel_j1(input, *, out=None)
-
-    Return the Bessel function of the first kind of order 1 of each element.
-
-    Computes ``J_1(x) = x / 2 * sum_(k >= 0) (-x^2 / 4)^k / (k! * (k + 1)!)``.
-
-    It is NaN at both infinities.
-
-    Source: Abramowitz and Stegun, 9.1.10.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
-    return complete(special_bessel_j1, "aten::special_bessel_j1", "", "special_bessel_j1_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_bessel_j1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_bessel_j1, "aten::special_bessel_j1", "", "special_bessel_j1_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_bessel_y0_out(input, *, out): return complete(special_bessel_y0_out, "aten::special_bessel_y0", "out")(input, out=out)
-
-def special_bessel_y0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """bessel_y0(input, *, out=None)
-
-    Return the Bessel function of the second kind of order 0 of each element.
-
-    Computes ``Y_0(x) = -2 / pi * integral_(t = 0 ... inf) cos(x * cosh(t)) dt``.
-
-    It is minus infinity at 0, and NaN for negative elements and at infinity.
-
-    Source: Abramowitz and Stegun, 9.1.23.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
-    return complete(special_bessel_y0, "aten::special_bessel_y0", "", "special_bessel_y0_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_bessel_y0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_bessel_y0, "aten::special_bessel_y0", "", "special_bessel_y0_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_bessel_y1_out(input, *, out): return complete(special_bessel_y1_out, "aten::special_bessel_y1", "out")(input, out=out)
-
-def special_bessel_y1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """bessel_y1(input, *, out=None)
-
-    Return the Bessel function of the second kind of order 1 of each element.
-
-    Computes ``Y_1(x) = -d/dx Y_0(x)``.
-
-    It is minus infinity at 0, and NaN for negative elements and at infinity.
-
-    Source: Abramowitz and Stegun, 9.1.28.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
-    return complete(special_bessel_y1, "aten::special_bessel_y1", "", "special_bessel_y1_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_bessel_y1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_bessel_y1, "aten::special_bessel_y1", "", "special_bessel_y1_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_modified_bessel_i0_out(input, *, out): return complete(special_modified_bessel_i0_out, "aten::special_modified_bessel_i0", "out")(input, out=out)
-
-def special_modified_bessel_i0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """modified_bessel_i0(input, *, out=None)
-
-    Return the modified Bessel function of the first kind of order 0 of each element.
-
-    Computes ``I_0(x) = sum_(k >= 0) (x^2 / 4)^k / (k!)^2``.
-
-    It is NaN at both infinities. `special.i0` has the same values.
-
-    Source: Abramowitz and Stegun, 9.6.12.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
-    return complete(special_modified_bessel_i0, "aten::special_modified_bessel_i0", "", "special_modified_bessel_i0_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_modified_bessel_i0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_modified_bessel_i0, "aten::special_modified_bessel_i0", "", "special_modified_bessel_i0_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_modified_bessel_i1_out(input, *, out): return complete(special_modified_bessel_i1_out, "aten::special_modified_bessel_i1", "out")(input, out=out)
-
-def special_modified_bessel_i1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """modified_bessel_i1(input, *, out=None)
-
-    Return the modified Bessel function of the first kind of order 1 of each element.
-
-    Computes ``I_1(x) = x / 2 * sum_(k >= 0) (x^2 / 4)^k / (k! * (k + 1)!)``.
-
-    It is NaN at both infinities. `special.i1` has the same values.
-
-    Source: Abramowitz and Stegun, 9.6.10.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
-    return complete(special_modified_bessel_i1, "aten::special_modified_bessel_i1", "", "special_modified_bessel_i1_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_modified_bessel_i1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_modified_bessel_i1, "aten::special_modified_bessel_i1", "", "special_modified_bessel_i1_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_modified_bessel_k0_out(input, *, out): return complete(special_modified_bessel_k0_out, "aten::special_modified_bessel_k0", "out")(input, out=out)
-
-def special_modified_bessel_k0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """modified_bessel_k0(input, *, out=None)
-
-    Return the modified Bessel function of the second kind of order 0 of each element.
-
-    Computes ``K_0(x) = integral_(t = 0 ... inf) exp(-x * cosh(t)) dt``.
-
-    It is infinite at 0, NaN for negative elements, and 0 at infinity.
-
-    Source: Abramowitz and Stegun, 9.6.24.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
-    return complete(special_modified_bessel_k0, "aten::special_modified_bessel_k0", "", "special_modified_bessel_k0_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_modified_bessel_k0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_modified_bessel_k0, "aten::special_modified_bessel_k0", "", "special_modified_bessel_k0_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_modified_bessel_k1_out(input, *, out): return complete(special_modified_bessel_k1_out, "aten::special_modified_bessel_k1", "out")(input, out=out)
-
-def special_modified_bessel_k1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """modified_bessel_k1(input, *, out=None)
-
-    Return the modified Bessel function of the second kind of order 1 of each element.
-
-    Computes ``K_1(x) = integral_(t = 0 ... inf) exp(-x * cosh(t)) * cosh(t) dt``.
-
-    It is infinite at 0, NaN for negative elements, and 0 at infinity.
-
-    Source: Abramowitz and Stegun, 9.6.24.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
-    return complete(special_modified_bessel_k1, "aten::special_modified_bessel_k1", "", "special_modified_bessel_k1_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_modified_bessel_k1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_modified_bessel_k1, "aten::special_modified_bessel_k1", "", "special_modified_bessel_k1_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_scaled_modified_bessel_k0_out(x, *, out): return complete(special_scaled_modified_bessel_k0_out, "aten::special_scaled_modified_bessel_k0", "out")(x, out=out)
-
-def special_scaled_modified_bessel_k0(x, *, out=None):
-    """scaled_modified_bessel_k0(x, *, out=None)
-
-    Return the modified Bessel function of the second kind of order 0, scaled by `exp(x)`.
-
-    Computes ``exp(x) * K_0(x)``.
-
-    It is infinite at 0, and NaN for negative elements.
-
-    Parameters
-    ----------
-    x : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
-    return complete(special_scaled_modified_bessel_k0, "aten::special_scaled_modified_bessel_k0", "", "special_scaled_modified_bessel_k0_out")(x, out=out)
-
-
+def special_scaled_modified_bessel_k0(x, *, out=None): return complete(special_scaled_modified_bessel_k0, "aten::special_scaled_modified_bessel_k0", "", "special_scaled_modified_bessel_k0_out")(x, out=out)
 def special_scaled_modified_bessel_k1_out(x, *, out): return complete(special_scaled_modified_bessel_k1_out, "aten::special_scaled_modified_bessel_k1", "out")(x, out=out)
-
-def special_scaled_modified_bessel_k1(x, *, out=None):
-    """scaled_modified_bessel_k1(x, *, out=None)
-
-    Return the modified Bessel function of the second kind of order 1, scaled by `exp(x)`.
-
-    Computes ``exp(x) * K_1(x)``.
-
-    It is infinite at 0, and NaN for negative elements.
-
-    Parameters
-    ----------
-    x : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
-    return complete(special_scaled_modified_bessel_k1, "aten::special_scaled_modified_bessel_k1", "", "special_scaled_modified_bessel_k1_out")(x, out=out)
-
-
+def special_scaled_modified_bessel_k1(x, *, out=None): return complete(special_scaled_modified_bessel_k1, "aten::special_scaled_modified_bessel_k1", "", "special_scaled_modified_bessel_k1_out")(x, out=out)
 def special_spherical_bessel_j0_out(x, *, out): return complete(special_spherical_bessel_j0_out, "aten::special_spherical_bessel_j0", "out")(x, out=out)
-
-def special_spherical_bessel_j0(x, *, out=None):
-    """spherical_bessel_j0(x, *, out=None)
-
-    Return the spherical Bessel function of the first kind of order 0 of each element.
-
-    Computes ``sin(x) / x, and 1 at 0``.
-
-    It is 0 at both infinities.
-
-    Source: Abramowitz and Stegun, 10.1.11.
-
-    Parameters
-    ----------
-    x : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
-    return complete(special_spherical_bessel_j0, "aten::special_spherical_bessel_j0", "", "special_spherical_bessel_j0_out")(x, out=out)
-
-
+def special_spherical_bessel_j0(x, *, out=None): return complete(special_spherical_bessel_j0, "aten::special_spherical_bessel_j0", "", "special_spherical_bessel_j0_out")(x, out=out)
 def special_airy_ai_out(x, *, out): return complete(special_airy_ai_out, "aten::special_airy_ai", "out")(x, out=out)
-
-def special_airy_ai(x, *, out=None):
-    """airy_ai(x, *, out=None)
-
-    Return the Airy function Ai of each element.
-
-    Computes ``1 / pi * integral_(t = 0 ... inf) cos(t^3 / 3 + x * t) dt``.
-
-    It is NaN at both infinities.
-
-    Source: Abramowitz and Stegun, 10.4.32.
-
-    Parameters
-    ----------
-    x : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
-    return complete(special_airy_ai, "aten::special_airy_ai", "", "special_airy_ai_out")(x, out=out)
+def special_airy_ai(x, *, out=None): return complete(special_airy_ai, "aten::special_airy_ai", "", "special_airy_ai_out")(x, out=out)
 
 
 def special_chebyshev_polynomial_t_out(x, n, *, out): return complete(special_chebyshev_polynomial_t_out, "aten::special_chebyshev_polynomial_t", "out")(x, n, out=out)
@@ -1386,35 +417,6 @@ _special_chebyshev_polynomial_t_overloads = Overloads("aten::special_chebyshev_p
     "n_scalar": (special_chebyshev_polynomial_t_n_scalar, special_chebyshev_polynomial_t_n_scalar_out),
 })
 def special_chebyshev_polynomial_t(*args, **kwargs):
-    """chebyshev_polynomial_t(x, n, *, out=None)
-
-    Return the Chebyshev polynomial of the first kind of degree `n` of each element.
-
-    Computes ``T_n(cos(t)) = cos(n * t)``.
-
-    Of degree 0 it is 1, of a negative degree 0; both also for NaN.
-
-    Source: Abramowitz and Stegun, 22.3.15.
-
-    Parameters
-    ----------
-    x : Tensor or number
-        Where to take the polynomial, a tensor or a number.
-    n : Tensor or number
-        Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1440,35 +442,6 @@ _special_chebyshev_polynomial_u_overloads = Overloads("aten::special_chebyshev_p
     "n_scalar": (special_chebyshev_polynomial_u_n_scalar, special_chebyshev_polynomial_u_n_scalar_out),
 })
 def special_chebyshev_polynomial_u(*args, **kwargs):
-    """chebyshev_polynomial_u(x, n, *, out=None)
-
-    Return the Chebyshev polynomial of the second kind of degree `n` of each element.
-
-    Computes ``U_n(cos(t)) = sin((n + 1) * t) / sin(t)``.
-
-    Of degree 0 it is 1, of a negative degree 0; both also for NaN.
-
-    Source: Abramowitz and Stegun, 22.3.16.
-
-    Parameters
-    ----------
-    x : Tensor or number
-        Where to take the polynomial, a tensor or a number.
-    n : Tensor or number
-        Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1494,35 +467,6 @@ _special_chebyshev_polynomial_v_overloads = Overloads("aten::special_chebyshev_p
     "n_scalar": (special_chebyshev_polynomial_v_n_scalar, special_chebyshev_polynomial_v_n_scalar_out),
 })
 def special_chebyshev_polynomial_v(*args, **kwargs):
-    """chebyshev_polynomial_v(x, n, *, out=None)
-
-    Return the Chebyshev polynomial of the third kind of degree `n` of each element.
-
-    Computes ``V_n(cos(t)) = cos((n + 1/2) * t) / cos(t / 2), which is U_n - U_(n - 1)``.
-
-    Of degree 0 it is 1, of a negative degree 0; both also for NaN.
-
-    Source: Mason and Handscomb, Chebyshev Polynomials, 2003.
-
-    Parameters
-    ----------
-    x : Tensor or number
-        Where to take the polynomial, a tensor or a number.
-    n : Tensor or number
-        Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1548,35 +492,6 @@ _special_chebyshev_polynomial_w_overloads = Overloads("aten::special_chebyshev_p
     "n_scalar": (special_chebyshev_polynomial_w_n_scalar, special_chebyshev_polynomial_w_n_scalar_out),
 })
 def special_chebyshev_polynomial_w(*args, **kwargs):
-    """chebyshev_polynomial_w(x, n, *, out=None)
-
-    Return the Chebyshev polynomial of the fourth kind of degree `n` of each element.
-
-    Computes ``W_n(cos(t)) = sin((n + 1/2) * t) / sin(t / 2), which is U_n + U_(n - 1)``.
-
-    Of degree 0 it is 1, of a negative degree 0; both also for NaN.
-
-    Source: Mason and Handscomb, Chebyshev Polynomials, 2003.
-
-    Parameters
-    ----------
-    x : Tensor or number
-        Where to take the polynomial, a tensor or a number.
-    n : Tensor or number
-        Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1602,33 +517,6 @@ _special_shifted_chebyshev_polynomial_t_overloads = Overloads("aten::special_shi
     "n_scalar": (special_shifted_chebyshev_polynomial_t_n_scalar, special_shifted_chebyshev_polynomial_t_n_scalar_out),
 })
 def special_shifted_chebyshev_polynomial_t(*args, **kwargs):
-    """shifted_chebyshev_polynomial_t(x, n, *, out=None)
-
-    Return the shifted Chebyshev polynomial of the first kind of degree `n` of each element.
-
-    Computes ``T_n(2 * x - 1)``.
-
-    Of degree 0 it is 1, of a negative degree 0; both also for NaN.
-
-    Parameters
-    ----------
-    x : Tensor or number
-        Where to take the polynomial, a tensor or a number.
-    n : Tensor or number
-        Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1654,33 +542,6 @@ _special_shifted_chebyshev_polynomial_u_overloads = Overloads("aten::special_shi
     "n_scalar": (special_shifted_chebyshev_polynomial_u_n_scalar, special_shifted_chebyshev_polynomial_u_n_scalar_out),
 })
 def special_shifted_chebyshev_polynomial_u(*args, **kwargs):
-    """shifted_chebyshev_polynomial_u(x, n, *, out=None)
-
-    Return the shifted Chebyshev polynomial of the second kind of degree `n` of each element.
-
-    Computes ``U_n(2 * x - 1)``.
-
-    Of degree 0 it is 1, of a negative degree 0; both also for NaN.
-
-    Parameters
-    ----------
-    x : Tensor or number
-        Where to take the polynomial, a tensor or a number.
-    n : Tensor or number
-        Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1706,33 +567,6 @@ _special_shifted_chebyshev_polynomial_v_overloads = Overloads("aten::special_shi
     "n_scalar": (special_shifted_chebyshev_polynomial_v_n_scalar, special_shifted_chebyshev_polynomial_v_n_scalar_out),
 })
 def special_shifted_chebyshev_polynomial_v(*args, **kwargs):
-    """shifted_chebyshev_polynomial_v(x, n, *, out=None)
-
-    Return the shifted Chebyshev polynomial of the third kind of degree `n` of each element.
-
-    Computes ``V_n(2 * x - 1)``.
-
-    Of degree 0 it is 1, of a negative degree 0; both also for NaN.
-
-    Parameters
-    ----------
-    x : Tensor or number
-        Where to take the polynomial, a tensor or a number.
-    n : Tensor or number
-        Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1758,33 +592,6 @@ _special_shifted_chebyshev_polynomial_w_overloads = Overloads("aten::special_shi
     "n_scalar": (special_shifted_chebyshev_polynomial_w_n_scalar, special_shifted_chebyshev_polynomial_w_n_scalar_out),
 })
 def special_shifted_chebyshev_polynomial_w(*args, **kwargs):
-    """shifted_chebyshev_polynomial_w(x, n, *, out=None)
-
-    Return the shifted Chebyshev polynomial of the fourth kind of degree `n` of each element.
-
-    Computes ``W_n(2 * x - 1)``.
-
-    Of degree 0 it is 1, of a negative degree 0; both also for NaN.
-
-    Parameters
-    ----------
-    x : Tensor or number
-        Where to take the polynomial, a tensor or a number.
-    n : Tensor or number
-        Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1810,35 +617,6 @@ _special_hermite_polynomial_h_overloads = Overloads("aten::special_hermite_polyn
     "n_scalar": (special_hermite_polynomial_h_n_scalar, special_hermite_polynomial_h_n_scalar_out),
 })
 def special_hermite_polynomial_h(*args, **kwargs):
-    """hermite_polynomial_h(x, n, *, out=None)
-
-    Return the physicist's Hermite polynomial of degree `n` of each element.
-
-    Computes ``H_(n + 1)(x) = 2 * x * H_n(x) - 2 * n * H_(n - 1)(x), with H_0 = 1, H_1 = 2 * x``.
-
-    Of degree 0 it is 1, of a negative degree 0; both also for NaN.
-
-    Source: Abramowitz and Stegun, 22.7.13.
-
-    Parameters
-    ----------
-    x : Tensor or number
-        Where to take the polynomial, a tensor or a number.
-    n : Tensor or number
-        Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1864,35 +642,6 @@ _special_hermite_polynomial_he_overloads = Overloads("aten::special_hermite_poly
     "n_scalar": (special_hermite_polynomial_he_n_scalar, special_hermite_polynomial_he_n_scalar_out),
 })
 def special_hermite_polynomial_he(*args, **kwargs):
-    """hermite_polynomial_he(x, n, *, out=None)
-
-    Return the probabilist's Hermite polynomial of degree `n` of each element.
-
-    Computes ``He_(n + 1)(x) = x * He_n(x) - n * He_(n - 1)(x), with He_0 = 1, He_1 = x``.
-
-    Of degree 0 it is 1, of a negative degree 0; both also for NaN.
-
-    Source: Abramowitz and Stegun, 22.7.14.
-
-    Parameters
-    ----------
-    x : Tensor or number
-        Where to take the polynomial, a tensor or a number.
-    n : Tensor or number
-        Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1918,35 +667,6 @@ _special_laguerre_polynomial_l_overloads = Overloads("aten::special_laguerre_pol
     "n_scalar": (special_laguerre_polynomial_l_n_scalar, special_laguerre_polynomial_l_n_scalar_out),
 })
 def special_laguerre_polynomial_l(*args, **kwargs):
-    """laguerre_polynomial_l(x, n, *, out=None)
-
-    Return the Laguerre polynomial of degree `n` of each element.
-
-    Computes ``(n + 1) * L_(n + 1)(x) = (2 * n + 1 - x) * L_n(x) - n * L_(n - 1)(x), with L_0 = 1``.
-
-    Of degree 0 it is 1, of a negative degree 0; both also for NaN.
-
-    Source: Abramowitz and Stegun, 22.7.12.
-
-    Parameters
-    ----------
-    x : Tensor or number
-        Where to take the polynomial, a tensor or a number.
-    n : Tensor or number
-        Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1972,35 +692,6 @@ _special_legendre_polynomial_p_overloads = Overloads("aten::special_legendre_pol
     "n_scalar": (special_legendre_polynomial_p_n_scalar, special_legendre_polynomial_p_n_scalar_out),
 })
 def special_legendre_polynomial_p(*args, **kwargs):
-    """legendre_polynomial_p(x, n, *, out=None)
-
-    Return the Legendre polynomial of degree `n` of each element.
-
-    Computes ``(n + 1) * P_(n + 1)(x) = (2 * n + 1) * x * P_n(x) - n * P_(n - 1)(x), with P_0 = 1``.
-
-    Of degree 0 it is 1, of a negative degree 0; both also for NaN.
-
-    Source: Abramowitz and Stegun, 22.7.10.
-
-    Parameters
-    ----------
-    x : Tensor or number
-        Where to take the polynomial, a tensor or a number.
-    n : Tensor or number
-        Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers, float16 and bfloat16.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -2012,547 +703,40 @@ def special_legendre_polynomial_p(*args, **kwargs):
                 return special_legendre_polynomial_p_n_scalar(*args)
     return _special_legendre_polynomial_p_overloads.choose(args, kwargs)
 
-
 def special_expit_out(input, *, out): return complete(special_expit_out, "aten::special_expit", "out")(input, out=out)
-
-def special_expit(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """expit(input, *, out=None)
-
-    Return the logistic function of each element.
-
-    Another name of `sigmoid`.
-
-    Computes ``1 / (1 + exp(-input))``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
-    return complete(special_expit, "aten::special_expit", "", "special_expit_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_expit(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_expit, "aten::special_expit", "", "special_expit_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_exp2_out(input, *, out): return complete(special_exp2_out, "aten::special_exp2", "out")(input, out=out)
-
-def special_exp2(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """exp2(input, *, out=None)
-
-    Return 2 to the power of each element.
-
-    Another name of `exp2`.
-
-    Computes ``2 ** input``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
-    return complete(special_exp2, "aten::special_exp2", "", "special_exp2_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_exp2(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_exp2, "aten::special_exp2", "", "special_exp2_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_expm1_out(input, *, out): return complete(special_expm1_out, "aten::special_expm1", "out")(input, out=out)
-
-def special_expm1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """expm1(input, *, out=None)
-
-    Return the exponential of each element minus 1, exact also for small elements.
-
-    Another name of `expm1`.
-
-    Computes ``exp(input) - 1``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
-    return complete(special_expm1, "aten::special_expm1", "", "special_expm1_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_expm1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_expm1, "aten::special_expm1", "", "special_expm1_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_log1p_out(input, *, out): return complete(special_log1p_out, "aten::special_log1p", "out")(input, out=out)
-
-def special_log1p(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """log1p(input, *, out=None)
-
-    Return the natural logarithm of 1 plus each element, exact also for small elements.
-
-    Another name of `log1p`.
-
-    Computes ``log(1 + input)``.
-
-    That of -1 is -inf, that of a lesser real number NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-    """
-    return complete(special_log1p, "aten::special_log1p", "", "special_log1p_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_log1p(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_log1p, "aten::special_log1p", "", "special_log1p_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_erf_out(input, *, out): return complete(special_erf_out, "aten::special_erf", "out")(input, out=out)
-
-def special_erf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """erf(input, *, out=None)
-
-    Return the error function of each element.
-
-    Another name of `erf`.
-
-    Computes ``2 / sqrt(pi) * integral of exp(-t ** 2) for t from 0 to input``.
-
-    Source: Abramowitz and Stegun, 7.1.1.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
-    return complete(special_erf, "aten::special_erf", "", "special_erf_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_erf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_erf, "aten::special_erf", "", "special_erf_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_erfc_out(input, *, out): return complete(special_erfc_out, "aten::special_erfc", "out")(input, out=out)
-
-def special_erfc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """erfc(input, *, out=None)
-
-    Return the complementary error function of each element, exact also where it is small.
-
-    Another name of `erfc`.
-
-    Computes ``1 - erf(input)``.
-
-    Source: Abramowitz and Stegun, 7.1.2.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; for integers and bools of the default floating-point dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
-    return complete(special_erfc, "aten::special_erfc", "", "special_erfc_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_erfc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_erfc, "aten::special_erfc", "", "special_erfc_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_erfinv_out(input, *, out): return complete(special_erfinv_out, "aten::special_erfinv", "out")(input, out=out)
-
-def special_erfinv(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """erfinv(input, *, out=None)
-
-    Return the inverse of the error function of each element.
-
-    Another name of `erfinv`.
-
-    Computes ``y with erf(y) = x``.
-
-    It is infinite at -1 and 1, and NaN outside of them.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
-    return complete(special_erfinv, "aten::special_erfinv", "", "special_erfinv_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_erfinv(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_erfinv, "aten::special_erfinv", "", "special_erfinv_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_gammaln_out(input, *, out): return complete(special_gammaln_out, "aten::special_gammaln", "out")(input, out=out)
-
-def special_gammaln(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """gammaln(input, *, out=None)
-
-    Return the logarithm of the absolute value of the gamma function of each element.
-
-    Another name of `lgamma`.
-
-    Computes ``log(abs(gamma(x)))``.
-
-    It is infinite at 0, at negative whole numbers and at both infinities.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
-    return complete(special_gammaln, "aten::special_gammaln", "", "special_gammaln_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_gammaln(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_gammaln, "aten::special_gammaln", "", "special_gammaln_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_digamma_out(input, *, out): return complete(special_digamma_out, "aten::special_digamma", "out")(input, out=out)
-
-def special_digamma(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """digamma(input, *, out=None)
-
-    Return the derivative of `lgamma` at each element.
-
-    Another name of `digamma`.
-
-    Computes ``psi(x) = d/dx log(gamma(x))``.
-
-    At 0 it is an infinity of the other sign than the zero, at negative whole numbers NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
-    return complete(special_digamma, "aten::special_digamma", "", "special_digamma_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_digamma(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_digamma, "aten::special_digamma", "", "special_digamma_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_psi_out(input, *, out): return complete(special_psi_out, "aten::special_psi", "out")(input, out=out)
-
-def special_psi(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """psi(input, *, out=None)
-
-    Return the derivative of `lgamma` at each element.
-
-    Another name of `digamma`.
-
-    Computes ``psi(x) = d/dx log(gamma(x))``.
-
-    At 0 it is an infinity of the other sign than the zero, at negative whole numbers NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
-    return complete(special_psi, "aten::special_psi", "", "special_psi_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_psi(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_psi, "aten::special_psi", "", "special_psi_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_i0_out(input, *, out): return complete(special_i0_out, "aten::special_i0", "out")(input, out=out)
-
-def special_i0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """i0(input, *, out=None)
-
-    Return the modified Bessel function of the first kind of order 0 of each element.
-
-    Another name of `i0`.
-
-    Computes ``I_0(x) = sum_(k >= 0) (x^2 / 4)^k / (k!)^2``.
-
-    It is NaN at both infinities.
-
-    Source: Abramowitz and Stegun, 9.6.12.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
-    return complete(special_i0, "aten::special_i0", "", "special_i0_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_i0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_i0, "aten::special_i0", "", "special_i0_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_sinc_out(input, *, out): return complete(special_sinc_out, "aten::special_sinc", "out")(input, out=out)
-
-def special_sinc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """sinc(input, *, out=None)
-
-    Return the normalized sinc function of each element.
-
-    Another name of `sinc`.
-
-    Computes ``sin(pi * x) / (pi * x), and 1 at 0``.
-
-    It is NaN at both infinities.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-    """
-    return complete(special_sinc, "aten::special_sinc", "", "special_sinc_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_sinc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_sinc, "aten::special_sinc", "", "special_sinc_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_logit_out(input, eps=None, *, out): return complete(special_logit_out, "aten::special_logit", "out")(input, eps, out=out)
-
-def special_logit(input=MISSING, eps=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """logit(input, eps=None, *, out=None)
-
-    Return the logarithm of the odds of each element, the inverse of `sigmoid`.
-
-    Another name of `logit`.
-
-    Computes ``log(x / (1 - x))``.
-
-    Without `eps` it is infinite at 0 and 1, and NaN outside of them.
-
-    Parameters
-    ----------
-    input : Tensor
-        Probabilities.
-    eps : float or None
-        If given, elements are clamped to [eps, 1 - eps] first.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    NotImplementedError
-        For complex numbers.
-    """
-    return complete(special_logit, "aten::special_logit", "", "special_logit_out")(input, eps, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_logit(input=MISSING, eps=None, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_logit, "aten::special_logit", "", "special_logit_out")(input, eps, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_polygamma_out(n, input, *, out): return complete(special_polygamma_out, "aten::special_polygamma", "out")(n, input, out=out)
-
-def special_polygamma(n=MISSING, input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """polygamma(n, input, *, out=None)
-
-    Return the `n`-th derivative of the digamma function at each element.
-
-    Another name of `polygamma`.
-
-    Computes ``(-1)^(n + 1) * n! * sum_(k >= 0) 1 / (k + x)^(n + 1), for n >= 1``.
-
-    Order 0 is `digamma` itself.
-
-    Source: Abramowitz and Stegun, 6.4.10.
-
-    Parameters
-    ----------
-    n : int
-        The order of the derivative, 0 or more.
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    RuntimeError
-        If `n` is negative.
-    NotImplementedError
-        For complex numbers.
-    """
-    return complete(special_polygamma, "aten::special_polygamma", "", "special_polygamma_out")(n, input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_polygamma(n=MISSING, input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_polygamma, "aten::special_polygamma", "", "special_polygamma_out")(n, input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_multigammaln_out(input, p, *, out): return complete(special_multigammaln_out, "aten::special_multigammaln", "out")(input, p, out=out)
-
-def special_multigammaln(input=MISSING, p=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """multigammaln(input, p, *, out=None)
-
-    Return the logarithm of the multivariate gamma function of dimension `p` of each element.
-
-    Another name of `mvlgamma`.
-
-    Computes ``p * (p - 1) / 4 * log(pi) + sum_(i = 0 ... p - 1) lgamma(x - i / 2)``.
-
-    It is defined for x > (p - 1) / 2. Smaller elements are not refused: they get the formula's
-    value, with `lgamma` being the logarithm of an absolute value.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    p : int
-        The dimension, 1 or more.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    RuntimeError
-        If `p` is less than 1.
-    NotImplementedError
-        For bool and complex numbers.
-    """
-    return complete(special_multigammaln, "aten::special_multigammaln", "", "special_multigammaln_out")(input, p, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_multigammaln(input=MISSING, p=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_multigammaln, "aten::special_multigammaln", "", "special_multigammaln_out")(input, p, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_gammainc_out(input, other, *, out): return complete(special_gammainc_out, "aten::special_gammainc", "out")(input, other, out=out)
-
-def special_gammainc(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """gammainc(input, other, *, out=None)
-
-    Return the regularized lower incomplete gamma function of pairs of elements.
-
-    Another name of `igamma`.
-
-    Computes ``1 / gamma(a) * integral_(t = 0 ... x) t^(a - 1) * exp(-t) dt``.
-
-    It is NaN where one of both is negative or NaN, and where both are 0.
-
-    Source: Abramowitz and Stegun, 6.5.1.
-
-    Parameters
-    ----------
-    input : Tensor
-        The parameter `a`, 0 or more.
-    other : Tensor
-        The limit `x`, 0 or more; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    NotImplementedError
-        For bool, integers and complex numbers.
-    """
-    return complete(special_gammainc, "aten::special_gammainc", "", "special_gammainc_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
-
+def special_gammainc(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(special_gammainc, "aten::special_gammainc", "", "special_gammainc_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def special_gammaincc_out(input, other, *, out): return complete(special_gammaincc_out, "aten::special_gammaincc", "out")(input, other, out=out)
-
-def special_gammaincc(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    """gammaincc(input, other, *, out=None)
-
-    Return the regularized upper incomplete gamma function of pairs of elements.
-
-    Another name of `igammac`.
-
-    Computes ``1 / gamma(a) * integral_(t = x ... inf) t^(a - 1) * exp(-t) dt, which is 1 -
-    igamma(a, x)``.
-
-    It is NaN where one of both is negative or NaN, and where both are 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        The parameter `a`, 0 or more.
-    other : Tensor
-        The limit `x`, 0 or more; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    NotImplementedError
-        For bool, integers and complex numbers.
-    """
-    return complete(special_gammaincc, "aten::special_gammaincc", "", "special_gammaincc_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def special_gammaincc(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(special_gammaincc, "aten::special_gammaincc", "", "special_gammaincc_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def special_xlogy_out(input, other, *, out): return complete(special_xlogy_out, "aten::special_xlogy", "out")(input, other, out=out)
@@ -2568,38 +752,6 @@ _special_xlogy_overloads = Overloads("aten::special_xlogy", {
     "self_scalar": (special_xlogy_self_scalar, special_xlogy_self_scalar_out),
 })
 def special_xlogy(*args, **kwargs):
-    """xlogy(input, other, *, out=None)
-
-    Return each element times the logarithm of the one in `other`, and 0 for an element 0.
-
-    Another name of `xlogy`.
-
-    Computes ``input * log(other)``.
-
-    Where `input` is 0 the result is 0, even if the logarithm is infinite or NaN, unless `other` is
-    NaN itself.
-
-    Parameters
-    ----------
-    input : Tensor or number
-        A tensor or a number; one of `input` and `other` must be a tensor.
-    other : Tensor or number
-        A tensor or a number; shapes are broadcast.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape; for integers and bools of the default floating-point dtype.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes do not broadcast.
-    NotImplementedError
-        For complex numbers.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -2611,149 +763,12 @@ def special_xlogy(*args, **kwargs):
                 return special_xlogy_self_scalar(*args)
     return _special_xlogy_overloads.choose(args, kwargs)
 
-
 def special_round_out(input, *, decimals=0, out): return complete(special_round_out, "aten::special_round", "out")(input, decimals=decimals, out=out)
-
-def special_round(input=MISSING, surplus=MISSING, decimals=0, out=None, x=None, x1=None, a=None):
-    """round(input, *, decimals=0, out=None)
-
-    Return each element rounded to the nearest whole number, or to decimals.
-
-    Another name of `round`.
-
-    Computes ``rint(input * 10 ** decimals) / 10 ** decimals``.
-
-    Of two equally near numbers the even one is taken. Integers stay as they are; with `decimals`
-    they are not taken.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    decimals : int
-        How many decimals are kept; negative for tens, hundreds and so on. Default: 0.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of `input`.
-
-    Raises
-    ------
-    NotImplementedError
-        For bools and complex numbers, and with `decimals` for integers.
-    """
-    return complete(special_round, "aten::special_round", "", "special_round_out")(input, decimals=decimals, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
+def special_round(input=MISSING, surplus=MISSING, decimals=0, out=None, x=None, x1=None, a=None): return complete(special_round, "aten::special_round", "", "special_round_out")(input, decimals=decimals, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_logsumexp_out(input, dim, keepdim=False, *, out): return complete(special_logsumexp_out, "aten::special_logsumexp", "out")(input, dim, keepdim, out=out)
-
-def special_logsumexp(input=MISSING, dim=MISSING, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
-    """logsumexp(input, dim, keepdim=False, *, out=None)
-
-    Return the logarithm of the sum of exponentials along dimensions, without overflow.
-
-    Another name of `logsumexp`.
-
-    Computes ``log(sum_i exp(x_i))``.
-
-    It is minus infinity of no elements.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int or list of int
-        The dimensions to sum along; none of them means all.
-    keepdim : bool
-        Keep these dimensions, with size 1. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of a floating-point dtype; of bool and integers the default dtype.
-
-    Raises
-    ------
-    IndexError
-        If there is no such dimension.
-    """
-    return complete(special_logsumexp, "aten::special_logsumexp", "", "special_logsumexp_out")(input, dim, keepdim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis, keepdims=keepdims)
-
-
-def special_softmax(input=MISSING, dim=MISSING, dtype=None, surplus=MISSING, x=None, x1=None, a=None, axis=None):
-    """softmax(input, dim, dtype=None)
-
-    Return the exponentials of the elements along a dimension, divided by their sum.
-
-    Another name of `softmax`.
-
-    Computes ``exp(x_i) / sum_j exp(x_j)``.
-
-    The greatest element is subtracted first, so that large ones do not overflow. If it is infinite,
-    or all are -inf, the result is NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension along which the results add up to 1, counted from the end if negative.
-    dtype : dtype or None
-        What `input` is converted to before.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`.
-
-    Raises
-    ------
-    NotImplementedError
-        For integers and bools without `dtype`.
-    IndexError
-        If there is no such dimension.
-    """
-    return complete(special_softmax, "aten::special_softmax", "")(input, dim, dtype, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
-
-
-def special_log_softmax(input=MISSING, dim=MISSING, surplus=MISSING, dtype=None, x=None, x1=None, a=None, axis=None):
-    """log_softmax(input, dim, *, dtype=None)
-
-    Return the logarithm of the softmax along a dimension.
-
-    Another name of `log_softmax`.
-
-    Computes ``x_i - log(sum_j exp(x_j))``.
-
-    More exact than the logarithm of `softmax`, which may be 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension along which probabilities add up to 1, counted from the end if negative.
-    dtype : dtype or None
-        What `input` is converted to before.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`.
-
-    Raises
-    ------
-    NotImplementedError
-        For integers and bools without `dtype`.
-    IndexError
-        If there is no such dimension.
-    """
-    return complete(special_log_softmax, "aten::special_log_softmax", "")(input, dim, dtype=dtype, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def special_logsumexp(input=MISSING, dim=MISSING, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING): return complete(special_logsumexp, "aten::special_logsumexp", "", "special_logsumexp_out")(input, dim, keepdim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis, keepdims=keepdims)
+def special_softmax(input=MISSING, dim=MISSING, dtype=None, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(special_softmax, "aten::special_softmax", "")(input, dim, dtype, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def special_log_softmax(input=MISSING, dim=MISSING, surplus=MISSING, dtype=None, x=None, x1=None, a=None, axis=None): return complete(special_log_softmax, "aten::special_log_softmax", "")(input, dim, dtype=dtype, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
 compile_entries(globals())

@@ -72,41 +72,6 @@ _tensor_split_overloads = Overloads("aten::tensor_split", {
     "tensor_indices_or_sections": (tensor_split_tensor_indices_or_sections, None),
 })
 def tensor_split(*args, **kwargs):
-    """tensor_split(input, sections, dim=0)
-    tensor_split(input, indices, dim=0)
-    tensor_split(input, tensor_indices_or_sections, dim=0)
-
-    Return views of pieces along a dimension, a given number of them or cut at given indices.
-
-    A number of pieces need not divide the size: the first pieces have one index more then. Pieces
-    may be empty, and indices are taken as bounds of slices.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    sections : int
-        The number of pieces.
-    dim : int
-        The dimension, counted from the end if negative. Default: 0.
-    indices : list of int
-        Where to cut, each the first index of the next piece.
-    tensor_indices_or_sections : Tensor
-        An int64 tensor on the CPU, without dimensions the number of pieces, with one the indices.
-
-    Returns
-    -------
-    tuple of Tensor
-        The pieces, which share memory with `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If there is no dimension, if the number of pieces is not positive, or if a tensor is of
-        another dtype, on another device or of more dimensions.
-    IndexError
-        If there is no such dimension.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -159,30 +124,6 @@ _hsplit_overloads = Overloads("aten::hsplit", {
     "int": (hsplit_int, None), "array": (hsplit_array, None),
 })
 def hsplit(*args, **kwargs):
-    """hsplit(input, sections)
-    hsplit(input, *indices)
-
-    Return views of pieces along dimension 1, of a vector along dimension 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    sections : int
-        The number of pieces, which are of one size.
-    indices : list of int
-        Where to cut, each the first index of the next piece.
-
-    Returns
-    -------
-    tuple of Tensor
-        The pieces, which share memory with `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If there is no dimension, or if `sections` does not divide the size.
-    """
     if not kwargs:
         count = len(args)
         if count > 2 and args[1].__class__ is int:
@@ -228,30 +169,6 @@ _vsplit_overloads = Overloads("aten::vsplit", {
     "int": (vsplit_int, None), "array": (vsplit_array, None),
 })
 def vsplit(*args, **kwargs):
-    """vsplit(input, sections)
-    vsplit(input, *indices)
-
-    Return views of pieces along dimension 0.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of at least two dimensions.
-    sections : int
-        The number of pieces, which are of one size.
-    indices : list of int
-        Where to cut, each the first index of the next piece.
-
-    Returns
-    -------
-    tuple of Tensor
-        The pieces, which share memory with `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If there are fewer than two dimensions, or if `sections` does not divide the size.
-    """
     if not kwargs:
         count = len(args)
         if count > 2 and args[1].__class__ is int:
@@ -297,30 +214,6 @@ _dsplit_overloads = Overloads("aten::dsplit", {
     "int": (dsplit_int, None), "array": (dsplit_array, None),
 })
 def dsplit(*args, **kwargs):
-    """dsplit(input, sections)
-    dsplit(input, *indices)
-
-    Return views of pieces along dimension 2.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of at least three dimensions.
-    sections : int
-        The number of pieces, which are of one size.
-    indices : list of int
-        Where to cut, each the first index of the next piece.
-
-    Returns
-    -------
-    tuple of Tensor
-        The pieces, which share memory with `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If there are fewer than three dimensions, or if `sections` does not divide the size.
-    """
     if not kwargs:
         count = len(args)
         if count > 2 and args[1].__class__ is int:
@@ -335,29 +228,6 @@ def dsplit(*args, **kwargs):
 
 unsafe_split_Tensor_op, unsafe_split_Tensor_routes = operator("aten::unsafe_split", "Tensor")
 def unsafe_split(input=MISSING, split_size=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
-    """unsafe_split(input, split_size, dim=0)
-
-    Return pieces of one size along a dimension, as `split` does, that derivatives do not take for
-    views.
-
-    They share memory with `input`; writing to one is not seen by the derivatives of the others.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    split_size : int
-        The size of all pieces, of which the last may be smaller.
-    dim : int
-        The dimension, counted from the end if negative. Default: 0.
-
-    Raises
-    ------
-    RuntimeError
-        If the size is negative, or if it is 0 along a dimension that is not empty.
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(unsafe_split, {"input": input, "split_size": split_size, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if split_size.__class__ is not int or dim.__class__ is not int:
@@ -373,29 +243,6 @@ def unsafe_split(input=MISSING, split_size=MISSING, dim=0, surplus=MISSING, x=No
 
 unsafe_split_with_sizes_op, unsafe_split_with_sizes_routes = operator("aten::unsafe_split_with_sizes", "")
 def unsafe_split_with_sizes(input=MISSING, split_sizes=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
-    """unsafe_split_with_sizes(input, split_sizes, dim=0)
-
-    Return pieces of given sizes along a dimension, as `split_with_sizes` does, that derivatives do
-    not take for views.
-
-    They share memory with `input`; writing to one is not seen by the derivatives of the others.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    split_sizes : list of int
-        The size of each piece; their sum is the size of the dimension.
-    dim : int
-        The dimension, counted from the end if negative. Default: 0.
-
-    Raises
-    ------
-    RuntimeError
-        If a size is negative, or if they do not add up to that of the dimension.
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(unsafe_split_with_sizes, {"input": input, "split_sizes": split_sizes, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     split_sizes_ints = tuple(split_sizes) if split_sizes.__class__ is list else split_sizes
@@ -412,29 +259,6 @@ def unsafe_split_with_sizes(input=MISSING, split_sizes=MISSING, dim=0, surplus=M
 
 unsafe_chunk_op, unsafe_chunk_routes = operator("aten::unsafe_chunk", "")
 def unsafe_chunk(input=MISSING, chunks=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
-    """unsafe_chunk(input, chunks, dim=0)
-
-    Return at most the given number of pieces, as `chunk` does, that derivatives do not take for
-    views.
-
-    They share memory with `input`; writing to one is not seen by the derivatives of the others.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    chunks : int
-        The greatest number of pieces.
-    dim : int
-        The dimension, counted from the end if negative. Default: 0.
-
-    Raises
-    ------
-    RuntimeError
-        If `chunks` is not positive, or if there is no dimension.
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(unsafe_chunk, {"input": input, "chunks": chunks, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if chunks.__class__ is not int or dim.__class__ is not int:
@@ -452,30 +276,6 @@ def narrow_copy_out(input, dim, start, length, *, out): return complete(narrow_c
 
 narrow_copy_op, narrow_copy_routes = operator("aten::narrow_copy", "")
 def narrow_copy(input=MISSING, dim=MISSING, start=MISSING, length=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    """narrow_copy(input, dim, start, length, *, out=None)
-
-    Return a copy of some consecutive indices of a dimension.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension, counted from the end if negative.
-    start : int
-        The first index, counted from the end if negative.
-    length : int
-        The number of indices.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If `length` is negative or reaches beyond the end, or if there is no dimension.
-    IndexError
-        If there is no such dimension, or if `start` is beyond its ends.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(narrow_copy, {"input": input, "dim": dim, "start": start, "length": length, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -493,37 +293,6 @@ def narrow_copy(input=MISSING, dim=MISSING, start=MISSING, length=MISSING, surpl
 
 unfold_op, unfold_routes = operator("aten::unfold", "")
 def unfold(input=MISSING, dimension=MISSING, size=MISSING, step=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """unfold(input, dimension, size, step)
-
-    Return a view of the windows of a dimension, with the places in a window as a new last
-    dimension.
-
-    Computes ``y[..., w, ..., i] = x[..., w * step + i, ...]``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dimension : int
-        The dimension, counted from the end if negative.
-    size : int
-        The size of a window.
-    step : int
-        The distance of two windows.
-
-    Returns
-    -------
-    Tensor
-        The dimension has size `(n - size) // step + 1`, the last one `size`. Windows that overlap
-        share memory.
-
-    Raises
-    ------
-    RuntimeError
-        If `size` is negative or greater than the dimension, or if `step` is not positive.
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(unfold, {"input": input, "dimension": dimension, "size": size, "step": step}, surplus, {"x": x, "x1": x1, "a": a})
     if dimension.__class__ is not int or size.__class__ is not int or step.__class__ is not int:
@@ -541,10 +310,6 @@ def unfold_copy_out(input, dimension, size, step, *, out): return complete(unfol
 
 unfold_copy_op, unfold_copy_routes = operator("aten::unfold_copy", "")
 def unfold_copy(input=MISSING, dimension=MISSING, size=MISSING, step=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """unfold_copy(input, dimension, size, step, *, out=None)
-
-    Return a copy of what `unfold` shows, with its arguments.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(unfold_copy, {"input": input, "dimension": dimension, "size": size, "step": step, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -566,31 +331,6 @@ def select_scatter_out(input, src, dim, index, *, out): return complete(select_s
 
 select_scatter_op, select_scatter_routes = operator("aten::select_scatter", "")
 def select_scatter(input=MISSING, src=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    """select_scatter(input, src, dim, index, *, out=None)
-
-    Return a copy with another tensor written at one index of a dimension.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    src : Tensor
-        What is written, in the shape of `input` without `dim`; it is converted to the dtype of
-        `input`.
-    dim : int
-        The dimension, counted from the end if negative.
-    index : int
-        The index, counted from the end if negative.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If `src` has another shape.
-    IndexError
-        If there is no such dimension or index.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(select_scatter, {"input": input, "src": src, "dim": dim, "index": index, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -610,35 +350,6 @@ def slice_scatter_out(input, src, dim=0, start=None, end=None, step=1, *, out): 
 
 slice_scatter_op, slice_scatter_routes = operator("aten::slice_scatter", "")
 def slice_scatter(input=MISSING, src=MISSING, dim=0, start=None, end=None, step=1, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    """slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, out=None)
-
-    Return a copy with another tensor written at a slice of a dimension.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    src : Tensor
-        What is written, in the shape of the slice; it is converted to the dtype of `input`.
-    dim : int
-        The dimension, counted from the end if negative. Default: 0.
-    start : int or None
-        The first index, counted from the end if negative; without it the first of the dimension.
-    end : int or None
-        The index to stop before, counted from the end if negative; without it the end of the
-        dimension.
-    step : int
-        The distance of two indices, at least 1. Default: 1.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If `src` has another shape, or if `step` is not positive.
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(slice_scatter, {"input": input, "src": src, "dim": dim, "start": start, "end": end, "step": step, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -658,32 +369,6 @@ def diagonal_scatter_out(input, src, offset=0, dim1=0, dim2=1, *, out): return c
 
 diagonal_scatter_op, diagonal_scatter_routes = operator("aten::diagonal_scatter", "")
 def diagonal_scatter(input=MISSING, src=MISSING, offset=0, dim1=0, dim2=1, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """diagonal_scatter(input, src, offset=0, dim1=0, dim2=1, *, out=None)
-
-    Return a copy with another tensor written on a diagonal of two dimensions.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    src : Tensor
-        What is written, in the shape that `diagonal` has; it is converted to the dtype of `input`.
-    offset : int
-        Which diagonal; 0 the main one, positive ones above it, negative ones below. Default: 0.
-    dim1 : int
-        The dimension of the rows, counted from the end if negative. Default: 0.
-    dim2 : int
-        The dimension of the columns, counted from the end if negative. Default: 1.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If `src` has another shape, or if both dimensions are the same.
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(diagonal_scatter, {"input": input, "src": src, "offset": offset, "dim1": dim1, "dim2": dim2, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -703,30 +388,6 @@ def as_strided_scatter_out(input, src, size, stride, storage_offset=None, *, out
 
 as_strided_scatter_op, as_strided_scatter_routes = operator("aten::as_strided_scatter", "")
 def as_strided_scatter(input=MISSING, src=MISSING, size=MISSING, stride=MISSING, storage_offset=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """as_strided_scatter(input, src, size, stride, storage_offset=None, *, out=None)
-
-    Return a copy with another tensor written where `as_strided` would show the memory.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    src : Tensor
-        What is written, of the shape `size`; it is converted to the dtype of `input`.
-    size : list of int
-        The shape.
-    stride : list of int
-        For each dimension, the distance in memory of two neighbours, in elements; at least 0.
-    storage_offset : int or None
-        The place of the first element in the storage; without it that of `input`.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If `src` has another shape, or for what `as_strided` refuses.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(as_strided_scatter, {"input": input, "src": src, "size": size, "stride": stride, "storage_offset": storage_offset, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:

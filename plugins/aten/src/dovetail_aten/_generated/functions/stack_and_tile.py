@@ -145,22 +145,6 @@ def column_stack_out(tensors, *, out): return complete(column_stack_out, "aten::
 
 column_stack_op, column_stack_routes = operator("aten::column_stack", "")
 def column_stack(tensors, *, out=None):
-    """column_stack(tensors, *, out=None)
-
-    Return tensors joined along dimension 1, vectors as columns.
-
-    Parameters
-    ----------
-    tensors : list of Tensor
-        Tensors of the same shape except along dimension 1; numbers and vectors are columns.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If there are no tensors, or if their shapes do not fit.
-    """
     if out is not None:
         return column_stack_out(tensors, out=out)
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
@@ -181,23 +165,6 @@ def dstack_out(tensors, *, out): return complete(dstack_out, "aten::dstack", "ou
 
 dstack_op, dstack_routes = operator("aten::dstack", "")
 def dstack(tensors, *, out=None):
-    """dstack(tensors, *, out=None)
-
-    Return tensors joined along dimension 2.
-
-    Parameters
-    ----------
-    tensors : list of Tensor
-        Tensors of the same shape except along dimension 2; a matrix of shape `(N, M)` counts as
-        `(N, M, 1)`, a vector of shape `(N,)` as `(1, N, 1)`.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If there are no tensors, or if their shapes do not fit.
-    """
     if out is not None:
         return dstack_out(tensors, out=out)
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
@@ -218,25 +185,6 @@ def row_stack_out(tensors, *, out): return complete(row_stack_out, "aten::row_st
 
 row_stack_op, row_stack_routes = operator("aten::row_stack", "")
 def row_stack(tensors, *, out=None):
-    """row_stack(tensors, *, out=None)
-
-    Return tensors joined along dimension 0, vectors as rows.
-
-    Another name of `vstack`.
-
-    Parameters
-    ----------
-    tensors : list of Tensor
-        Tensors of the same shape except along dimension 0; a vector is a row, a number a row of one
-        element.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If there are no tensors, or if their shapes do not fit.
-    """
     if out is not None:
         return row_stack_out(tensors, out=out)
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
@@ -335,20 +283,6 @@ def broadcast_tensors(tensors):
 
 fliplr_op, fliplr_routes = operator("aten::fliplr", "")
 def fliplr(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """fliplr(input)
-
-    Return a copy with the order along dimension 1 reversed.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of at least two dimensions.
-
-    Raises
-    ------
-    RuntimeError
-        If there are fewer than two dimensions.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(fliplr, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -362,20 +296,6 @@ def fliplr(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
 
 flipud_op, flipud_routes = operator("aten::flipud", "")
 def flipud(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """flipud(input)
-
-    Return a copy with the order along dimension 0 reversed.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of at least one dimension.
-
-    Raises
-    ------
-    RuntimeError
-        If there is no dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(flipud, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -391,29 +311,6 @@ def rot90_out(input, k=1, dims=(0, 1), *, out): return complete(rot90_out, "aten
 
 rot90_op, rot90_routes = operator("aten::rot90", "")
 def rot90(input=MISSING, k=1, dims=(0, 1), surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """rot90(input, k=1, dims=[0, 1], *, out=None)
-
-    Return a copy turned by right angles in the plane of two dimensions.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    k : int
-        The number of right angles, from the first dimension towards the second; negative ones turn
-        back. Default: 1.
-    dims : list of int
-        The two dimensions, counted from the end if negative. Default: [0, 1].
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    RuntimeError
-        If `dims` does not name two different dimensions, or if there are fewer than two.
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(rot90, {"input": input, "k": k, "dims": dims, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -432,21 +329,6 @@ def rot90(input=MISSING, k=1, dims=(0, 1), surplus=MISSING, out=None, x=None, x1
 
 ravel_op, ravel_routes = operator("aten::ravel", "")
 def ravel(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """ravel(input)
-
-    Return the elements in one dimension, as a view if they lie in memory in C order and else as a
-    copy.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(N,)`, with the `N` elements in C order.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(ravel, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -460,22 +342,6 @@ def ravel(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
 
 diagflat_op, diagflat_routes = operator("aten::diagflat", "")
 def diagflat(input=MISSING, offset=0, surplus=MISSING, x=None, x1=None, a=None):
-    """diagflat(input, offset=0)
-
-    Return the square matrix with the elements, in C order, on a diagonal.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    offset : int
-        Which diagonal; 0 the main one, positive ones above it, negative ones below. Default: 0.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(n, n)`, where `n` is the number of elements and `abs(offset)`.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(diagflat, {"input": input, "offset": offset}, surplus, {"x": x, "x1": x1, "a": a})
     if offset.__class__ is not int:

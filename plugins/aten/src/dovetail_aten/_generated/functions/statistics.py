@@ -68,39 +68,6 @@ _median_overloads = Overloads("aten::median", {
     "": (median_default, median_out), "dim": (median_dim, median_dim_values),
 })
 def median(*args, **kwargs):
-    """median(input, *, out=None)
-    median(input, dim, keepdim=False, *, out=None)
-
-    Return the median of the elements, of all or along a dimension with its place.
-
-    Of an even number it is the lower one of the two in the middle. It is NaN where one element is,
-    and of no floating-point numbers.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension to reduce; without it, all are.
-    keepdim : bool
-        Keep the dimension, with size 1. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        The median, one of the elements; with `dim` `values`, and `indices`, int64, a place of each.
-
-    Raises
-    ------
-    RuntimeError
-        For no integers without `dim`, which have no median.
-    IndexError
-        If there is no such dimension, or it has size 0.
-    NotImplementedError
-        For bool and complex numbers.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -142,39 +109,6 @@ _nanmedian_overloads = Overloads("aten::nanmedian", {
     "": (nanmedian_default, nanmedian_out), "dim": (nanmedian_dim, nanmedian_dim_values),
 })
 def nanmedian(*args, **kwargs):
-    """nanmedian(input, *, out=None)
-    nanmedian(input, dim, keepdim=False, *, out=None)
-
-    Return the median of the elements that are not NaN, of all or along a dimension.
-
-    Of an even number it is the lower one of the two in the middle. Where all elements are NaN it is
-    NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension to reduce; without it, all are.
-    keepdim : bool
-        Keep the dimension, with size 1. Default: False.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        The median, one of the elements; with `dim` `values`, and `indices`, int64, a place of each.
-
-    Raises
-    ------
-    RuntimeError
-        For no integers without `dim`, which have no median.
-    IndexError
-        If there is no such dimension, or it has size 0.
-    NotImplementedError
-        For bool and complex numbers.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -191,36 +125,6 @@ def mode_values(input, dim=-1, keepdim=False, *, values, indices): return comple
 mode_op, mode_routes = operator("aten::mode", "")
 mode_named = named("mode", ("values", "indices"))
 def mode(input=MISSING, dim=-1, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING, keepdims=MISSING):
-    """mode(input, dim=-1, keepdim=False, *, out=None)
-
-    Return the most frequent value along a dimension, and a place where it is.
-
-    Of values that are equally frequent it is the least. NaN is equal to no other, so that several
-    of them count once each.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension to reduce. Default: -1.
-    keepdim : bool
-        Keep the dimension, with size 1. Default: False.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        `values` and `indices`, int64, the last place of each value.
-
-    Raises
-    ------
-    IndexError
-        If there is no such dimension, or it has size 0.
-    NotImplementedError
-        For complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING or keepdims is not MISSING:
         return numpy_call(mode, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
     if out is not None:
@@ -241,37 +145,6 @@ def kthvalue_values(input, k, dim=-1, keepdim=False, *, values, indices): return
 kthvalue_op, kthvalue_routes = operator("aten::kthvalue", "")
 kthvalue_named = named("kthvalue", ("values", "indices"))
 def kthvalue(input=MISSING, k=MISSING, dim=-1, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING, keepdims=MISSING):
-    """kthvalue(input, k, dim=-1, keepdim=False, *, out=None)
-
-    Return the `k`-th least value along a dimension, and a place where it is.
-
-    NaN counts as greater than all numbers.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    k : int
-        Which value, 1 for the least.
-    dim : int
-        The dimension to reduce. Default: -1.
-    keepdim : bool
-        Keep the dimension, with size 1. Default: False.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        `values` and `indices`, int64.
-
-    Raises
-    ------
-    RuntimeError
-        If `k` is not within 1 and the size of `dim`.
-    NotImplementedError
-        For bool and complex numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING or keepdims is not MISSING:
         return numpy_call(kthvalue, {"input": input, "k": k, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
     if out is not None:
@@ -318,42 +191,6 @@ _quantile_overloads = Overloads("aten::quantile", {
     "": (quantile_default, quantile_out), "scalar": (quantile_scalar, quantile_scalar_out),
 })
 def quantile(*args, **kwargs):
-    """quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None)
-
-    Return quantiles of the elements, of all or along a dimension.
-
-    Computes ``(1 - w) * x_i + w * x_(i + 1) of the sorted elements, with i + w = q * (n - 1) and i
-    a whole number``.
-
-    They are NaN where one element is.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of float32 or float64.
-    q : Tensor or float
-        A number, or a tensor of several `(k,)` of the dtype of `input`, within 0 and 1.
-    dim : int or None
-        The dimension to reduce; None means all elements.
-    keepdim : bool
-        Keep the dimension, with size 1. Default: False.
-    interpolation : str
-        What to take between two elements: `linear`, the formula; `lower`, `higher` or `nearest`,
-        one of them; or `midpoint`, their mean. Default: "linear".
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the reduced shape; for a vector `q` with a first dimension of size k.
-
-    Raises
-    ------
-    RuntimeError
-        If `q` is not within 0 and 1, there are no elements, the dtype is another or that of `q`
-        differs, and for another `interpolation`.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -406,42 +243,6 @@ _nanquantile_overloads = Overloads("aten::nanquantile", {
     "scalar": (nanquantile_scalar, nanquantile_scalar_out),
 })
 def nanquantile(*args, **kwargs):
-    """nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None)
-
-    Return quantiles of the elements that are not NaN, of all or along a dimension.
-
-    Computes ``(1 - w) * x_i + w * x_(i + 1) of the sorted elements, with i + w = q * (n - 1), i a
-    whole number and n the number of elements that are not NaN``.
-
-    Where all elements are NaN they are NaN.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of float32 or float64.
-    q : Tensor or float
-        A number, or a tensor of several `(k,)` of the dtype of `input`, within 0 and 1.
-    dim : int or None
-        The dimension to reduce; None means all elements.
-    keepdim : bool
-        Keep the dimension, with size 1. Default: False.
-    interpolation : str
-        What to take between two elements: `linear`, the formula; `lower`, `higher` or `nearest`,
-        one of them; or `midpoint`, their mean. Default: "linear".
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of the reduced shape; for a vector `q` with a first dimension of size k.
-
-    Raises
-    ------
-    RuntimeError
-        If `q` is not within 0 and 1, there are no elements, the dtype is another or that of `q`
-        differs, and for another `interpolation`.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -466,39 +267,6 @@ def diff_out(input, n=1, dim=-1, prepend=None, append=None, *, out): return comp
 
 diff_op, diff_routes = operator("aten::diff", "")
 def diff(input=MISSING, n=1, dim=-1, prepend=None, append=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    """diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None)
-
-    Return the differences of neighbours along a dimension.
-
-    Computes ``y_i = x_(i + 1) - x_i, `n` times``.
-
-    Those of bool are their exclusive or. Those of unsigned integers wrap around.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    n : int
-        How often differences are taken, 0 or more. Default: 1.
-    dim : int
-        The dimension to go along. Default: -1.
-    prepend : Tensor or None
-        What is put before `input` first, of as many dimensions.
-    append : Tensor or None
-        What is put behind `input` first, of as many dimensions.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Smaller by `n` along `dim`, but not below 0.
-
-    Raises
-    ------
-    RuntimeError
-        If `n` is negative, `input` has no dimension, or `prepend` or `append` has other dimensions.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(diff, {"input": input, "n": n, "dim": dim, "prepend": prepend, "append": append, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -620,42 +388,6 @@ _gradient_overloads = Overloads("aten::gradient", {
     "tensorarrayint": (gradient_tensorarrayint, None), "tensorarray": (gradient_tensorarray, None),
 })
 def gradient(*args, **kwargs):
-    """gradient(input, *, spacing=None, dim=None, edge_order=1)
-    gradient(input, *, spacing, dim, edge_order=1)
-    gradient(input, *, dim, edge_order=1)
-    gradient(input, *, spacing, dim=None, edge_order=1)
-
-    Return estimates of the derivatives of samples along dimensions.
-
-    Computes ``(h^2 * x_(i + 1) - g^2 * x_(i - 1) + (g^2 - h^2) * x_i) / (g * h * (g + h)), with the
-    distance h to the sample before and g to the next one``.
-
-    They are exact for polynomials of degree 2 inside, and at the edges for polynomials of degree
-    `edge_order`.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    spacing : number or list of number or list of Tensor or None
-        The distance of samples: one number, one for each dimension, or for each a vector of the
-        coordinates of all samples. None means 1.
-    dim : int or list of int or None
-        The dimensions to take derivatives along; None means all.
-    edge_order : int
-        The degree of the polynomials at the edges, 1 or 2. Default: 1.
-
-    Returns
-    -------
-    tuple of Tensor
-        A tuple of tensors of the shape of `input`, one for each dimension.
-
-    Raises
-    ------
-    RuntimeError
-        If `edge_order` is neither 1 nor 2, a dimension has not more samples than that, or other
-        coordinates than samples.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -691,36 +423,6 @@ _trapezoid_overloads = Overloads("aten::trapezoid", {
     "x": (trapezoid_x, None), "dx": (trapezoid_dx, None),
 })
 def trapezoid(*args, **kwargs):
-    """trapezoid(y, x, *, dim=-1)
-    trapezoid(y, *, dx=1, dim=-1)
-
-    Return the integral of samples along a dimension, by the trapezoidal rule.
-
-    Computes ``sum_i (x_(i + 1) - x_i) * (y_i + y_(i + 1)) / 2``.
-
-    It is 0 of a single sample.
-
-    Parameters
-    ----------
-    y : Tensor
-        Samples.
-    x : Tensor
-        Their coordinates, of the shape of `y` or one for each place along `dim`.
-    dim : int
-        The dimension to integrate along. Default: -1.
-    dx : number
-        The distance of samples, where `x` is not given. Default: 1.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `y` without `dim`; of integers floating-point.
-
-    Raises
-    ------
-    RuntimeError
-        For bool, or if there are other coordinates than samples.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -756,36 +458,6 @@ def trapz_dx(y, *, dx=1.0, dim=-1):
 
 _trapz_overloads = Overloads("aten::trapz", {"x": (trapz_x, None), "dx": (trapz_dx, None)})
 def trapz(*args, **kwargs):
-    """trapz(y, x, *, dim=-1)
-    trapz(y, *, dx=1., dim=-1)
-
-    Return the integral of samples along a dimension, by the trapezoidal rule.
-
-    Computes ``sum_i (x_(i + 1) - x_i) * (y_i + y_(i + 1)) / 2``.
-
-    It is `trapezoid`.
-
-    Parameters
-    ----------
-    y : Tensor
-        Samples.
-    x : Tensor
-        Their coordinates, of the shape of `y` or one for each place along `dim`.
-    dim : int
-        The dimension to integrate along. Default: -1.
-    dx : float
-        The distance of samples, where `x` is not given. Default: 1..
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `y` without `dim`; of integers floating-point.
-
-    Raises
-    ------
-    RuntimeError
-        For bool, or if there are other coordinates than samples.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -823,34 +495,6 @@ _cumulative_trapezoid_overloads = Overloads("aten::cumulative_trapezoid", {
     "x": (cumulative_trapezoid_x, None), "dx": (cumulative_trapezoid_dx, None),
 })
 def cumulative_trapezoid(*args, **kwargs):
-    """cumulative_trapezoid(y, x, *, dim=-1)
-    cumulative_trapezoid(y, *, dx=1, dim=-1)
-
-    Return the integral of samples up to each one along a dimension, by the trapezoidal rule.
-
-    Computes ``z_j = sum_(i = 0 ... j) (x_(i + 1) - x_i) * (y_i + y_(i + 1)) / 2``.
-
-    Parameters
-    ----------
-    y : Tensor
-        Samples.
-    x : Tensor
-        Their coordinates, of the shape of `y` or one for each place along `dim`.
-    dim : int
-        The dimension to integrate along. Default: -1.
-    dx : number
-        The distance of samples, where `x` is not given. Default: 1.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `y`, smaller by 1 along `dim`; of integers floating-point.
-
-    Raises
-    ------
-    RuntimeError
-        For bool, or if there are other coordinates than samples.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -864,39 +508,6 @@ def histc_out(input, bins=100, min=0, max=0, *, out): return complete(histc_out,
 
 histc_op, histc_routes = operator("aten::histc", "")
 def histc(input=MISSING, bins=100, min=0, max=0, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """histc(input, bins=100, min=0, max=0, *, out=None)
-
-    Return how many elements fall into each of several bins of equal width.
-
-    Elements beyond `min` and `max` and NaN are left out. A bin has its lower edge, the last one
-    both. Where `min` and `max` are equal, they are the least and greatest element.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    bins : int
-        How many bins, 1 or more. Default: 100.
-    min : number
-        The lower edge of the first bin. Default: 0.
-    max : number
-        The upper edge of the last bin. Default: 0.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Counts `(bins,)`, of the dtype of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If there are no bins, `min` is greater than `max`, or an element is not finite and no edges
-        are given.
-    NotImplementedError
-        For bool and integers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(histc, {"input": input, "bins": bins, "min": min, "max": max, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -952,42 +563,6 @@ _histogram_overloads = Overloads("aten::histogram", {
     "bin_ct": (histogram_bin_ct, histogram_bin_ct_out),
 })
 def histogram(*args, **kwargs):
-    """histogram(input, bins, *, weight=None, density=False, out=None)
-    histogram(input, bins=100, *, range=None, weight=None, density=False, out=None)
-
-    Return how many elements, or which weight of them, fall into each bin, and the edges.
-
-    Elements beyond the edges and NaN are left out. A bin has its lower edge, the last both.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of float32 or float64.
-    bins : Tensor or int
-        How many bins of equal width, or a vector of edges, ascending, which is not checked.
-        Default: 100.
-    weight : Tensor or None
-        How much each element counts, of the shape of `input`; None means 1.
-    density : bool
-        Whether to divide by the sum and by widths, so that the integral is 1. Default: False.
-    range : list of float or None
-        The first and the last edge; None means the least and greatest element.
-    out : tuple of Tensor
-        Tensors to write the results into.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        `hist`, `(bins,)`, and `bin_edges`, `(bins + 1,)`, of the dtype of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If there are no bins, the first edge is greater than the last, an element is not finite and
-        no edges are given, or `weight` has another shape.
-    NotImplementedError
-        For other dtypes.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:
@@ -1062,36 +637,6 @@ _histogramdd_overloads = Overloads("aten::histogramdd", {
     "TensorList_bins": (histogramdd_TensorList_bins, None),
 })
 def histogramdd(*args, **kwargs):
-    """histogramdd(input, bins, range=None, weight=None, density=False)
-
-    Return how many points, or which weight of them, fall into each box, and the edges.
-
-    Points beyond the edges are left out. A box has its lower edges, the last ones both.
-
-    Parameters
-    ----------
-    input : Tensor
-        Points, `(*, N)` of float32 or float64.
-    bins : list of int or int or list of Tensor
-        How many bins of equal width, for all coordinates or for each; or a vector of edges for
-        each, ascending.
-    range : list of float or None
-        The first and the last edge for each coordinate; None means the least and greatest one.
-    weight : Tensor or None
-        How much each point counts, of shape `(*)`; None means 1.
-    density : bool
-        Whether to divide by the sum and by volumes, so that the integral is 1. Default: False.
-
-    Returns
-    -------
-    tuple of 2 Tensor
-        `hist`, with a dimension for each coordinate, and `bin_edges`, a tuple of a vector for each.
-
-    Raises
-    ------
-    RuntimeError
-        If `input` has less than two dimensions, or `bins` another length than N.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1113,37 +658,6 @@ def bincount_out(input, weights=None, minlength=0, *, out): return complete(binc
 
 bincount_op, bincount_routes = operator("aten::bincount", "")
 def bincount(input=MISSING, weights=None, minlength=0, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """bincount(input, weights=None, minlength=0, *, out=None)
-
-    Return how often each whole number occurs, or the sum of the weights of each.
-
-    Computes ``y_v = sum_(i with x_i = v) w_i``.
-
-    Parameters
-    ----------
-    input : Tensor
-        Whole numbers `(n,)`, not negative.
-    weights : Tensor or None
-        How much each number counts, `(n,)`; None means 1.
-    minlength : int
-        The least length of the result. Default: 0.
-    out : Tensor
-        A tensor to write the result into.
-
-    Returns
-    -------
-    Tensor
-        Of length max(minlength, 1 + max(input)); int64, or with `weights` float64, of float32 ones
-        float32.
-
-    Raises
-    ------
-    RuntimeError
-        For negative numbers, other than one dimension, `weights` of another length, or a negative
-        `minlength`.
-    NotImplementedError
-        For bool and floating-point numbers.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(bincount, {"input": input, "weights": weights, "minlength": minlength, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:

@@ -48,19 +48,6 @@ __all__ = [
 
 conj_op, conj_routes = operator("aten::conj", "")
 def conj(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """conj(input)
-
-    Return the complex conjugate of each element.
-
-    Computes ``real(x) - 1j * imag(x)``.
-
-    A tensor of complex numbers is copied; one of real numbers or bools is returned itself.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(conj, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -74,17 +61,6 @@ def conj(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
 
 resolve_conj_op, resolve_conj_routes = operator("aten::resolve_conj", "")
 def resolve_conj(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """resolve_conj(input)
-
-    Return the tensor itself.
-
-    Conjugates are computed when `conj` is called, so no conjugation is ever left to carry out.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(resolve_conj, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -98,22 +74,6 @@ def resolve_conj(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
 
 real_op, real_routes = operator("aten::real", "")
 def real(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """real(input)
-
-    Return the real part of each element.
-
-    A complex tensor gives a view, which shares memory with it; a real one is returned itself.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`; of complex64 float32, of complex128 float64.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(real, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -127,25 +87,6 @@ def real(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
 
 imag_op, imag_routes = operator("aten::imag", "")
 def imag(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """imag(input)
-
-    Return a view of the imaginary part of each element of a complex tensor.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input`, sharing its memory; of complex64 float32, of complex128 float64.
-
-    Raises
-    ------
-    RuntimeError
-        If the numbers are not complex.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(imag, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -188,36 +129,6 @@ def view_dtype(input, dtype):
 
 _view_overloads = Overloads("aten::view", {"": (view_default, None), "dtype": (view_dtype, None)})
 def view(*args, **kwargs):
-    """view(input, *size)
-    view(input, dtype)
-
-    Return a view of the same memory in another shape, or as another dtype.
-
-    Elements are never copied: where the memory does not allow the new shape, `reshape` copies. A
-    dtype of another size changes the size of the last dimension; the bits are read anew, nothing is
-    converted.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    size : list of int
-        The new shape; one size may be -1 and follows from the number of elements.
-    dtype : dtype
-        The dtype that the memory is read as.
-
-    Returns
-    -------
-    Tensor
-        A tensor that shares memory with `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If the number of elements is another, if more than one size is -1, if the elements do not
-        lie in memory in that order, or if the last dimension cannot be read in elements of the
-        dtype.
-    """
     if not kwargs:
         count = len(args)
         if count > 1 and args[1].__class__ is int:
@@ -266,11 +177,6 @@ _view_copy_overloads = Overloads("aten::view_copy", {
     "": (view_copy_default, view_copy_out), "dtype": (view_copy_dtype, view_copy_dtype_out),
 })
 def view_copy(*args, **kwargs):
-    """view_copy(input, *size, out=None)
-    view_copy(input, dtype, *, out=None)
-
-    Return a copy of what `view` shows, with its arguments.
-    """
     if not kwargs:
         count = len(args)
         if count > 1 and args[1].__class__ is int:
@@ -285,22 +191,6 @@ def view_copy(*args, **kwargs):
 
 reshape_op, reshape_routes = operator("aten::reshape", "")
 def reshape(input=MISSING, *shapes_, shape=None, **named):
-    """reshape(input, *shape)
-
-    Return the elements in another shape, as a view where memory allows it and else as a copy.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    shape : list of int
-        The new shape; one size may be -1 and follows from the number of elements.
-
-    Raises
-    ------
-    RuntimeError
-        If the number of elements is another, or if more than one size is -1.
-    """
     if shape is None:
         shape = shapes_[0] if len(shapes_) == 1 and shapes_[0].__class__ is not int else shapes_ or None
     elif shapes_:
@@ -321,25 +211,6 @@ def reshape(input=MISSING, *shapes_, shape=None, **named):
 
 permute_op, permute_routes = operator("aten::permute", "")
 def permute(input=MISSING, *dimss_, dims=None, **named):
-    """permute(input, *dims)
-
-    Return a view with the dimensions in another order.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dims : list of int
-        For each dimension of the result the dimension of `input` that it shows, counted from the
-        end if negative.
-
-    Raises
-    ------
-    RuntimeError
-        If `dims` does not name as many dimensions as there are, or names one twice.
-    IndexError
-        If there is no such dimension.
-    """
     if dims is None:
         dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
     elif dimss_:
@@ -362,10 +233,6 @@ def permute_copy_out(input, *dimss_, dims=None, out): return complete(permute_co
 
 permute_copy_op, permute_copy_routes = operator("aten::permute_copy", "")
 def permute_copy(input=MISSING, *dimss_, dims=None, out=None, **named):
-    """permute_copy(input, *dims, out=None)
-
-    Return a copy of what `permute` shows, with its arguments.
-    """
     if dims is None:
         dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
     elif dimss_:
@@ -388,24 +255,6 @@ def permute_copy(input=MISSING, *dimss_, dims=None, out=None, **named):
 
 transpose_int_op, transpose_int_routes = operator("aten::transpose", "int")
 def transpose(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """transpose(input, dim0, dim1)
-
-    Return a view with two dimensions exchanged.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim0 : int
-        The first dimension, counted from the end if negative.
-    dim1 : int
-        The second dimension, counted from the end if negative.
-
-    Raises
-    ------
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(transpose, {"input": input, "dim0": dim0, "dim1": dim1}, surplus, {"x": x, "x1": x1, "a": a})
     if dim0.__class__ is not int or dim1.__class__ is not int:
@@ -423,10 +272,6 @@ def transpose_copy_int_out(input, dim0, dim1, *, out): return complete(transpose
 
 transpose_copy_int_op, transpose_copy_int_routes = operator("aten::transpose_copy", "int")
 def transpose_copy(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """transpose_copy(input, dim0, dim1, *, out=None)
-
-    Return a copy of what `transpose` shows, with its arguments.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(transpose_copy, {"input": input, "dim0": dim0, "dim1": dim1, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -444,20 +289,6 @@ def transpose_copy(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, o
 
 t_op, t_routes = operator("aten::t", "")
 def t(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """t(input)
-
-    Return a view of a matrix with rows and columns exchanged.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of at most two dimensions; with fewer than two, the view has the same shape.
-
-    Raises
-    ------
-    RuntimeError
-        If there are more than two dimensions.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(t, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -473,10 +304,6 @@ def t_copy_out(input, *, out): return complete(t_copy_out, "aten::t_copy", "out"
 
 t_copy_op, t_copy_routes = operator("aten::t_copy", "")
 def t_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """t_copy(input, *, out=None)
-
-    Return a copy of what `t` shows, with its arguments.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(t_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -520,27 +347,6 @@ def mH(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
 
 adjoint_op, adjoint_routes = operator("aten::adjoint", "")
 def adjoint(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """adjoint(input)
-
-    Return the conjugate transpose of each matrix in the last two dimensions.
-
-    A view for real numbers, a copy for complex ones.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of shape `(*, N, M)`, or one without dimensions.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(*, M, N)`.
-
-    Raises
-    ------
-    RuntimeError
-        For a tensor of one dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(adjoint, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -556,24 +362,6 @@ def matrix_H(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return co
 
 select_int_op, select_int_routes = operator("aten::select", "int")
 def select(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None):
-    """select(input, dim, index)
-
-    Return a view of what lies at one index of a dimension, without that dimension.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension, counted from the end if negative.
-    index : int
-        The index, counted from the end if negative.
-
-    Raises
-    ------
-    IndexError
-        If there is no such dimension or index, or no dimension at all.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(select, {"input": input, "dim": dim, "index": index}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if dim.__class__ is not int or index.__class__ is not int:
@@ -591,10 +379,6 @@ def select_copy_int_out(input, dim, index, *, out): return complete(select_copy_
 
 select_copy_int_op, select_copy_int_routes = operator("aten::select_copy", "int")
 def select_copy(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    """select_copy(input, dim, index, *, out=None)
-
-    Return a copy of what `select` shows, with its arguments.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(select_copy, {"input": input, "dim": dim, "index": index, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -616,35 +400,6 @@ def slice_copy_Tensor_out(input, dim=0, start=None, end=None, step=1, *, out): r
 
 slice_copy_Tensor_op, slice_copy_Tensor_routes = operator("aten::slice_copy", "Tensor")
 def slice_copy(input=MISSING, dim=0, start=None, end=None, step=1, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    """slice_copy(input, dim=0, start=None, end=None, step=1, *, out=None)
-
-    Return a copy of every `step`-th index of a dimension from `start` up to before `end`.
-
-    Bounds beyond the ends are taken for the ends, as in slices of Python.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension, counted from the end if negative. Default: 0.
-    start : int or None
-        The first index, counted from the end if negative; without it the first of the dimension.
-    end : int or None
-        The index to stop before, counted from the end if negative; without it the end of the
-        dimension.
-    step : int
-        The distance of two indices, at least 1. Default: 1.
-    out : Tensor
-        A tensor to write the result into.
-
-    Raises
-    ------
-    IndexError
-        If there is no such dimension.
-    RuntimeError
-        If `step` is not positive.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(slice_copy, {"input": input, "dim": dim, "start": start, "end": end, "step": step, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -662,27 +417,6 @@ def slice_copy(input=MISSING, dim=0, start=None, end=None, step=1, surplus=MISSI
 
 expand_op, expand_routes = operator("aten::expand", "")
 def expand(input=MISSING, *sizes_, size=None, implicit=False, **named):
-    """expand(input, *size, implicit=False)
-
-    Return a view in which dimensions of size 1 are repeated, without copying.
-
-    Several elements of the result share one place in memory; clone it before writing to it.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    size : list of int
-        The new shape, with new dimensions in front; -1 keeps the size of a dimension that is there.
-    implicit : bool
-        Without effect. Default: False.
-
-    Raises
-    ------
-    RuntimeError
-        If a dimension of another size than 1 would change its size, or if the shape has fewer
-        dimensions than `input`.
-    """
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     elif sizes_:
@@ -705,10 +439,6 @@ def expand_copy_out(input, *sizes_, size=None, implicit=False, out): return comp
 
 expand_copy_op, expand_copy_routes = operator("aten::expand_copy", "")
 def expand_copy(input=MISSING, *sizes_, size=None, implicit=False, out=None, **named):
-    """expand_copy(input, *size, implicit=False, out=None)
-
-    Return a copy of what `expand` shows, with its arguments.
-    """
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     elif sizes_:
@@ -731,22 +461,6 @@ def expand_copy(input=MISSING, *sizes_, size=None, implicit=False, out=None, **n
 
 unsqueeze_op, unsqueeze_routes = operator("aten::unsqueeze", "")
 def unsqueeze(input=MISSING, dim=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None):
-    """unsqueeze(input, dim)
-
-    Return a view with a dimension of size 1 inserted.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The place of the new dimension in the result, counted from its end if negative.
-
-    Raises
-    ------
-    IndexError
-        If the result has no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(unsqueeze, {"input": input, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if dim.__class__ is not int:
@@ -764,10 +478,6 @@ def unsqueeze_copy_out(input, dim, *, out): return complete(unsqueeze_copy_out, 
 
 unsqueeze_copy_op, unsqueeze_copy_routes = operator("aten::unsqueeze_copy", "")
 def unsqueeze_copy(input=MISSING, dim=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    """unsqueeze_copy(input, dim, *, out=None)
-
-    Return a copy of what `unsqueeze` shows, with its arguments.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(unsqueeze_copy, {"input": input, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -826,25 +536,6 @@ _squeeze_overloads = Overloads("aten::squeeze", {
     "": (squeeze_default, None), "dim": (squeeze_dim, None), "dims": (squeeze_dims, None),
 })
 def squeeze(*args, **kwargs):
-    """squeeze(input)
-    squeeze(input, dim)
-    squeeze(input, *dim)
-
-    Return a view without the dimensions of size 1, or without those of them that are named.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int or list of int
-        The dimension or dimensions to remove where their size is 1; others stay. Without it all of
-        size 1.
-
-    Raises
-    ------
-    IndexError
-        If there is no such dimension.
-    """
     if not kwargs:
         count = len(args)
         if count > 2 and args[1].__class__ is int:
@@ -907,12 +598,6 @@ _squeeze_copy_overloads = Overloads("aten::squeeze_copy", {
     "dims": (squeeze_copy_dims, squeeze_copy_dims_out),
 })
 def squeeze_copy(*args, **kwargs):
-    """squeeze_copy(input, *, out=None)
-    squeeze_copy(input, dim, *, out=None)
-    squeeze_copy(input, *dim, out=None)
-
-    Return a copy of what `squeeze` shows, with its arguments.
-    """
     if not kwargs:
         count = len(args)
         if count > 2 and args[1].__class__ is int:
@@ -929,27 +614,6 @@ def squeeze_copy(*args, **kwargs):
 
 unbind_int_op, unbind_int_routes = operator("aten::unbind", "int")
 def unbind(input=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
-    """unbind(input, dim=0)
-
-    Return views of what lies at each index of a dimension, without that dimension.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension, counted from the end if negative. Default: 0.
-
-    Returns
-    -------
-    tuple of Tensor
-        As many tensors as the dimension has indices, all sharing memory with `input`.
-
-    Raises
-    ------
-    IndexError
-        If there is no such dimension, or no dimension at all.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(unbind, {"input": input, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if dim.__class__ is not int:
@@ -967,10 +631,6 @@ def unbind_copy_int_out(input, dim=0, *, out): return complete(unbind_copy_int_o
 
 unbind_copy_int_op, unbind_copy_int_routes = operator("aten::unbind_copy", "int")
 def unbind_copy(input=MISSING, dim=0, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    """unbind_copy(input, dim=0, *, out=None)
-
-    Return a copy of what `unbind` shows, with its arguments.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(unbind_copy, {"input": input, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -1015,32 +675,6 @@ _split_overloads = Overloads("aten::split", {
     "Tensor": (split_Tensor, None), "sizes": (split_sizes, None),
 })
 def split(*args, **kwargs):
-    """split(input, split_size, dim=0)
-
-    Return views of consecutive pieces along a dimension, of one size or of given sizes.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    split_size : int or list of int
-        The size of all pieces, of which the last may be smaller; or a list with the size of each.
-    dim : int
-        The dimension, counted from the end if negative. Default: 0.
-
-    Returns
-    -------
-    tuple of Tensor
-        The pieces, which share memory with `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If a size is negative, if it is 0 along a dimension that is not empty, or if listed sizes do
-        not add up to that of the dimension.
-    IndexError
-        If there is no such dimension.
-    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1060,10 +694,6 @@ def split_copy_Tensor_out(input, split_size, dim=0, *, out): return complete(spl
 
 split_copy_Tensor_op, split_copy_Tensor_routes = operator("aten::split_copy", "Tensor")
 def split_copy(input=MISSING, split_size=MISSING, dim=0, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    """split_copy(input, split_size, dim=0, *, out=None)
-
-    Return a copy of what `split` shows, with its arguments.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(split_copy, {"input": input, "split_size": split_size, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -1081,31 +711,6 @@ def split_copy(input=MISSING, split_size=MISSING, dim=0, surplus=MISSING, out=No
 
 split_with_sizes_op, split_with_sizes_routes = operator("aten::split_with_sizes", "")
 def split_with_sizes(input=MISSING, split_sizes=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
-    """split_with_sizes(input, split_sizes, dim=0)
-
-    Return views of consecutive pieces of given sizes along a dimension.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    split_sizes : list of int
-        The size of each piece; their sum is the size of the dimension.
-    dim : int
-        The dimension, counted from the end if negative. Default: 0.
-
-    Returns
-    -------
-    tuple of Tensor
-        The pieces, which share memory with `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If a size is negative, or if they do not add up to that of the dimension.
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(split_with_sizes, {"input": input, "split_sizes": split_sizes, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     split_sizes_ints = tuple(split_sizes) if split_sizes.__class__ is list else split_sizes
@@ -1124,10 +729,6 @@ def split_with_sizes_copy_out(input, split_sizes, dim=0, *, out): return complet
 
 split_with_sizes_copy_op, split_with_sizes_copy_routes = operator("aten::split_with_sizes_copy", "")
 def split_with_sizes_copy(input=MISSING, split_sizes=MISSING, dim=0, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    """split_with_sizes_copy(input, split_sizes, dim=0, *, out=None)
-
-    Return a copy of what `split_with_sizes` shows, with its arguments.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(split_with_sizes_copy, {"input": input, "split_sizes": split_sizes, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -1146,35 +747,6 @@ def split_with_sizes_copy(input=MISSING, split_sizes=MISSING, dim=0, surplus=MIS
 
 chunk_op, chunk_routes = operator("aten::chunk", "")
 def chunk(input=MISSING, chunks=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
-    """chunk(input, chunks, dim=0)
-
-    Return views of at most the given number of pieces along a dimension, all but the last of one
-    size.
-
-    There may be fewer pieces than asked for; `tensor_split` always gives that number.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    chunks : int
-        The greatest number of pieces.
-    dim : int
-        The dimension, counted from the end if negative. Default: 0.
-
-    Returns
-    -------
-    tuple of Tensor
-        Pieces of `ceil(size / chunks)` indices, the last may have fewer; they share memory with
-        `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If `chunks` is not positive, or if there is no dimension.
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(chunk, {"input": input, "chunks": chunks, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if chunks.__class__ is not int or dim.__class__ is not int:
@@ -1190,35 +762,6 @@ def chunk(input=MISSING, chunks=MISSING, dim=0, surplus=MISSING, x=None, x1=None
 
 diagonal_op, diagonal_routes = operator("aten::diagonal", "")
 def diagonal(input=MISSING, offset=0, dim1=0, dim2=1, surplus=MISSING, x=None, x1=None, a=None):
-    """diagonal(input, offset=0, dim1=0, dim2=1)
-
-    Return a view of a diagonal of two dimensions, as the last dimension.
-
-    Computes ``y[..., i] = x[..., i, i + offset]``.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    offset : int
-        Which diagonal; 0 the main one, positive ones above it, negative ones below. Default: 0.
-    dim1 : int
-        The dimension of the rows, counted from the end if negative. Default: 0.
-    dim2 : int
-        The dimension of the columns, counted from the end if negative. Default: 1.
-
-    Returns
-    -------
-    Tensor
-        The other dimensions in their order, and the diagonal, which is empty beyond the corners.
-
-    Raises
-    ------
-    RuntimeError
-        If both dimensions are the same.
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(diagonal, {"input": input, "offset": offset, "dim1": dim1, "dim2": dim2}, surplus, {"x": x, "x1": x1, "a": a})
     if offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
@@ -1236,10 +779,6 @@ def diagonal_copy_out(input, offset=0, dim1=0, dim2=1, *, out): return complete(
 
 diagonal_copy_op, diagonal_copy_routes = operator("aten::diagonal_copy", "")
 def diagonal_copy(input=MISSING, offset=0, dim1=0, dim2=1, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """diagonal_copy(input, offset=0, dim1=0, dim2=1, *, out=None)
-
-    Return a copy of what `diagonal` shows, with its arguments.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(diagonal_copy, {"input": input, "offset": offset, "dim1": dim1, "dim2": dim2, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -1283,30 +822,6 @@ _narrow_overloads = Overloads("aten::narrow", {
     "": (narrow_default, None), "Tensor": (narrow_Tensor, None),
 })
 def narrow(*args, **kwargs):
-    """narrow(input, dim, start, length)
-
-    Return a view of some consecutive indices of a dimension.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension, counted from the end if negative.
-    start : int or Tensor
-        The first index, counted from the end if negative; or a tensor of integers without
-        dimensions.
-    length : int
-        The number of indices.
-
-    Raises
-    ------
-    RuntimeError
-        If `length` is negative or reaches beyond the end, if there is no dimension, or if a tensor
-        `start` is no single integer.
-    IndexError
-        If there is no such dimension, or if `start` is beyond its ends.
-    """
     if not kwargs:
         count = len(args)
         if count == 4:
@@ -1319,28 +834,6 @@ def narrow(*args, **kwargs):
 
 flatten_using_ints_op, flatten_using_ints_routes = operator("aten::flatten", "using_ints")
 def flatten(input=MISSING, start_dim=0, end_dim=-1, surplus=MISSING, x=None, x1=None, a=None):
-    """flatten(input, start_dim=0, end_dim=-1)
-
-    Return the elements with a range of dimensions made one.
-
-    A view where memory allows it, the tensor itself for a range of one dimension, else a copy.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor; one without dimensions gets one.
-    start_dim : int
-        The first dimension of the range, counted from the end if negative. Default: 0.
-    end_dim : int
-        The last dimension of the range, counted from the end if negative. Default: -1.
-
-    Raises
-    ------
-    RuntimeError
-        If `start_dim` comes after `end_dim`.
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(flatten, {"input": input, "start_dim": start_dim, "end_dim": end_dim}, surplus, {"x": x, "x1": x1, "a": a})
     if start_dim.__class__ is not int or end_dim.__class__ is not int:
@@ -1356,27 +849,6 @@ def flatten(input=MISSING, start_dim=0, end_dim=-1, surplus=MISSING, x=None, x1=
 
 unflatten_int_op, unflatten_int_routes = operator("aten::unflatten", "int")
 def unflatten(input=MISSING, dim=MISSING, sizes=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None):
-    """unflatten(input, dim, sizes)
-
-    Return a view with one dimension split into several.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim : int
-        The dimension to split, counted from the end if negative.
-    sizes : list of int
-        The sizes in its place; one may be -1 and follows from the others.
-
-    Raises
-    ------
-    RuntimeError
-        If the product of `sizes` is not the size of the dimension, if there are none, or if there
-        is no dimension.
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(unflatten, {"input": input, "dim": dim, "sizes": sizes}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     sizes_ints = tuple(sizes) if sizes.__class__ is list else sizes
@@ -1421,26 +893,6 @@ _movedim_overloads = Overloads("aten::movedim", {
     "int": (movedim_int, None), "intlist": (movedim_intlist, None),
 })
 def movedim(*args, **kwargs):
-    """movedim(input, source, destination)
-
-    Return a view with dimensions moved to other places, the rest in the order they had.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    source : int or list of int
-        The dimension or dimensions to move, counted from the end if negative.
-    destination : int or list of int
-        The place of each in the result, counted from the end if negative.
-
-    Raises
-    ------
-    RuntimeError
-        If the numbers of sources and destinations differ, or if one is named twice.
-    IndexError
-        If there is no such dimension.
-    """
     if not kwargs:
         count = len(args)
         if count == 3:
@@ -1481,28 +933,6 @@ _moveaxis_overloads = Overloads("aten::moveaxis", {
     "intlist": (moveaxis_intlist, None), "int": (moveaxis_int, None),
 })
 def moveaxis(*args, **kwargs):
-    """moveaxis(input, source, destination)
-
-    Return a view with dimensions moved to other places, the rest in the order they had.
-
-    Another name of `movedim`.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    source : list of int or int
-        The dimension or dimensions to move, counted from the end if negative.
-    destination : list of int or int
-        The place of each in the result, counted from the end if negative.
-
-    Raises
-    ------
-    RuntimeError
-        If the numbers of sources and destinations differ, or if one is named twice.
-    IndexError
-        If there is no such dimension.
-    """
     if not kwargs:
         count = len(args)
         if count == 3:
@@ -1515,30 +945,6 @@ def moveaxis(*args, **kwargs):
 
 as_strided_op, as_strided_routes = operator("aten::as_strided", "")
 def as_strided(input=MISSING, size=MISSING, stride=MISSING, storage_offset=None, surplus=MISSING, x=None, x1=None, a=None):
-    """as_strided(input, size, stride, storage_offset=None)
-
-    Return a view of the memory below a tensor with any shape, strides and offset.
-
-    Elements of the result may share a place in memory. Whether all lie within the storage is
-    checked.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    size : list of int
-        The shape.
-    stride : list of int
-        For each dimension, the distance in memory of two neighbours, in elements; at least 0.
-    storage_offset : int or None
-        The place of the first element in the storage; without it that of `input`.
-
-    Raises
-    ------
-    RuntimeError
-        If a stride or the offset is negative, if `size` and `stride` differ in length, or if
-        elements would lie beyond the storage.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(as_strided, {"input": input, "size": size, "stride": stride, "storage_offset": storage_offset}, surplus, {"x": x, "x1": x1, "a": a})
     size_ints = tuple(size) if size.__class__ is list else size
@@ -1558,10 +964,6 @@ def as_strided_copy_out(input, size, stride, storage_offset=None, *, out): retur
 
 as_strided_copy_op, as_strided_copy_routes = operator("aten::as_strided_copy", "")
 def as_strided_copy(input=MISSING, size=MISSING, stride=MISSING, storage_offset=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """as_strided_copy(input, size, stride, storage_offset=None, *, out=None)
-
-    Return a copy of what `as_strided` shows, with its arguments.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(as_strided_copy, {"input": input, "size": size, "stride": stride, "storage_offset": storage_offset, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -1585,17 +987,6 @@ def alias_copy_out(input, *, out): return complete(alias_copy_out, "aten::alias_
 
 alias_copy_op, alias_copy_routes = operator("aten::alias_copy", "")
 def alias_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """alias_copy(input, *, out=None)
-
-    Return a copy of the tensor.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    out : Tensor
-        A tensor to write the result into.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(alias_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -1611,17 +1002,6 @@ def alias_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None
 
 detach_op, detach_routes = operator("aten::detach", "")
 def detach(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """detach(input)
-
-    Return a view that is cut off from the graph of derivatives and does not require grad.
-
-    Its memory is that of `input`; writing to it writes to both.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(detach, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -1637,10 +1017,6 @@ def detach_copy_out(input, *, out): return complete(detach_copy_out, "aten::deta
 
 detach_copy_op, detach_copy_routes = operator("aten::detach_copy", "")
 def detach_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """detach_copy(input, *, out=None)
-
-    Return a copy of what `detach` shows, with its arguments.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(detach_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -1656,23 +1032,6 @@ def detach_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=Non
 
 view_as_op, view_as_routes = operator("aten::view_as", "")
 def view_as(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """view_as(input, other)
-
-    Return a view in the shape of another tensor.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor
-        A tensor with that shape.
-
-    Raises
-    ------
-    RuntimeError
-        If `other` has another number of elements, or if the elements do not lie in memory in that
-        order.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(view_as, {"input": input, "other": other}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     try:
@@ -1686,22 +1045,6 @@ def view_as(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=No
 
 expand_as_op, expand_as_routes = operator("aten::expand_as", "")
 def expand_as(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """expand_as(input, other)
-
-    Return a view broadcast to the shape of another tensor.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor
-        A tensor with that shape.
-
-    Raises
-    ------
-    RuntimeError
-        If `input` cannot be broadcast to the shape of `other`.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(expand_as, {"input": input, "other": other}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     try:
@@ -1715,23 +1058,6 @@ def expand_as(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=
 
 reshape_as_op, reshape_as_routes = operator("aten::reshape_as", "")
 def reshape_as(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    """reshape_as(input, other)
-
-    Return the elements in the shape of another tensor, as a view where memory allows it and else as
-    a copy.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    other : Tensor
-        A tensor with that shape.
-
-    Raises
-    ------
-    RuntimeError
-        If `other` has another number of elements.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(reshape_as, {"input": input, "other": other}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     try:
@@ -1745,26 +1071,6 @@ def reshape_as(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a
 
 view_as_real_op, view_as_real_routes = operator("aten::view_as_real", "")
 def view_as_real(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """view_as_real(input)
-
-    Return a view of complex numbers as pairs of a real and an imaginary part.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-
-    Returns
-    -------
-    Tensor
-        Of the shape of `input` and a last dimension of size 2, sharing its memory; of complex64
-        float32, of complex128 float64.
-
-    Raises
-    ------
-    RuntimeError
-        If the numbers are not complex.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(view_as_real, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -1780,10 +1086,6 @@ def view_as_real_copy_out(input, *, out): return complete(view_as_real_copy_out,
 
 view_as_real_copy_op, view_as_real_copy_routes = operator("aten::view_as_real_copy", "")
 def view_as_real_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """view_as_real_copy(input, *, out=None)
-
-    Return a copy of what `view_as_real` shows, with its arguments.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(view_as_real_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -1799,27 +1101,6 @@ def view_as_real_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None,
 
 view_as_complex_op, view_as_complex_routes = operator("aten::view_as_complex", "")
 def view_as_complex(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """view_as_complex(input)
-
-    Return a view of pairs of a real and an imaginary part as complex numbers.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of float32 or float64 and of shape `(*, 2)`, whose pairs lie next to each other in
-        memory.
-
-    Returns
-    -------
-    Tensor
-        Of shape `(*)`, sharing the memory of `input`; of float32 complex64, of float64 complex128.
-
-    Raises
-    ------
-    RuntimeError
-        If the dtype is another, or if the last dimension has another size than 2 or another stride
-        than 1.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(view_as_complex, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -1835,10 +1116,6 @@ def view_as_complex_copy_out(input, *, out): return complete(view_as_complex_cop
 
 view_as_complex_copy_op, view_as_complex_copy_routes = operator("aten::view_as_complex_copy", "")
 def view_as_complex_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    """view_as_complex_copy(input, *, out=None)
-
-    Return a copy of what `view_as_complex` shows, with its arguments.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(view_as_complex_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -1854,24 +1131,6 @@ def view_as_complex_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=No
 
 swapaxes_op, swapaxes_routes = operator("aten::swapaxes", "")
 def swapaxes(input=MISSING, axis0=MISSING, axis1=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """swapaxes(input, axis0, axis1)
-
-    Return a view with two dimensions exchanged, as `transpose` does.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    axis0 : int
-        The first dimension, counted from the end if negative.
-    axis1 : int
-        The second dimension, counted from the end if negative.
-
-    Raises
-    ------
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(swapaxes, {"input": input, "axis0": axis0, "axis1": axis1}, surplus, {"x": x, "x1": x1, "a": a})
     if axis0.__class__ is not int or axis1.__class__ is not int:
@@ -1887,26 +1146,6 @@ def swapaxes(input=MISSING, axis0=MISSING, axis1=MISSING, surplus=MISSING, x=Non
 
 swapdims_op, swapdims_routes = operator("aten::swapdims", "")
 def swapdims(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """swapdims(input, dim0, dim1)
-
-    Return a view with two dimensions exchanged.
-
-    Another name of `transpose`.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    dim0 : int
-        The first dimension, counted from the end if negative.
-    dim1 : int
-        The second dimension, counted from the end if negative.
-
-    Raises
-    ------
-    IndexError
-        If there is no such dimension.
-    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(swapdims, {"input": input, "dim0": dim0, "dim1": dim1}, surplus, {"x": x, "x1": x1, "a": a})
     if dim0.__class__ is not int or dim1.__class__ is not int:
@@ -1922,22 +1161,6 @@ def swapdims(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None,
 
 broadcast_to_op, broadcast_to_routes = operator("aten::broadcast_to", "")
 def broadcast_to(input=MISSING, *sizes_, size=None, **named):
-    """broadcast_to(input, *size)
-
-    Return a view broadcast to a shape, without copying.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    size : list of int
-        The shape; -1 keeps the size of a dimension that is there.
-
-    Raises
-    ------
-    RuntimeError
-        If `input` cannot be broadcast to that shape.
-    """
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     elif sizes_:
@@ -1969,12 +1192,6 @@ _squeeze__overloads = Overloads("aten::squeeze_", {
     "": (squeeze__default, None), "dim": (squeeze__dim, None), "dims": (squeeze__dims, None),
 })
 def squeeze_(*args, **kwargs):
-    """squeeze_(input)
-    squeeze_(input, dim)
-    squeeze_(input, *dim)
-
-    Do what `squeeze` does, and write the result into `input`.
-    """
     if not kwargs:
         count = len(args)
         if count > 2 and args[1].__class__ is int:
@@ -1988,100 +1205,14 @@ def squeeze_(*args, **kwargs):
                 return squeeze__dims(*args)
     return _squeeze__overloads.choose(args, kwargs)
 
-
-def unsqueeze_(input=MISSING, dim=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None):
-    """unsqueeze_(input, dim)
-
-    Do what `unsqueeze` does, and write the result into `input`.
-    """
-    return complete(unsqueeze_, "aten::unsqueeze_", "")(input, dim, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
-
-
-def t_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """t_(input)
-
-    Do what `t` does, and write the result into `input`.
-    """
-    return complete(t_, "aten::t_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
-def transpose_(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """transpose_(input, dim0, dim1)
-
-    Do what `transpose` does, and write the result into `input`.
-    """
-    return complete(transpose_, "aten::transpose_", "")(input, dim0, dim1, surplus=surplus, x=x, x1=x1, a=a)
-
-
-def swapaxes_(input=MISSING, axis0=MISSING, axis1=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """swapaxes_(input, axis0, axis1)
-
-    Do what `swapaxes` does, and write the result into `input`.
-    """
-    return complete(swapaxes_, "aten::swapaxes_", "")(input, axis0, axis1, surplus=surplus, x=x, x1=x1, a=a)
-
-
-def swapdims_(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    """swapdims_(input, dim0, dim1)
-
-    Do what `swapdims` does, and write the result into `input`.
-    """
-    return complete(swapdims_, "aten::swapdims_", "")(input, dim0, dim1, surplus=surplus, x=x, x1=x1, a=a)
-
-
-def as_strided_(input=MISSING, size=MISSING, stride=MISSING, storage_offset=None, surplus=MISSING, x=None, x1=None, a=None):
-    """as_strided_(input, size, stride, storage_offset=None)
-
-    Do what `as_strided` does, and write the result into `input`.
-    """
-    return complete(as_strided_, "aten::as_strided_", "")(input, size, stride, storage_offset, surplus=surplus, x=x, x1=x1, a=a)
-
-
-def resize_(input=MISSING, *sizes_, size=None, memory_format=None, **named):
-    """resize_(input, *size, memory_format=None)
-
-    Give the tensor another size, in place; its memory grows where that needs more.
-
-    Elements that the memory had stay, in the order of the memory; new ones are not set. Operations
-    on a tensor that requires grad are refused.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    size : list of int
-        The sizes of the dimensions.
-    memory_format : MemoryFormat or None
-        The order of the result in memory.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-    """
-    return complete(resize_, "aten::resize_", "")(input, *sizes_, size=size, memory_format=memory_format, **named)
-
-
-def resize_as_(input=MISSING, the_template=MISSING, surplus=MISSING, memory_format=None, x=None, x1=None, a=None):
-    """resize_as_(input, the_template, *, memory_format=None)
-
-    Give the tensor the size of another one, in place.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    the_template : Tensor
-        A tensor of the size that is wanted.
-    memory_format : MemoryFormat or None
-        The order of the result in memory.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-    """
-    return complete(resize_as_, "aten::resize_as_", "")(input, the_template, memory_format=memory_format, surplus=surplus, x=x, x1=x1, a=a)
+def unsqueeze_(input=MISSING, dim=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(unsqueeze_, "aten::unsqueeze_", "")(input, dim, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def t_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(t_, "aten::t_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def transpose_(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(transpose_, "aten::transpose_", "")(input, dim0, dim1, surplus=surplus, x=x, x1=x1, a=a)
+def swapaxes_(input=MISSING, axis0=MISSING, axis1=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(swapaxes_, "aten::swapaxes_", "")(input, axis0, axis1, surplus=surplus, x=x, x1=x1, a=a)
+def swapdims_(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(swapdims_, "aten::swapdims_", "")(input, dim0, dim1, surplus=surplus, x=x, x1=x1, a=a)
+def as_strided_(input=MISSING, size=MISSING, stride=MISSING, storage_offset=None, surplus=MISSING, x=None, x1=None, a=None): return complete(as_strided_, "aten::as_strided_", "")(input, size, stride, storage_offset, surplus=surplus, x=x, x1=x1, a=a)
+def resize_(input=MISSING, *sizes_, size=None, memory_format=None, **named): return complete(resize_, "aten::resize_", "")(input, *sizes_, size=size, memory_format=memory_format, **named)
+def resize_as_(input=MISSING, the_template=MISSING, surplus=MISSING, memory_format=None, x=None, x1=None, a=None): return complete(resize_as_, "aten::resize_as_", "")(input, the_template, memory_format=memory_format, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def set__source_Storage(input, source): return complete(set__source_Storage, "aten::set_", "source_Storage")(input, source)
@@ -2098,30 +1229,6 @@ _set__overloads = Overloads("aten::set_", {
     "": (set__default, None),
 })
 def set_(*args, **kwargs):
-    """set_(input, source)
-    set_(input, source, storage_offset, size, stride=[])
-    set_(input)
-
-    Let the tensor show other memory, in place.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor.
-    source : Storage or Tensor
-        A tensor or a storage, whose memory is shown from then on.
-    storage_offset : int
-        Where the first element is, counted in elements.
-    size : list of int
-        The sizes of the dimensions.
-    stride : list of int
-        The steps between elements of each dimension; in C order if there are none. Default: [].
-
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-    """
     if not kwargs:
         count = len(args)
         if count == 1:

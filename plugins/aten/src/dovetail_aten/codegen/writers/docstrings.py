@@ -1,9 +1,10 @@
 """Writes the docstrings of functions, in NumPy's style: how they are called, what they do, and what
-their arguments mean.
+their arguments mean. They are packed into one file, which is read when one is asked for.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import Final
@@ -11,6 +12,7 @@ from typing import Final
 from dovetail_dispatcher.calls.templates.arguments import parameter
 from dovetail_dispatcher.schema import Argument
 
+from ...templates.docstrings import DOCSTRINGS
 from ...templates.python_function import python_schema, variadic_argument
 from ..overload_sets import OverloadSet
 from ..readers.documentation import Documentation
@@ -44,22 +46,22 @@ _KINDS: Final = {
 }
 
 
-def docstring(overloads: OverloadSet, documents: Mapping[str, Documentation]) -> list[str]:
-    """Return the lines of the docstring of the function that users call by a name; none for one
-    that nothing is said of.
+def write_docstrings(
+    sets: Sequence[OverloadSet], documents: Mapping[str, Documentation]
+) -> dict[str, str]:
+    """Return the file of the docstrings, text by path. It is there even if nothing is documented:
+    what has no such file has not been packed.
     """
-    lines = list(_paragraphs(overloads, documents)) if overloads.is_called else []
-    if not lines:
-        return []
-    lines = [line.replace("\\", "\\\\") for line in lines]
-    if len(lines) == 1:
-        return [f'{INDENT}"""{lines[0]}"""']
-    first, *rest = lines
-    return [
-        f'{INDENT}"""{first}',
-        *[INDENT + line if line else "" for line in rest],
-        f'{INDENT}"""',
-    ]
+    texts = {overloads.name: docstring(overloads, documents) for overloads in sets}
+    texts = {name: text for name, text in texts.items() if text}
+    return {DOCSTRINGS: json.dumps(texts, ensure_ascii=False, indent=0) + "\n"}
+
+
+def docstring(overloads: OverloadSet, documents: Mapping[str, Documentation]) -> str:
+    """Return the docstring of the function that users call by a name; empty for one that nothing is
+    said of.
+    """
+    return "\n".join(_paragraphs(overloads, documents)) if overloads.is_called else ""
 
 
 def _paragraphs(overloads: OverloadSet, documents: Mapping[str, Documentation]) -> Iterator[str]:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterator, Sequence
 
 from dovetail_dispatcher.calls.templates.arguments import default_text, parameter
 
 from ...templates.python_function import PythonFunction, result_type
 from ..families import by_family
 from ..overload_sets import OverloadSet, check_names, function_name, overload_sets
-from ..readers.documentation import Documentation
 from ..readers.native_functions import NativeFunction
 from .choices import choice, operator_choice
-from .docstrings import docstring
 from .excluded_operators import LeftOut, write_left_out
 from .old_overloads import write_old_overloads
 from .python_operators import operator_functions
-from .text import HEADER, INDENT, Lines, bracketed
+from .text import HEADER, Lines, bracketed
 
 _DOC = "The functions of the operators: the text behind every call."
 
@@ -45,7 +42,6 @@ def write_functions(
     *,
     is_split: bool,
     without: LeftOut | None = None,
-    documents: Mapping[str, Documentation] = MappingProxyType({}),
 ) -> dict[str, str]:
     """Return the modules of the functions of `functions`, text by path.
 
@@ -57,8 +53,6 @@ def write_functions(
         Whether there is a module for each family.
     without
         What a selective build leaves out: its functions are there, and raise when they are called.
-    documents
-        What functions say of themselves.
     """
     sets = overload_sets(functions)
     check_names(sets)
@@ -69,31 +63,24 @@ def write_functions(
     if without is not None:
         replacements = write_left_out(without, {s.name: function_names(s) for s in left_out})
     if not is_split:
-        return {"functions.py": _module(_DOC, sets, [*names, *replacements], documents)}
+        return {"functions.py": _module(_DOC, sets, [*names, *replacements])}
     package = Lines()
     package.add(HEADER, "# mypy: ignore-errors", f'"""{_DOC}"""', "")
     families = by_family(sets, lambda overloads: overloads.overloads[0].where)
     package.add(*[f"from .{family} import *" for family in families], *replacements, "", *names)
     modules = {
-        f"functions/{family}.py": _module(
-            f"Functions of the family {family}.", own, _names(own), documents
-        )
+        f"functions/{family}.py": _module(f"Functions of the family {family}.", own, _names(own))
         for family, own in families.items()
     }
     return {"functions/__init__.py": package.text(), **modules}
 
 
-def _module(
-    doc: str,
-    sets: Sequence[OverloadSet],
-    names: Sequence[str],
-    documents: Mapping[str, Documentation],
-) -> str:
+def _module(doc: str, sets: Sequence[OverloadSet], names: Sequence[str]) -> str:
     lines = Lines()
     lines.add(HEADER, "# mypy: ignore-errors", f'"""{doc}"""', _IMPORTS, "", *names)
     before: list[str] = []
     for overloads in sets:
-        blocks = list(_blocks(overloads, documents))
+        blocks = list(_blocks(overloads))
         if any([len(block) > 1 for block in blocks]):
             lines.add("", "")
             before = []
@@ -127,19 +114,15 @@ def _names(sets: Sequence[OverloadSet]) -> list[str]:
     return bracketed("__all__ = [", [f'"{name}"' for name in names], "]")
 
 
-def _blocks(overloads: OverloadSet, documents: Mapping[str, Documentation]) -> Iterator[list[str]]:
+def _blocks(overloads: OverloadSet) -> Iterator[list[str]]:
     """Yield the functions of one name, each as its lines."""
     rare = _is_rare(overloads)
-    said = docstring(overloads, documents)
     for out in overloads.outs.values():
         yield _function(out, function_name(out))
     if overloads.has_choice:
         for function in overloads.overloads:
             yield _function(function, function_name(function), rare=rare)
-        yield [
-            *_documented(choice(overloads), overloads.name, said),
-            *write_old_overloads(overloads),
-        ]
+        yield [*choice(overloads), *write_old_overloads(overloads)]
         for name in _operators(overloads):
             yield operator_choice(overloads, name)
         return
@@ -152,21 +135,10 @@ def _blocks(overloads: OverloadSet, documents: Mapping[str, Documentation]) -> I
         takes_numpy=overloads.is_called,
         rare=rare,
     )
-    yield [*_documented(own, overloads.name, said), *write_old_overloads(overloads)]
+    yield [*own, *write_old_overloads(overloads)]
     for name in _operators(overloads):
         text = PythonFunction(first.schema, first.promote, name, is_operator=True)
         yield [text.short_source()] if _is_short(first) else text.source().splitlines()
-
-
-def _documented(lines: Sequence[str], name: str, said: Sequence[str]) -> list[str]:
-    """Return the lines of a function with its docstring."""
-    if not said:
-        return list(lines)
-    at = next(n for n, line in enumerate(lines) if line.startswith(f"def {name}("))
-    head, _, body = lines[at].partition("): ")
-    if not body:
-        return [*lines[: at + 1], *said, *lines[at + 1 :]]
-    return [*lines[:at], f"{head}):", *said, f"{INDENT}{body}", *lines[at + 1 :]]
 
 
 def _operators(overloads: OverloadSet) -> list[str]:

@@ -4,9 +4,10 @@ operators.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..overload_sets import overload_sets
+from ..readers.documentation import Documentation
 from ..readers.native_functions import NativeFunction
 from .python_operators import BINARY, OLD_NAMES, REFLECTED, SYMMETRIC, UNARY, operator_function
 from .text import HEADER, INDENT, Lines
@@ -20,7 +21,12 @@ PARTS = ("real", "imag")
 """Those that can be assigned."""
 
 
-def write_tensor_methods(functions: Sequence[NativeFunction], *, functions_module: str) -> str:
+def write_tensor_methods(
+    functions: Sequence[NativeFunction],
+    *,
+    functions_module: str,
+    documents: Mapping[str, Documentation],
+) -> str:
     """Return the text of the class of tensor methods."""
     sets = overload_sets(functions)
     names = {overloads.name for overloads in sets}
@@ -65,10 +71,11 @@ def write_tensor_methods(functions: Sequence[NativeFunction], *, functions_modul
     for name, function in PROPERTIES.items():
         if function not in names:
             continue
+        doc = f", doc={documents[function].summary!r}" if function in documents else ""
         if name not in PARTS:
-            lines.add(f"{INDENT}{name} = property(getter(functions.{function}))")
+            lines.add(f"{INDENT}{name} = property(getter(functions.{function}){doc})")
             continue
         lines.add("", f"{INDENT}def _set_{name}(self, value):")
         lines.add(f"{INDENT * 2}write_part(functions.{function}(self), value)", "")
-        lines.add(f"{INDENT}{name} = property(getter(functions.{function}), _set_{name})")
+        lines.add(f"{INDENT}{name} = property(getter(functions.{function}), _set_{name}{doc})")
     return lines.text()
