@@ -113,7 +113,7 @@ $(STAMPS)/install: $(STAMPS)/venv $(MANIFESTS)
 	@touch $(STAMPS)/native
 
 # Compiles the core in place again when a source changes.
-$(STAMPS)/native: $(STAMPS)/install $(wildcard $(addprefix plugins/native/,core/*.[ch] engine/*.[ch] kernels/*.[ch] table/*.[ch])) plugins/native/hatch_build.py
+$(STAMPS)/native: $(STAMPS)/install $(wildcard $(addprefix plugins/native/,core/*.[ch] engine/*.[ch] kernels/*.[ch] random/*.[ch] table/*.[ch])) plugins/native/hatch_build.py
 	$(PY) plugins/native/hatch_build.py
 	@touch $@
 

@@ -200,6 +200,21 @@ read_int(PyObject *object, npy_intp *value)
 }
 
 int
+read_ints(PyObject *object, npy_intp *values)
+{
+    if (object == NULL || !PyTuple_Check(object) || PyTuple_GET_SIZE(object) > NPY_MAXDIMS) {
+        return -1;
+    }
+    int count = (int)PyTuple_GET_SIZE(object);
+    for (int i = 0; i < count; i++) {
+        if (!read_int(PyTuple_GET_ITEM(object, i), &values[i])) {
+            return -1;
+        }
+    }
+    return count;
+}
+
+int
 read_size(PyObject *object, npy_intp *size)
 {
     if (object == NULL || !PyLong_CheckExact(object)) {

@@ -8,6 +8,7 @@ static const kernel_row *const families[] = {
     normalization_rows,
     optimizer_rows,
     pooling_rows,
+    random_rows,
     reduction_rows,
     softmax_rows,
     view_rows,

@@ -23,7 +23,8 @@ static const instruction_set sets[] = {
      &JOIN(optimizers, name),                                                                     \
      &JOIN(reductions, name),                                                                     \
      &JOIN(copies, name),                                                                         \
-     &JOIN(windows, name)},
+     &JOIN(windows, name),                                                                        \
+     &JOIN(random, name)},
     FOR_INSTRUCTION_SETS(SET)
 #undef SET
 };

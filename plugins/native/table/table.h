@@ -9,6 +9,7 @@
 #include "../kernels/normalization.h"
 #include "../kernels/optimizers.h"
 #include "../kernels/pooling.h"
+#include "../kernels/random.h"
 #include "../kernels/reductions.h"
 #include "../kernels/softmax.h"
 #include "../kernels/windows.h"
@@ -25,6 +26,7 @@ typedef struct {
     const reduction_kernels *reductions;
     const copy_kernels *copies;
     const window_kernels *windows;
+    const random_kernels *random;
 } instruction_set;
 
 /* instruction_sets.c: chooses the highest set that the processor has, or the one that
@@ -54,6 +56,7 @@ extern const kernel_row likelihood_rows[];
 extern const kernel_row normalization_rows[];
 extern const kernel_row optimizer_rows[];
 extern const kernel_row pooling_rows[];
+extern const kernel_row random_rows[];
 extern const kernel_row reduction_rows[];
 extern const kernel_row softmax_rows[];
 extern const kernel_row view_rows[];
@@ -122,6 +125,9 @@ int read_number(PyObject *object, double *number);
 
 /* Set an int. Return whether the object is one that fits. */
 int read_int(PyObject *object, npy_intp *value);
+
+/* Read a tuple of at most NPY_MAXDIMS ints; return how many, or -1. */
+int read_ints(PyObject *object, npy_intp *values);
 
 /* Set a size, which is at least 0. Return whether the object is such an int. */
 int read_size(PyObject *object, npy_intp *size);

@@ -32,22 +32,6 @@ view_of(PyArrayObject *base, int ndim, const npy_intp *dims, const npy_intp *str
     return view;
 }
 
-/* Read a tuple of at most NPY_MAXDIMS ints; return how many, or -1. */
-static int
-read_ints(PyObject *object, npy_intp *values)
-{
-    if (object == NULL || !PyTuple_Check(object) || PyTuple_GET_SIZE(object) > NPY_MAXDIMS) {
-        return -1;
-    }
-    int count = (int)PyTuple_GET_SIZE(object);
-    for (int i = 0; i < count; i++) {
-        if (!read_int(PyTuple_GET_ITEM(object, i), &values[i])) {
-            return -1;
-        }
-    }
-    return count;
-}
-
 static PyObject *
 view(PyObject *const *arguments)
 {

@@ -4,7 +4,6 @@ generators, which are faster.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -67,35 +66,28 @@ class CpuRandom(CpuMemory):
         source = self.source(generator)
         if not isinstance(source, MersenneTwister):
             return super().uniform(shape, native_dtype, generator)
-        size = math.prod(shape)
-        with source.lock:
-            return drawn_numbers.uniform(source, size, native_dtype).reshape(shape)
+        return drawn_numbers.uniform(source, tuple(shape), native_dtype)
 
     def normal(self, shape: Sequence[int], native_dtype: Any, generator: Any) -> Any:
         """Return standard normal numbers; those of NumPy in float32 for half precision."""
         source = self.source(generator)
         if not isinstance(source, MersenneTwister):
             return super().normal(shape, native_dtype, generator)
-        size = math.prod(shape)
-        with source.lock:
-            return drawn_numbers.normal(source, size, native_dtype).reshape(shape)
+        return drawn_numbers.normal(source, tuple(shape), native_dtype)
 
     def integers(self, low: int, high: int, shape: Sequence[int], generator: Any) -> Any:
         """Return int64 numbers in [low, high)."""
         source = self.source(generator)
         if not isinstance(source, MersenneTwister):
             return super().integers(low, high, shape, generator)
-        with source.lock:
-            drawn = drawn_numbers.integers(source, math.prod(shape), low, high)
-        return drawn.reshape(shape)
+        return drawn_numbers.integers(source, tuple(shape), low, high)
 
     def permutation(self, n: int, generator: Any) -> Any:
         """Return the int64 numbers below `n` in random order."""
         source = self.source(generator)
         if not isinstance(source, MersenneTwister):
             return super().permutation(n, generator)
-        with source.lock:
-            return drawn_numbers.permutation(source, n)
+        return drawn_numbers.permutation(source, n)
 
     def _drawn(self, draw: Any, shape: Sequence[int], native_dtype: Any) -> Array:
         """Return NumPy's numbers in `shape`. It takes arguments by position faster than by

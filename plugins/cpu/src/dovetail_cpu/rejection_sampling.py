@@ -8,12 +8,12 @@ after another. `dovetail.Generator(bit_generator="PCG64")` draws whole arrays at
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import ceil, exp, floor, inf, isnan, lgamma, log, log1p, sqrt
+from math import ceil, cos, exp, floor, inf, isnan, lgamma, log, log1p, pi, sin, sqrt
 from typing import Any, Final
 
 import numpy as np
 
-from .drawn_numbers import normal_pair
+from .drawn_numbers import doubles
 from .mersenne_twister import MersenneTwister
 
 __all__ = ["Draws", "binomial", "gamma", "poisson"]
@@ -37,7 +37,7 @@ class Draws:
     def _made(self) -> Iterator[float]:
         size = min(max(16, self._expected), _MOST)
         while True:
-            for number in self._source.doubles(size).tolist():
+            for number in doubles(self._source, (size,)).tolist():
                 self._count += 1
                 yield number
 
@@ -47,13 +47,15 @@ class Draws:
         if kept is not None:
             self._source.kept = None
             return kept
-        first, self._source.kept = normal_pair(self.uniform(), self.uniform())
-        return first
+        angle = 2 * pi * self.uniform()
+        radius = sqrt(-2 * log1p(-self.uniform()))
+        self._source.kept = radius * sin(angle)
+        return radius * cos(angle)
 
     def close(self) -> None:
         """Leave the source where the last number was drawn."""
-        self._source.go_to(self._start)
-        self._source.skip(2 * self._count)
+        self._source.go_to(*self._start)
+        self._source.bits.random_raw(2 * self._count, output=False)
 
 
 def poisson(draws: Draws, rate: float) -> float:

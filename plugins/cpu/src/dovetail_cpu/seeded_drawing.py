@@ -4,7 +4,6 @@ tensor that they are written to lies in memory. From other generators they draw 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -22,12 +21,19 @@ _SINGLE: Final = np.dtype(np.float32)
 _DOUBLE: Final = np.dtype(np.float64)
 
 
-def numbers_for(like: Any, make: Callable[[int], Array]) -> Array:
-    """Return numbers for an array or a shape, of which ``make(n)`` returns n one after another."""
-    if isinstance(like, np.ndarray):
-        return drawn.laid_out(like, make(like.size))
-    shape = check_size(like)
-    return make(math.prod(shape)).reshape(shape)
+def numbers_for(
+    like: Any, draw: Callable[..., Array], source: MersenneTwister, *arguments: Any
+) -> Array:
+    """Return ``draw(source, size, *arguments)`` for an array or a shape: one number after another
+    in the order in which the elements of the array lie in memory.
+    """
+    if not isinstance(like, np.ndarray):
+        return draw(source, check_size(like), *arguments)
+    if like.flags.c_contiguous:
+        return draw(source, like.shape, *arguments)
+    order = sorted(range(like.ndim), key=lambda dim: -abs(like.strides[dim]))
+    size = tuple([like.shape[dim] for dim in order])
+    return draw(source, size, *arguments).transpose(np.argsort(order))
 
 
 class SeededDrawing(Drawing):
@@ -44,18 +50,9 @@ class SeededDrawing(Drawing):
         source = self.twister(generator)
         if source is None:
             return super()._uniform(like, dtype, generator, low, high)
-        if dtype is _SINGLE:  # most are
-            with source.lock:
-                return numbers_for(like, lambda n: drawn.uniform(source, n, dtype, low, high))
-        self._check("check_uniform_bounds", dtype)
-
-        def make(count: int) -> Array:
-            if dtype.kind != "c":
-                return drawn.uniform(source, count, dtype, low, high)
-            return drawn.uniform(source, 2 * count, part_of(dtype), low, high).view(dtype)
-
-        with source.lock:
-            return numbers_for(like, make)
+        if dtype is not _SINGLE:
+            self._check("check_uniform_bounds", dtype)
+        return numbers_for(like, drawn.uniform, source, dtype, low, high)
 
     def _normal(
         self, like: Any, dtype: Any, generator: Any, mean: float = 0.0, std: float = 1.0
@@ -63,73 +60,41 @@ class SeededDrawing(Drawing):
         source = self.twister(generator)
         if source is None:
             return super()._normal(like, dtype, generator, mean, std)
+        if dtype is not _SINGLE:
+            self._check("normal_kernel", dtype)
         dense = not isinstance(like, np.ndarray) or like.flags.c_contiguous
-        if dtype is _SINGLE:
-            with source.lock:
-                return numbers_for(
-                    like, lambda n: drawn.normal(source, n, dtype, mean, std, dense=dense)
-                )
-        self._check("normal_kernel", dtype)
-
-        def make(count: int) -> Array:
-            if dtype.kind != "c":
-                return drawn.normal(source, count, dtype, mean, std, dense=dense)
-            part, half = part_of(dtype), std / math.sqrt(2)
-            both: Array = drawn.normal(source, 2 * count, part, 0.0, half, dense=dense).view(dtype)
-            if mean:
-                both += dtype.type(mean)
-            return both
-
-        with source.lock:
-            return numbers_for(like, make)
+        return numbers_for(like, drawn.normal, source, dtype, mean, std, dense)
 
     def _chosen(self, like: Any, p: Any, generator: Any) -> Any:
         source = self.twister(generator)
         if source is None:
             return super()._chosen(like, p, generator)
-        single = isinstance(p, np.ndarray) and p.dtype != _DOUBLE
-        if single:
-            p = p.astype(_SINGLE, copy=False)
-        with source.lock:
-            if single:
-                return numbers_for(like, lambda n: drawn.uniform(source, n, _SINGLE)) < p
-            if isinstance(p, np.ndarray):
-                return numbers_for(like, source.doubles) < p
-            return numbers_for(
-                like, lambda n: drawn.in_pieces(n, np.bool_, lambda m: source.doubles(m) < p)
-            )
+        if not isinstance(p, np.ndarray):
+            return numbers_for(like, drawn.chosen, source, p)
+        if p.dtype == _DOUBLE:
+            return numbers_for(like, drawn.doubles, source) < p
+        return numbers_for(like, drawn.uniform, source, _SINGLE) < p.astype(_SINGLE, copy=False)
 
     def _wide_uniform(self, x: Any, generator: Any) -> Any:
         source = self.twister(generator)
         if source is None:
             return super()._wide_uniform(x, generator)
-        with source.lock:
-            return numbers_for(x, source.doubles)
+        return numbers_for(x, drawn.doubles, source)
 
     def _wide_normal(self, x: Any, mean: float, std: float, generator: Any) -> Any:
         source = self.twister(generator)
         if source is None:
             return super()._wide_normal(x, mean, std, generator)
-        with source.lock:
-            return numbers_for(x, lambda n: drawn.paired_normal(source, n, mean, std))
+        return numbers_for(x, drawn.paired_normal, source, True, mean, std)
 
     def _drawn_integers(self, low: int, high: int, like: Any, generator: Any) -> Any:
         source = self.twister(generator)
         if source is None:
             return super()._drawn_integers(low, high, like, generator)
-        with source.lock:
-            return numbers_for(like, lambda n: drawn.integers(source, n, low, high))
+        return numbers_for(like, drawn.integers, source, low, high)
 
     def _numbers_up_to(self, greatest: int, x: Any, generator: Any) -> Any:
         source = self.twister(generator)
         if source is None:
             return super()._numbers_up_to(greatest, x, generator)
-        with source.lock:
-            return numbers_for(
-                x, lambda n: drawn.numbers_up_to(source, n, greatest, x.dtype.itemsize == 8)
-            )
-
-
-def part_of(dtype: Any) -> np.dtype[Any]:
-    """Return the dtype of the parts of a complex one."""
-    return np.empty(0, dtype).real.dtype
+        return numbers_for(x, drawn.numbers_up_to, source, greatest, x.dtype.itemsize == 8)

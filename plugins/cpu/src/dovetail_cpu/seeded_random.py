@@ -13,7 +13,7 @@ from dovetail_aten.families.random.kernels.random import Random
 from dovetail_aten.kernel_support.family import never_warns
 from dovetail_aten.kernel_support.geometry.broadcasting import broadcast_shapes
 
-from .drawn_numbers import narrowed
+from .drawn_numbers import doubles, narrowed
 from .mersenne_twister import MersenneTwister
 from .rejection_sampling import Draws, binomial, gamma, poisson
 from .seeded_drawing import SeededDrawing, numbers_for
@@ -48,8 +48,7 @@ class SeededRandom(Random, SeededDrawing):
             return super().multinomial(x, num_samples, replacement, generator=generator)
         self._check_distribution(x, num_samples, replacement)
         if not replacement or num_samples == 1:
-            with source.lock:
-                drawn = numbers_for(x, source.doubles)
+            drawn = numbers_for(x, doubles, source)
             times = narrowed(np.log1p(-drawn) * -1.0, x.dtype)
             with np.errstate(divide="ignore", invalid="ignore"):
                 order = np.argsort(-(x / times), axis=-1, kind="stable")
@@ -57,8 +56,7 @@ class SeededRandom(Random, SeededDrawing):
         rows = self.precision.wide(x).reshape(-1, x.shape[-1]).cumsum(1)
         # The last edge becomes 1, which no number reaches.
         np.divide(rows, rows[:, -1:].copy(), rows)
-        with source.lock:
-            drawn = source.doubles(len(rows) * num_samples).reshape(len(rows), num_samples)
+        drawn = doubles(source, (len(rows), num_samples))
         return _edges_below(rows, drawn).reshape(*x.shape[:-1], num_samples)
 
     def _checked_weights(self, x: Array) -> Array:
@@ -82,8 +80,7 @@ class SeededRandom(Random, SeededDrawing):
         low, high = float(wide(lower)), float(wide(upper))
         bent = x.reshape(-1) <= 0
         slopes = np.ones(x.size)
-        with source.lock:
-            slopes[bent] = source.doubles(int(np.count_nonzero(bent))) * (high - low) + low
+        slopes[bent] = doubles(source, (int(np.count_nonzero(bent)),)) * (high - low) + low
         return narrowed(slopes, x.dtype).reshape(x.shape)
 
 

@@ -9,7 +9,7 @@ import os
 from binascii import crc32
 from typing import Final
 
-FOLDERS: Final = ("core", "engine", "kernels", "table")
+FOLDERS: Final = ("core", "engine", "kernels", "random", "table")
 
 
 def source_files(root: str | os.PathLike[str]) -> list[str]:
