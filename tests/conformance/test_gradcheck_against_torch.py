@@ -39,3 +39,34 @@ def test_outputs_that_are_not_alike_are_named_as_pytorch_names_them(kind: str) -
 @pytest.mark.parametrize("kind", ["shape", "dtype"])
 def test_the_fast_mode_names_them_too(kind: str, period: int) -> None:
     assert f"with the same {kind}" in error_of(dovetail, kind, period, fast_mode=True)
+
+
+MODES = (
+    {},
+    {"fast_mode": True},
+    {"check_forward_ad": True},
+    {"check_forward_ad": True, "check_batched_forward_grad": True},
+)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")  # PyTorch uses it itself
+@pytest.mark.parametrize("mode", MODES, ids=str)
+@pytest.mark.parametrize("calls_alike", range(1, 16))
+def test_a_function_that_changes_for_good_is_refused_as_in_pytorch(
+    mode: dict[str, bool], calls_alike: int
+) -> None:
+    def found(lib: Any) -> str:
+        calls = 0
+
+        def changing(x: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            return x * 1 if calls <= calls_alike else x[:2] * 1
+
+        x = lib.ones(3, dtype=lib.float64, requires_grad=True)
+        try:
+            return str(lib.autograd.gradcheck(changing, (x,), **mode))
+        except (AssertionError, RuntimeError):
+            return "refused"
+
+    assert found(dovetail) == found(torch)

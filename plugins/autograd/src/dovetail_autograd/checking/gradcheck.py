@@ -103,16 +103,18 @@ def gradcheck(
         if not outputs:
             check_constant(func, arguments, differentiable, eps)
             return True
+        if check_backward_ad:
+            backward.compare(outputs, differentiable, fast_mode)
         if check_forward_ad:
             # Most checks need no transforms, which take their time to load.
             from .gradcheck_forward import check_batched_forward, check_forward
 
-            positions = [index for index, each in enumerate(returned) if each.requires_grad]
+            checked = {index: each for index, each in enumerate(returned) if each.requires_grad}
             check_forward(
                 func,
                 arguments,
                 differentiable,
-                positions,
+                checked,
                 eps=eps,
                 atol=atol,
                 rtol=rtol,
@@ -120,9 +122,8 @@ def gradcheck(
                 check_dtypes=check_grad_dtypes,
             )
             if check_batched_forward_grad:
-                check_batched_forward(func, arguments, differentiable, positions)
+                check_batched_forward(func, arguments, differentiable, checked)
         if check_backward_ad:
-            backward.compare(outputs, differentiable, fast_mode)
             if check_batched_grad:
                 check_batched(arguments, differentiable, outputs)
             if check_undefined_grad:

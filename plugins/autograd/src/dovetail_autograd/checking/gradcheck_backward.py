@@ -48,7 +48,13 @@ def check_constant(
         for part in parts_of(values[output_nr]):
             for input_nr in differentiable:
                 jacobian = numerical_jacobian(
-                    lambda *a: as_tuple(func(*a)), arguments, input_nr, output_nr, part, eps
+                    lambda *a: as_tuple(func(*a)),
+                    arguments,
+                    input_nr,
+                    output_nr,
+                    values[output_nr],
+                    part,
+                    eps,
                 )
                 if any([abs(entry) > 1e-9 for row in jacobian for entry in row]):
                     raise GradcheckError("Numerical gradient for function expected to be zero")
@@ -100,7 +106,7 @@ class BackwardCheck:
         analytical = _analytical(output, value, part, self.check_dtypes)
         again = _analytical(output, value, part, False)
         numerical = numerical_jacobian(
-            self._outputs, self.arguments, input_nr, output_nr, part, self.eps
+            self._outputs, self.arguments, input_nr, output_nr, output, part, self.eps
         )
         for left, right in _entries(analytical, numerical):
             if not abs(left - right) <= self.atol + self.rtol * abs(right):

@@ -4,7 +4,7 @@ and batched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dovetail_kernel import TensorBase, restoring
@@ -22,6 +22,7 @@ from .gradcheck_jacobian import (
     elements,
     indices,
     project,
+    require_alike,
     show,
     write,
     write_all,
@@ -32,7 +33,7 @@ def check_forward(
     func: Callable[..., Any],
     arguments: tuple[Any, ...],
     differentiable: Sequence[int],
-    positions: Sequence[int],
+    checked: Mapping[int, TensorBase],
     *,
     eps: float,
     atol: float,
@@ -46,8 +47,8 @@ def check_forward(
     ----------
     differentiable
         Positions of the inputs to differentiate by.
-    positions
-        Positions of the differentiable outputs.
+    checked
+        The differentiable outputs by their positions.
     fast_mode
         Along one random direction per input instead of each of its elements.
 
@@ -60,14 +61,14 @@ def check_forward(
         value = arguments[input_nr]
         for unit in (1.0, 1j) if value.dtype.is_complex and not fast_mode else (1.0,):
             directions = [project(value, seed=1)] if fast_mode else _units(value, unit)
+            numerical = [
+                _differences(func, arguments, input_nr, each, checked, eps) for each in directions
+            ]
             analytical = [
-                _tangents(func, arguments, input_nr, each, positions, check_dtypes)
+                _tangents(func, arguments, input_nr, each, checked, check_dtypes)
                 for each in directions
             ]
-            numerical = [
-                _differences(func, arguments, input_nr, each, positions, eps) for each in directions
-            ]
-            for output_nr, position in enumerate(positions):
+            for output_nr, position in enumerate(checked):
                 found = [elements(row[output_nr]) for row in analytical]
                 expected = [row[output_nr] for row in numerical]
                 if not _close(found, expected, atol, rtol):
@@ -87,7 +88,7 @@ def check_batched_forward(
     func: Callable[..., Any],
     arguments: tuple[Any, ...],
     differentiable: Sequence[int],
-    positions: Sequence[int],
+    checked: Mapping[int, TensorBase],
 ) -> None:
     """Compare the tangents for a batch of directions with those for one after another.
 
@@ -101,7 +102,7 @@ def check_batched_forward(
         directions = [project(value, seed=seed) for seed in range(2)]
 
         def push(direction: TensorBase, input_nr: int = input_nr) -> tuple[TensorBase, ...]:
-            return tuple(_pushed(func, arguments, input_nr, direction, positions))
+            return tuple(_pushed(func, arguments, input_nr, direction, checked))
 
         try:
             together = vmap(push)(operator("stack", "default")(directions, 0))
@@ -112,14 +113,14 @@ def check_batched_forward(
                 "an operator lacks a batching rule, or has a wrong one."
             ) from error
         alone = [push(each) for each in directions]
-        for output_nr, batch in enumerate(together):
-            for row, single in zip(operator("unbind", "int")(batch, 0), alone, strict=True):
-                if not bool((abs(row.array - single[output_nr].array) <= 1e-6).all()):
+        for position, batch, *singles in zip(checked, together, *alone, strict=True):
+            for row, single in zip(operator("unbind", "int")(batch, 0), singles, strict=True):
+                require_alike(single, row, "along a batch of tangents")
+                if not bool((abs(row.array - single.array) <= 1e-6).all()):
                     raise GradcheckError(
-                        f"For output {positions[output_nr]} and input {input_nr}:\n\nThe batched "
-                        "tangent of forward "
-                        "mode differs from that computed "
-                        f"alone.\nGot:\n{row!r}\n\nExpected:\n{single[output_nr]!r}"
+                        f"For output {position} and input {input_nr}:\n\nThe batched tangent of "
+                        f"forward mode differs from that computed alone.\nGot:\n{row!r}\n\n"
+                        f"Expected:\n{single!r}"
                     )
 
 
@@ -138,7 +139,7 @@ def _tangents(
     arguments: tuple[Any, ...],
     input_nr: int,
     direction: TensorBase,
-    positions: Sequence[int],
+    checked: Mapping[int, TensorBase],
     check_dtypes: bool,
 ) -> list[TensorBase]:
     """Return the tangents of the outputs as dual tensors give them."""
@@ -146,9 +147,10 @@ def _tangents(
         given = list(arguments)
         given[input_nr] = make_dual(arguments[input_nr], direction)
         outputs = as_tuple(func(*given))
-        unpacked = [unpack_dual(outputs[position]) for position in positions]
+        unpacked = [unpack_dual(outputs[position]) for position in checked]
     tangents = []
-    for primal, tangent in unpacked:
+    for output, (primal, tangent) in zip(checked.values(), unpacked, strict=True):
+        require_alike(output, primal, "along a tangent")
         if tangent is not None and tuple(tangent.array.shape) != tuple(primal.array.shape):
             raise GradcheckError(
                 "Analytical gradient has incorrect size: that of forward mode, a tangent."
@@ -167,7 +169,7 @@ def _pushed(
     arguments: tuple[Any, ...],
     input_nr: int,
     direction: TensorBase,
-    positions: Sequence[int],
+    checked: Mapping[int, TensorBase],
 ) -> list[TensorBase]:
     """Return the tangents of the outputs at a level that nests with others."""
     with JvpLevel() as level:
@@ -176,7 +178,7 @@ def _pushed(
         outputs = as_tuple(func(*given))
         found = [
             (level.primal(outputs[position]), level.tangent(outputs[position]))
-            for position in positions
+            for position in checked
         ]
     return [filled_like(primal, 0) if tangent is None else tangent for primal, tangent in found]
 
@@ -186,7 +188,7 @@ def _differences(
     arguments: tuple[Any, ...],
     input_nr: int,
     direction: TensorBase,
-    positions: Sequence[int],
+    checked: Mapping[int, TensorBase],
     eps: float,
 ) -> list[list[complex]]:
     """Return, per output, the difference quotient along `direction`; the input is changed in place
@@ -197,7 +199,7 @@ def _differences(
 
     def values() -> list[Seen]:
         outputs = as_tuple(func(*arguments))
-        return [Seen(outputs[position]) for position in positions]
+        return [Seen(outputs[position]) for position in checked]
 
     try:
         write_all(value, original + eps * direction.array)
@@ -208,8 +210,8 @@ def _differences(
         write_all(value, original)
     where = f"along a direction by {eps}"
     return [
-        [each / (2 * eps) for each in changes(*pair, where)]
-        for pair in zip(above, below, strict=True)
+        [each / (2 * eps) for each in changes(high, low, output, where)]
+        for output, high, low in zip(checked.values(), above, below, strict=True)
     ]
 
 

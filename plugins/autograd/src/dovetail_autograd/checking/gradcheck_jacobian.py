@@ -100,11 +100,12 @@ def numerical_jacobian(
     arguments: tuple[Any, ...],
     input_nr: int,
     output_nr: int,
+    output: TensorBase,
     part: complex,
     eps: float,
 ) -> Jacobian:
-    """Return the Jacobian by differences; elements of the input are changed in place and put
-    back.
+    """Return the Jacobian of `output` by differences; elements of the input are changed in place
+    and put back.
     """
     value = arguments[input_nr]
     rows: Jacobian = []
@@ -119,7 +120,7 @@ def numerical_jacobian(
             finally:
                 write(value, index, original)
             unit = step / eps
-            found = changes(above, below, f"on index {index} by {step}")
+            found = changes(above, below, output, f"on index {index} by {step}")
             differences = [unit * _part(each, part) / (2 * eps) for each in found]
             row = (
                 differences
@@ -152,11 +153,13 @@ class Seen:
         self.shape, self.dtype = tuple(output.array.shape), output.dtype
 
 
-def changes(above: Seen, below: Seen, where: str) -> list[complex]:
+def changes(above: Seen, below: Seen, output: TensorBase, where: str) -> list[complex]:
     """Return the differences between the elements of the outputs for two inputs.
 
     Parameters
     ----------
+    output
+        The output that is checked.
     where
         How the input was changed between them, for the error.
 
@@ -164,17 +167,31 @@ def changes(above: Seen, below: Seen, where: str) -> list[complex]:
     ------
     AssertionError
         If the outputs are not alike in shape and dtype.
+    RuntimeError
+        If they are not like `output`.
     """
-    for name in ("shape", "dtype"):
-        one, other = getattr(above, name), getattr(below, name)
-        if one != other:
-            raise AssertionError(
-                f"Expected `func` to return outputs with the same {name} when inputs are perturbed "
-                f"{where}, but got: {name}s {one} and {other}. Check a function whose outputs are "
-                "always alike."
-            )
+    require_alike(above, below, where, AssertionError)
+    require_alike(output, above, where)
     pairs = zip(above.elements, below.elements, strict=True)
     return [high - low for high, low in pairs]
+
+
+def require_alike(
+    one: Seen | TensorBase,
+    other: Seen | TensorBase,
+    where: str,
+    error: type[Exception] = RuntimeError,
+) -> None:
+    """Raise `error` if two outputs of a function differ in shape or dtype."""
+    for name in ("shape", "dtype"):
+        pair = [getattr(each, name) for each in (one, other)]
+        if pair[0] != pair[1]:
+            first, second = map(tuple, pair) if name == "shape" else pair
+            raise error(
+                f"Expected `func` to return outputs with the same {name} when inputs are perturbed "
+                f"{where}, but got: {name}s {first} and {second}. Check a function whose outputs "
+                "are always alike."
+            )
 
 
 def analytical_column(
@@ -246,8 +263,7 @@ def directional(
     finally:
         write_all(value, original)
     where = f"along a random direction by {eps}"
-    changes(Seen(output), above, where)  # nor may both differ from the output that is checked
-    pairs = zip(weights, changes(above, below, where), strict=True)
+    pairs = zip(weights, changes(above, below, output, where), strict=True)
     numerical = sum([weight * _part(each, part) for weight, each in pairs]) / (2 * eps)
     gradient = engine_ops.filled_like(output, 0)
     for index, weight in zip(indices(output), weights, strict=True):
