@@ -39,3 +39,44 @@ def test_counts_of_zero_have_the_derivative_of_what_is_computed_for_them() -> No
         theirs = of_counts(torch, order)
         assert math.isnan(theirs[0])
         assert theirs[1:] == pytest.approx(of_counts(dovetail, order)[1:])
+
+
+@pytest.mark.parametrize("as_tensor", [False, True])
+@pytest.mark.parametrize(("name", "boundary"), [("xlogy", 0.0), ("xlog1py", -1.0)])
+def test_a_product_that_is_zero_for_every_logarithm_has_no_slope(
+    name: str, boundary: float, as_tensor: bool
+) -> None:
+    def slopes(lib: Any) -> list[float]:
+        factor = lib.zeros(2, dtype=lib.float64) if as_tensor else 0.0
+        at = lib.tensor([boundary, 2.0], dtype=lib.float64)
+        call = getattr(lib.special, name)
+        return list(lib.func.grad(lambda y: call(factor, y).sum())(at).tolist())
+
+    assert slopes(dovetail) == [0.0, 0.0]
+    assert math.isnan(slopes(torch)[0])
+
+
+@pytest.mark.parametrize(("name", "sign"), [("gammainc", 1.0), ("gammaincc", -1.0)])
+def test_the_incomplete_gamma_function_of_1_has_the_slope_of_an_exponential(
+    name: str, sign: float
+) -> None:
+    def slope(lib: Any, order: int) -> float:
+        one = lib.ones((), dtype=lib.float64)
+        function = lambda x: getattr(lib.special, name)(one, x)  # noqa: E731
+        for _ in range(order):
+            function = lib.func.grad(function)
+        return float(function(lib.zeros((), dtype=lib.float64)))
+
+    assert (slope(dovetail, 1), slope(dovetail, 2)) == (sign, -sign)
+    assert math.isnan(slope(torch, 1))
+
+
+def test_what_is_broadcast_to_no_elements_has_no_slope() -> None:
+    def slope(lib: Any) -> float:
+        none = lib.ones(0, 1, dtype=lib.float64)
+        first = lib.func.grad(lambda x: lib.igamma(none, x).sum())
+        second = lib.func.grad(lambda x: first(x).sum())
+        return float(second(lib.zeros(1, dtype=lib.float64)))
+
+    assert slope(dovetail) == 0.0
+    assert math.isnan(slope(torch))

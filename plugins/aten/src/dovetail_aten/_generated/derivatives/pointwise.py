@@ -11,7 +11,7 @@ from dovetail_aten._generated import functions as k
 from dovetail_aten.families.pointwise.formulas import (
     acosh_backward, angle_backward, atan2_slope, clamp_backward, clamp_backward_min_max,
     copysign_backward, nan_to_num_backward, pow_backward, pow_backward_exponent, pow_backward_self,
-    sgn_backward, xlogy_number_backward, xlogy_self_backward,
+    sgn_backward, xlogy_number_backward, xlogy_other_backward, xlogy_self_backward,
 )
 
 
@@ -1629,7 +1629,7 @@ def xlogy_Tensor_tensors(node, grad):
     self = node.unpack_self()
     other = node.unpack_other()
     grad_self = None if self_edge is None else xlogy_self_backward(k, grad, self, other)
-    grad_other = None if other_edge is None else k.div(k.mul(grad, self), other)
+    grad_other = None if other_edge is None else xlogy_other_backward(k, grad, self, other)
     return grad_self, grad_other
 
 def xlogy_Tensor_arrays(node, k, edges, grad):
@@ -1642,7 +1642,7 @@ def xlogy_Tensor_arrays(node, k, edges, grad):
     if other_edge is not None:
         self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
         other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_other = k.div(k.mul(grad, self), other)
+        grad_other = xlogy_other_backward(k, grad, self, other)
     return grad_self, grad_other
 
 
@@ -1900,13 +1900,13 @@ def rad2deg_forward(grad): return k.rad2deg(grad)
 
 def xlogy_Scalar_Self_tensors(node, grad):
     other = node.unpack_other()
-    return (k.div(k.mul(grad, node._self), other),)
+    return (xlogy_other_backward(k, grad, node._self, other),)
 
 def xlogy_Scalar_Self_arrays(node, k, edges, grad):
     other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-    return (k.div(k.mul(grad, node._self), other),)
+    return (xlogy_other_backward(k, grad, node._self, other),)
 
-def xlogy_Scalar_Self_forward(grad, self, other): return k.div(k.mul(grad, self), other)
+def xlogy_Scalar_Self_forward(grad, self, other): return xlogy_other_backward(k, grad, self, other)
 
 
 def xlogy_Scalar_Other_tensors(node, grad):

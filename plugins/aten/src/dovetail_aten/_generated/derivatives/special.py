@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
-from dovetail_aten.families.pointwise.formulas import (xlogy_number_backward)
+from dovetail_aten.families.pointwise.formulas import (xlogy_number_backward, xlogy_other_backward)
 from dovetail_aten.families.special.formulas import (
     i1_backward, i1e_backward, logit_double_backward, mvlgamma_backward, sinc_backward,
     xlog1py_self_backward, zeta_backward,
@@ -67,7 +67,7 @@ def igamma_tensors(node, grad):
     if other_edge is not None:
         self = node.unpack_self()
         other = node.unpack_other()
-        grad_other = k.mul(grad, k.exp(k.sub(k.sub(k.mul(k.sub(self, 1), k.log(other)), other), k.lgamma(self))))
+        grad_other = k.mul(grad, k.exp(k.sub(k.sub(k.xlogy(k.sub(self, 1), other), other), k.lgamma(self))))
     return grad_self, grad_other
 
 def igamma_arrays(node, k, edges, grad):
@@ -78,7 +78,7 @@ def igamma_arrays(node, k, edges, grad):
     if other_edge is not None:
         self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
         other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_other = k.mul(grad, k.exp(k.sub(k.sub(k.mul(k.sub(self, 1), k.log(other)), other), k.lgamma(self))))
+        grad_other = k.mul(grad, k.exp(k.sub(k.sub(k.xlogy(k.sub(self, 1), other), other), k.lgamma(self))))
     return grad_self, grad_other
 
 
@@ -90,7 +90,7 @@ def igammac_tensors(node, grad):
     if other_edge is not None:
         self = node.unpack_self()
         other = node.unpack_other()
-        grad_other = k.mul(k.neg(grad), k.exp(k.sub(k.sub(k.mul(k.sub(self, 1), k.log(other)), other), k.lgamma(self))))
+        grad_other = k.mul(k.neg(grad), k.exp(k.sub(k.sub(k.xlogy(k.sub(self, 1), other), other), k.lgamma(self))))
     return grad_self, grad_other
 
 def igammac_arrays(node, k, edges, grad):
@@ -101,7 +101,7 @@ def igammac_arrays(node, k, edges, grad):
     if other_edge is not None:
         self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
         other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_other = k.mul(k.neg(grad), k.exp(k.sub(k.sub(k.mul(k.sub(self, 1), k.log(other)), other), k.lgamma(self))))
+        grad_other = k.mul(k.neg(grad), k.exp(k.sub(k.sub(k.xlogy(k.sub(self, 1), other), other), k.lgamma(self))))
     return grad_self, grad_other
 
 
@@ -258,7 +258,7 @@ def special_xlog1py_tensors(node, grad):
     self = node.unpack_self()
     other = node.unpack_other()
     grad_self = None if self_edge is None else xlog1py_self_backward(k, grad, self, other)
-    grad_other = None if other_edge is None else k.div(k.mul(grad, self), k.add(other, 1))
+    grad_other = None if other_edge is None else xlogy_other_backward(k, grad, self, k.add(other, 1))
     return grad_self, grad_other
 
 def special_xlog1py_arrays(node, k, edges, grad):
@@ -271,20 +271,20 @@ def special_xlog1py_arrays(node, k, edges, grad):
     if other_edge is not None:
         self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
         other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_other = k.div(k.mul(grad, self), k.add(other, 1))
+        grad_other = xlogy_other_backward(k, grad, self, k.add(other, 1))
     return grad_self, grad_other
 
 
 def special_xlog1py_self_scalar_tensors(node, grad):
     other = node.unpack_other()
-    return (k.div(k.mul(grad, node._self), k.add(other, 1)),)
+    return (xlogy_other_backward(k, grad, node._self, k.add(other, 1)),)
 
 def special_xlog1py_self_scalar_arrays(node, k, edges, grad):
     other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-    return (k.div(k.mul(grad, node._self), k.add(other, 1)),)
+    return (xlogy_other_backward(k, grad, node._self, k.add(other, 1)),)
 
 def special_xlog1py_self_scalar_forward(grad, self, other):
-    return k.div(k.mul(grad, self), k.add(other, 1))
+    return xlogy_other_backward(k, grad, self, k.add(other, 1))
 
 
 def special_xlog1py_other_scalar_tensors(node, grad):

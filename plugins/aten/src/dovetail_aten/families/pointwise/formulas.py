@@ -143,6 +143,16 @@ def xlogy_number_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
     return k.masked_fill(k.mul(grad, slope), k.eq(self, 0), 0)
 
 
+def xlogy_other_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
+    """Return the gradient of ``self * log(other)`` with respect to `other`, `self` being a tensor
+    or a number; zero where the product is zero for every `other`.
+    """
+    if isinstance(self, int | float | complex):
+        return k.mul(grad, 0) if self == 0 else k.div(k.mul(grad, self), other)
+    is_zero = k.logical_and(k.eq(self, 0), k.eq(other, 0))
+    return k.masked_fill(k.div(k.mul(grad, self), other), is_zero, 0)
+
+
 def copysign_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
     """Return the gradient of copysign: the sign that `self` was multiplied by; zero at zero."""
     return k.mul(grad, k.masked_fill(k.div(result, self), k.eq(self, 0), 0.0))
