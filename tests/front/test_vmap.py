@@ -228,6 +228,17 @@ def test_batched_gradients_reach_unused_inputs_as_none() -> None:
     assert found[1] is None
 
 
+def test_counts_are_mapped_where_a_least_length_makes_them_alike() -> None:
+    rows, weights = dt.tensor([[0, 1], [1, 3], [2, 2]]), array(3, 2)
+    found = dt.vmap(lambda x, w: dt.bincount(x, w, minlength=4))(rows, weights)
+    assert_equal(
+        found,
+        dt.stack([dt.bincount(x, w, minlength=4) for x, w in zip(rows, weights, strict=True)]),
+    )
+    with pytest.raises(RuntimeError, match="equal size"):
+        dt.vmap(dt.bincount)(rows)
+
+
 def test_the_first_map_of_a_process_repeats_random_numbers_in_every_chunk() -> None:
     code = """
 import dovetail
