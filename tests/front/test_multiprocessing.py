@@ -63,14 +63,35 @@ def test_parameters_and_empty_tensors_arrive() -> None:
     assert empty.shape == (0, 3)
 
 
-def test_memory_of_another_library_is_copied() -> None:
-    queue: Any = mp.SimpleQueue()
+@pytest.mark.parametrize("kind", ["bytes", "array", "shown array", "exported"])
+def test_tensors_on_memory_of_another_library_are_shared_and_leave_it(kind: str) -> None:
     array = np.ones(3, np.float32)
-    queue.put(dovetail.from_numpy(array))
+    sent = {
+        "bytes": lambda: dovetail.frombuffer(bytearray(array.tobytes()), dtype=dovetail.float32),
+        "array": lambda: dovetail.from_numpy(array.copy()),
+        "shown array": lambda: dovetail.from_numpy(array),
+        "exported": lambda: dovetail.ones(3),
+    }[kind]()
+    exported = sent.numpy() if kind == "exported" else array
+    view = sent[1:]
+    queue: Any = mp.SimpleQueue()
+    queue.put(sent)
     received = queue.get()
-    array[0] = 5
-    assert received.is_shared()
-    assert received.tolist() == [1.0, 1.0, 1.0]
+    received += 4
+    assert sent.is_shared()
+    assert received.tolist() == sent.tolist() == [5.0] * 3
+    assert view.tolist() == [5.0] * 2
+    assert exported.tolist() == [1.0] * 3
+
+
+def test_tensors_that_live_only_while_they_are_sent_arrive_in_new_processes() -> None:
+    context: Any = mp.get_context("spawn")
+    answers = context.SimpleQueue()
+    arguments = (process_functions.NewTensors(), answers)
+    process = context.Process(target=process_functions.sums_of, args=arguments)
+    process.start()
+    assert answers.get() == [3.0, 6.0, 9.0]
+    process.join()
 
 
 def test_what_an_operator_made_with_gradients_is_refused() -> None:

@@ -7,6 +7,8 @@ import signal
 import time
 from typing import Any
 
+import dovetail
+
 
 def add_one(index: int, shared: Any, queue: Any) -> None:
     shared[index] += 1
@@ -34,3 +36,15 @@ def leave_in_second(index: int) -> None:
 
 def die(index: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+class NewTensors:
+    """Sends tensors that nothing holds in this process."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"tensors": [dovetail.full((3,), float(each)) for each in (1, 2, 3)]}
+
+
+def sums_of(sent: Any, answers: Any) -> None:
+    """Answer with the sums of the tensors of `sent`."""
+    answers.put([each.sum().item() for each in sent.tensors])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from multiprocessing import reduction
+from multiprocessing import context, reduction, util
 from multiprocessing.reduction import ForkingPickler
 from threading import Lock
 from typing import Any, Final
@@ -38,15 +38,12 @@ def _reduced_tensor(tensor: Tensor) -> Any:
 def _reduced_storage(storage: UntypedStorage) -> Any:
     if storage.device.type != "cpu" or not storage.nbytes() or not hasattr(reduction, "DupFd"):
         return storage.__reduce_ex__(5)  # of the elements, as to a file
-    if not storage.is_shared():
-        try:
-            storage.share_memory_()
-        except RuntimeError:  # the memory of another library stays where it is
-            copied = storage.clone()
-            copied.share_memory_()
-            storage = copied
-    handle = storage._shared_handle()
+    handle = storage.share_memory_()._shared_handle()
     assert handle is not None
+    process = context.get_spawning_popen()
+    if process is not None:  # it starts when the pickle is complete, and the storage may be gone
+        handle = os.dup(handle)
+        util.Finalize(process, os.close, (handle,))
     return _received_storage, (reduction.DupFd(handle), storage.nbytes())
 
 

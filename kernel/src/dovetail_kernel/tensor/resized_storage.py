@@ -46,18 +46,19 @@ def resize_storage(storage: Storage, nbytes: int, tensor: TensorBase | None = No
         If anything but tensors shows the memory (an array that was exported, a value saved for
         backward), if it belongs to another library, or if there are not so many bytes.
     """
-    device_index = storage._backend.arrays.device_index(storage._array)
-    move_storage(storage, lambda: new_memory(storage._backend.arrays, nbytes, device_index), tensor)
+    arrays = storage._backend.arrays
+    device_index = arrays.device_index(storage._array)
+    with _lock:
+        tensors = _tensors_on(storage, tensor)
+        _move(storage, tensors, lambda: new_memory(arrays, nbytes, device_index))
 
 
-def move_storage(
-    storage: Storage, allocate: Callable[[], Any], tensor: TensorBase | None = None
-) -> None:
-    """Move `storage` to the memory that `allocate` returns as a line of uint8; see
-    `resize_storage`.
+def move_storage(storage: Storage, allocate: Callable[[], Any]) -> None:
+    """Move `storage` and all tensors on it to the memory that `allocate` returns as a line of
+    uint8. Arrays that show the old memory keep it.
     """
     with _lock:
-        _move(storage, _tensors_on(storage, tensor), allocate)
+        _move(storage, tensors_on_storage(storage), allocate)
 
 
 def _move(storage: Storage, tensors: Sequence[TensorBase], allocate: Callable[[], Any]) -> None:

@@ -306,16 +306,16 @@ class UntypedStorage(StorageConversions, Storage):
 
     def share_memory_(self) -> UntypedStorage:
         """Move the memory to where processes share it that are forked from this one, or that it is
-        sent to, and return the storage; all tensors on it move along. It cannot be resized any
-        more.
+        sent to, and return the storage; all tensors on it move along. Arrays of other libraries
+        that show the memory keep the old one. The storage cannot be resized any more.
 
         Raises
         ------
         RuntimeError
-            As `resize_`, and for a device that has no such memory.
+            For a device that has no such memory, and for tensors without memory.
         """
         allocator = self._backend.arrays.shared_allocator
-        if allocator is None:
+        if allocator is None or self._array.__class__ is DatalessArray:
             raise RuntimeError(
                 f"share_memory_: memory of device {self.device} cannot be shared between "
                 "processes. Copy it to the cpu first."
