@@ -26,6 +26,8 @@ ARRAYS = {
     "int8": np.array([1, 2, 3], np.int8),
     "bool": np.array([True, False, True]),
     "no dimensions": np.array(2.0),
+    "integer of no dimensions": np.array(3),
+    "bool of no dimensions": np.array(True),
     "two dimensions": np.ones((2, 3)),
 }
 
@@ -42,12 +44,12 @@ def outcome(lib: Any, expression: str, **names: Any) -> Any:
     return kind, str(result.dtype).rpartition(".")[2], np.asarray(result.tolist())
 
 
-# PyTorch says True of ``x != array``. An array without dimensions is a number here.
-@pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "bool"])
+# PyTorch says True of ``x != array``.
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "uint8", "bool"])
 @pytest.mark.parametrize("operator", OPERATORS[:-1])
-@pytest.mark.parametrize("array", [name for name in ARRAYS if name != "no dimensions"])
+@pytest.mark.parametrize("array", ARRAYS)
 def test_what_works_there_is_the_same(array: str, operator: str, dtype: str) -> None:
-    if array == dtype == "bool":
+    if dtype == "bool" == str(ARRAYS[array].dtype):
         pytest.skip("NumPy's booleans become bytes in PyTorch")
     for expression in (f"x {operator} a", f"a {operator} x"):
         theirs, ours = [

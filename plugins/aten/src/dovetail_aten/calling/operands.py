@@ -97,11 +97,13 @@ def backend_of_operand(value: Any) -> Backend | None:
 
 def _is_operand(value: Any, function: Callable[..., Any]) -> bool:
     """Return whether `function` takes `value` beside a tensor: a number, a tensor, or what
-    overrides functions.
+    overrides functions. An array of no dimensions is an array, whose dtype counts.
     """
     if isinstance(value, TensorBase) or has_override(value):
         return True
-    return is_number(value) and function.__name__ not in _OF_TENSORS_ALONE
+    if function.__name__ in _OF_TENSORS_ALONE or not is_number(value):
+        return False
+    return isinstance(value, int | float | complex) or backend_of_array(value) is None
 
 
 def _needs_operator(tensor: Any) -> bool:
