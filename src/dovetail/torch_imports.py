@@ -143,6 +143,19 @@ def as_torch() -> Iterator[ModuleType]:
             import einops
             einops.rearrange(dovetail.ones(2, 3), "a b -> b a")
     """
+    with standing_in():
+        yield import_module("torch")
+
+
+@contextmanager
+def standing_in() -> Iterator[MetaPathFinder]:
+    """Let imports of ``torch`` find Dovetail inside a block, as `as_torch` does.
+
+    Yields
+    ------
+    MetaPathFinder
+        The finder of its modules.
+    """
     from .serialization.settings import get_default_save_format, set_default_save_format
 
     finder, save_format = _TorchFinder(), get_default_save_format()
@@ -151,7 +164,7 @@ def as_torch() -> Iterator[ModuleType]:
     set_default_save_format("torch")  # other programs read what this one saves
     try:
         with _named_as_in_torch():
-            yield import_module("torch")
+            yield finder
     finally:
         set_default_save_format(save_format)
         sys.meta_path.remove(finder)

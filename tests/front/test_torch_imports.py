@@ -1,9 +1,11 @@
 """``as_torch``, ``dovetail run``, and what asks for a compiler."""
 
 import importlib.metadata
+import os
 import pickle
 import subprocess
 import sys
+import textwrap
 import warnings
 from pathlib import Path
 
@@ -13,9 +15,16 @@ import dovetail
 from dovetail.torch_version import TorchVersion
 
 
-def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def run(*words: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "dovetail", "run", *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        check=False,
+        env={**os.environ, **environment},
+    )
 
 
 def test_imports_of_torch_give_the_modules_of_dovetail() -> None:
@@ -137,6 +146,57 @@ def test_an_error_of_a_program_has_the_traceback_of_the_program(tmp_path: Path) 
         "    torch.compile_all()",
     ]
     assert "'compile_all': it is not in Dovetail." in done.stderr
+
+
+STARTED = {
+    "subprocess": """
+        import subprocess, sys
+        code = "import torch; print(torch.nn.__name__, torch.float32)"
+        subprocess.run([sys.executable, "-c", code])
+    """,
+    "grandchild": """
+        import subprocess, sys
+        code = "import torch.nn as n; print(n.__name__, __import__('torch').float32)"
+        inner = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {code!r}])"
+        subprocess.run([sys.executable, "-c", inner])
+    """,
+    "spawned": """
+        import multiprocessing
+        import torch
+        def work(x):
+            return torch.nn.__name__, str((x * 2).dtype)
+        if __name__ == "__main__":
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                print(*pool.apply(work, [torch.ones(2)]))
+    """,
+    "version": """
+        import subprocess, sys
+        code = "from importlib.metadata import version; print(version('torch'));"
+        code += "import torch; print(torch.nn.__name__, torch.float32)"
+        subprocess.run([sys.executable, "-c", code])
+    """,
+}
+
+
+@pytest.mark.parametrize("how", STARTED)
+def test_processes_that_a_program_starts_find_dovetail_too(how: str, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(textwrap.dedent(STARTED[how]))
+    done = run("-q", "train.py", cwd=tmp_path)
+    assert done.stdout.split() == [*["2.13.0"] * (how == "version"), "dovetail.nn", "torch.float32"]
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+def test_processes_keep_their_own_start_and_path(tmp_path: Path) -> None:
+    """The `sitecustomize` of before is executed; nothing is imported for other programs."""
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.custom = 7\n")
+    (tmp_path / "train.py").write_text(
+        "import subprocess, sys\n"
+        "code = 'import sys; print(sys.custom, \"dovetail\" in sys.modules,'\n"
+        'code += \' [p for p in sys.path if "new_processes" in p], "numpy" in sys.modules)\'\n'
+        "print(subprocess.run([sys.executable, '-c', code], capture_output=True, text=True).stdout)"
+    )
+    done = run("-q", "train.py", cwd=tmp_path, PYTHONPATH=str(tmp_path))
+    assert done.stdout.strip() == "7 False [] False"
 
 
 @pytest.mark.parametrize("words", [("absent.py",), ()])

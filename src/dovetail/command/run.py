@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import runpy
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Annotated
@@ -33,8 +36,9 @@ def run(
 ) -> None:
     """Run a script or a module with Dovetail in the place of torch.
 
-    In this process alone, import torch and imports of its modules give Dovetail. What is not there
-    raises an AttributeError or a ModuleNotFoundError that names the nearest thing that is.
+    In this process and in Python processes that it starts, import torch and imports of its modules
+    give Dovetail. A missing name raises an AttributeError or a ModuleNotFoundError that names the
+    nearest one.
     """
     from ..torch_imports import as_torch, notice
 
@@ -49,7 +53,7 @@ def run(
         raise typer.Exit(2)
     if not quiet:
         typer.echo(notice(), err=True)
-    with as_torch():
+    with as_torch(), _carried_over():
         try:
             if module:
                 sys.argv = [module, *arguments]
@@ -63,6 +67,21 @@ def run(
             error.__traceback__ = _of_program(error.__traceback__)
             sys.excepthook(type(error), error, error.__traceback__)
             raise typer.Exit(1) from None
+
+
+@contextmanager
+def _carried_over() -> Iterator[None]:
+    """Let new processes of this interpreter do what ``new_processes/sitecustomize.py`` says."""
+    before = os.environ.get("PYTHONPATH")
+    folder = str(Path(__file__).with_name("new_processes").resolve())
+    os.environ["PYTHONPATH"] = os.pathsep.join([folder, before] if before else [folder])
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = before
 
 
 def _of_program(traceback: TracebackType | None) -> TracebackType | None:
