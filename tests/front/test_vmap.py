@@ -4,6 +4,7 @@ it, its levels.
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -237,6 +238,54 @@ def test_counts_are_mapped_where_a_least_length_makes_them_alike() -> None:
     )
     with pytest.raises(RuntimeError, match="equal size"):
         dt.vmap(dt.bincount)(rows)
+
+
+def random_indices(r: random.Random, shape: tuple[int, ...]) -> tuple[list[Any], list[Any]]:
+    """Return indices of every kind for a tensor, and which of them have a batch of two."""
+    left, indices, batched = list(shape), [], []
+    while left and r.random() < 0.9:
+        kind = r.choice(["none", "scalar mask", "mask", "numbers", "a number", "batch"])
+        size = left[0]
+        if kind != "scalar mask":
+            left.pop(0)
+        indices.append(
+            {
+                "none": None,
+                "scalar mask": dt.tensor(r.random() < 0.6),
+                "mask": dt.arange(size) == r.randrange(size),
+                "numbers": dt.tensor([r.randrange(size)]),
+                "a number": dt.tensor(r.randrange(size)),
+                "batch": dt.tensor([[r.randrange(size)], [r.randrange(size)]]),
+            }[kind]
+        )
+        batched.append(0 if kind == "batch" else None)
+    return indices, batched
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_indices_of_every_kind_pick_in_each_sample_what_they_pick_alone(seed: int) -> None:
+    r = random.Random(seed)
+    shape = tuple([r.choice((1, 2, 3)) for _ in range(r.randrange(4))])
+    indices, dims = random_indices(r, shape)
+    x, own = (array(*shape), None) if 0 in dims and r.random() < 0.3 else (array(2, *shape), 0)
+    if not any([each is not None for each in indices]):
+        return
+
+    def picked(x: Any, indices: Any) -> Any:
+        return dt.ops.aten.index(x, list(indices))
+
+    def written(x: Any, indices: Any) -> Any:
+        return dt.ops.aten.index_put(x, list(indices), dt.tensor(7.0, dtype=dt.float64))
+
+    for function in (picked, written):
+        rows = [
+            function(
+                x if own is None else x[row],
+                [each if d is None else each[row] for each, d in zip(indices, dims, strict=True)],
+            )
+            for row in range(2)
+        ]
+        assert_equal(dt.vmap(function, (own, tuple(dims)))(x, tuple(indices)), dt.stack(rows))
 
 
 def test_the_first_map_of_a_process_repeats_random_numbers_in_every_chunk() -> None:

@@ -28,6 +28,10 @@ DYNAMIC_MASK = (
 
 def index(info: Any, in_dims: Any, self: Any, indices: Sequence[Any]) -> tuple[Any, Any]:
     own, dims = in_dims[0], list(in_dims[1])
+    at = _scalar_mask(indices, dims)
+    if at is not None:
+        wide, flags, _ = _widened(self, own, indices, at)
+        return index(info, (own, dims), wide, flags)
     places, dims = _without_masks(indices, dims)
     _check_count(places, self, own)
     if not any([dim is not None for dim in dims]):
@@ -69,11 +73,9 @@ def index_put(
     ):
         return _fill_masked(own, indices, dims, values, in_dims[2]), 0
     at = _scalar_mask(indices, dims)
-    if at is not None:  # it picks from a new dimension, of one element
-        place = 1 + sum([index.array.ndim if _is_mask(index) else 1 for index in indices[:at]])
-        wide = [*indices[:at], F.reshape(indices[at], (1,)), *indices[at + 1 :]]
-        own = F.unsqueeze(own, place)
-        made, _ = index_put(info, (0, dims, in_dims[2]), own, wide, values, accumulate)
+    if at is not None:
+        wide, flags, place = _widened(own, 0, indices, at)
+        made, _ = index_put(info, (0, dims, in_dims[2]), wide, flags, values, accumulate)
         return F.squeeze_dim(made, place), 0
     places, dims = _without_masks(indices, dims)
     _check_count(places, own, 0)
@@ -111,6 +113,18 @@ def _scalar_mask(indices: Sequence[Any], dims: Sequence[Any]) -> int | None:
         if dim is None and _is_mask(index) and not index.array.ndim:
             return at
     return None
+
+
+def _widened(
+    tensor: Any, own: int | None, indices: Sequence[Any], at: int
+) -> tuple[Any, list[Any], int]:
+    """Return a tensor with a new dimension of one element, from which the mask without dimensions
+    at `at` picks; the indices, that mask having one; and the new dimension.
+    """
+    place = sum([index.array.ndim if _is_mask(index) else 1 for index in indices[:at]])
+    place += own is not None  # the batch dimension is the first
+    flags = [*indices[:at], F.reshape(indices[at], (1,)), *indices[at + 1 :]]
+    return F.unsqueeze(tensor, place), flags, place
 
 
 def _is_batched_mask(indices: Sequence[Any], dims: Sequence[Any]) -> bool:

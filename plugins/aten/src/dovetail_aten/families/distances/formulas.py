@@ -57,10 +57,12 @@ def renorm_backward(k: Any, grad: Any, self: Any, p: Any, dim: int, maxnorm: Any
     n is greater than `maxnorm`.
     """
     dims = tuple([axis for axis in range(self.ndim) if axis != dim % self.ndim])
+    scaled = k.gt(k.linalg_vector_norm(self, p, dims, True), maxnorm)
+    self = k.where(scaled, self, 1)  # what is not scaled may have a norm without a derivative
     norm = k.linalg_vector_norm(self, p, dims, True)
     base = k.add(norm, SMALL)
     along = k.real(k.sum(k.mul(k.conj(self), grad), dims, True))
     to_norm = k.div(k.mul(along, -maxnorm), k.mul(base, base))
     through = norm_backward(k, to_norm, self, p, norm, dims, True)
-    scaled = k.mul(grad, k.mul(k.reciprocal(base), maxnorm))
-    return k.where(k.gt(norm, maxnorm), k.add(scaled, through), grad)
+    shorter = k.mul(grad, k.mul(k.reciprocal(base), maxnorm))
+    return k.where(scaled, k.add(shorter, through), grad)
