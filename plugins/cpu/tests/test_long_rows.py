@@ -27,18 +27,6 @@ def test_what_goes_row_by_row_leaves_the_state_of_numpy_as_it_was():
         assert (np.geterr(), np.getbufsize()) == before
 
 
-@pytest.mark.parametrize("length", [511, 512, 700])
-def test_gathering_from_long_lines(length, kernel):
-    rng = np.random.default_rng(length)
-    x = rng.standard_normal((3, 20, length))
-    index = rng.integers(0, length, (3, 20, 512))
-    np.testing.assert_array_equal(kernel("gather", x, 2, index), np.take_along_axis(x, index, 2))
-    fewer = index[:2]
-    np.testing.assert_array_equal(
-        kernel("gather", x, 2, fewer), np.take_along_axis(x[:2], fewer, 2)
-    )
-
-
 @pytest.mark.parametrize("dtype", LIMITS)
 @pytest.mark.parametrize("size", [(1 << 20) - 1, 1 << 20, (1 << 22) + 5])
 def test_sums_of_very_many_numbers(size, dtype, kernel):

@@ -1,13 +1,10 @@
-"""Parts of memory that are written, and elements picked of any layout, are those of the generic
-kernels.
-"""
+"""Parts of memory that are written are those of the generic kernels."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from dovetail_aten.families.indexing.kernels.indexing_along import IndexingAlong
 from dovetail_aten.families.split_and_scatter.kernels import Windows
 
 
@@ -75,29 +72,3 @@ def test_a_part_within_an_array_is_written_through_a_view(kernel, monkeypatch):
     monkeypatch.setattr(Windows, "as_strided_scatter", None)
     made = kernel("as_strided_scatter", np.zeros((3, 4)), np.ones((2, 2)), (2, 2), (1, 2), 1)
     np.testing.assert_array_equal(made, [[0, 1, 1, 1], [1, 0, 0, 0], [0, 0, 0, 0]])
-
-
-@pytest.mark.parametrize("dim", (0, 1, -1))
-@pytest.mark.parametrize(
-    "layout",
-    (np.asarray, np.asfortranarray, lambda x: np.repeat(x, 2, 1)[:, ::2], lambda x: x[::-1]),
-)
-def test_elements_along_a_dimension_of_any_layout_are_the_generic_ones(
-    layout, dim, table, generic_table, monkeypatch
-):
-    x, index = np.arange(12.0).reshape(3, 4), np.array([[0, 2, 1], [1, 1, 0]])
-    tables = table, generic_table
-    for places in (index, np.broadcast_to(index[:, :1], (2, 3)), index.T, index[:0]):
-        found, expected = outcomes("gather", tables, layout(x), dim, places)
-        np.testing.assert_array_equal(found, expected)
-        assert found.flags.c_contiguous
-    for places in (index + 9, index - 1, index.astype(np.int16), np.zeros((4, 4), np.int64)):
-        found, expected = outcomes("gather", tables, layout(x), dim, places)
-        assert isinstance(expected, tuple) == isinstance(found, tuple)
-        assert np.all(np.equal(found, expected))
-
-
-def test_few_elements_of_a_turned_array_are_not_picked_by_the_generic_kernel(kernel, monkeypatch):
-    monkeypatch.setattr(IndexingAlong, "gather", None)
-    x, index = np.arange(6.0).reshape(2, 3).T, np.array([[0], [1], [0]])
-    np.testing.assert_array_equal(kernel("gather", x, 1, index), [[0], [4], [2]])

@@ -1,7 +1,7 @@
 /* Reductions over any axes of strided memory, and half precision before and after them. */
 #include "reductions.h"
 
-#include "elementary.h"
+#include "halves.h"
 #include "sums.h"
 
 #include <math.h>
@@ -50,60 +50,27 @@ advance(
 
 /* ---- half precision -------------------------------------------------------------------------- */
 
-/* A product makes subnormal numbers normal, and moves the exponent; what was infinite or NaN gets
- * the greatest exponent. */
-static void
-widen_float16(float *restrict result, const uint16_t *restrict halves, ptrdiff_t count)
-{
-    for (ptrdiff_t i = 0; i < count; i++) {
-        uint32_t rest = (uint32_t)(halves[i] & 0x7fff) << 13;
-        uint32_t bits = bits_of_f32(of_bits_f32(rest) * 0x1p112f);
-        bits |= rest >= 0x7c00u << 13 ? 0x7f800000u : 0;
-        result[i] = of_bits_f32(bits | (uint32_t)(halves[i] & 0x8000) << 16);
+#define ROWS(name)                                                                                \
+    static void widen_row_##name(                                                                 \
+        float *restrict result, const uint16_t *restrict halves, ptrdiff_t count)                 \
+    {                                                                                             \
+        for (ptrdiff_t i = 0; i < count; i++) {                                                   \
+            result[i] = widen_##name(halves[i]);                                                  \
+        }                                                                                         \
+    }                                                                                             \
+                                                                                                  \
+    static void narrow_row_##name(                                                                \
+        uint16_t *restrict result, const float *restrict numbers, ptrdiff_t count)                \
+    {                                                                                             \
+        for (ptrdiff_t i = 0; i < count; i++) {                                                   \
+            result[i] = narrow_##name(numbers[i]);                                                \
+        }                                                                                         \
     }
-}
-
-/* The sum with a power of two is rounded to how far apart the numbers of float16 are here: its last
- * bits count them, and with its exponent they are the number. */
-static void
-narrow_float16(uint16_t *restrict result, const float *restrict numbers, ptrdiff_t count)
-{
-    for (ptrdiff_t i = 0; i < count; i++) {
-        uint32_t bits = bits_of_f32(numbers[i]);
-        uint32_t sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffff;
-        float size = of_bits_f32(rest);
-        float within = size < 65536.f ? size : 65536.f; /* whose bits are those of infinity */
-        float normal = within > 0x1p-14f ? within : 0x1p-14f;
-        float power = of_bits_f32((bits_of_f32(normal) & 0x7f800000) + (13u << 23));
-        uint32_t exponent = (bits_of_f32(normal) >> 23) - 112;
-        uint32_t counted = bits_of_f32(within + power) - bits_of_f32(power);
-        uint32_t half = ((exponent - 1) << 10) + counted;
-        uint32_t nan = 0x7e00 | (rest >> 13 & 0x1ff);
-        result[i] = (uint16_t)((rest > 0x7f800000 ? nan : half) | sign);
-    }
-}
-
-static void
-widen_bfloat16(float *restrict result, const uint16_t *restrict halves, ptrdiff_t count)
-{
-    for (ptrdiff_t i = 0; i < count; i++) {
-        result[i] = of_bits_f32((uint32_t)halves[i] << 16);
-    }
-}
-
-static void
-narrow_bfloat16(uint16_t *restrict result, const float *restrict numbers, ptrdiff_t count)
-{
-    for (ptrdiff_t i = 0; i < count; i++) {
-        uint32_t bits = bits_of_f32(numbers[i]);
-        uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-        uint32_t nan = bits >> 16 | 0x40;
-        result[i] = (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? nan : rounded);
-    }
-}
+ROWS(float16)
+ROWS(bfloat16)
 
 const reduction_kernels JOIN(reductions, ISA) = {
     {reduce_f32, reduce_f64},
-    {widen_float16, widen_bfloat16},
-    {narrow_float16, narrow_bfloat16},
+    {widen_row_float16, widen_row_bfloat16},
+    {narrow_row_float16, narrow_row_bfloat16},
 };

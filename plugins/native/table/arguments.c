@@ -21,6 +21,20 @@ precision_of(PyObject *object)
 }
 
 int
+half_of(PyArrayObject *array)
+{
+    PyArray_Descr *dtype = PyArray_DESCR(array);
+    if (dtype->type_num == NPY_HALF) {
+        return 0;
+    }
+    if (dtype->type_num < NPY_USERDEF || PyDataType_ELSIZE(dtype) != 2) {
+        return -1;
+    }
+    const char *name = dtype->typeobj->tp_name, *last = strrchr(name, '.');
+    return strcmp(last == NULL ? name : last + 1, "bfloat16") == 0 ? 1 : -1;
+}
+
+int
 is_given(PyObject *object)
 {
     return object != NULL && object != Py_None;

@@ -24,7 +24,8 @@ static const instruction_set sets[] = {
      &JOIN(reductions, name),                                                                     \
      &JOIN(copies, name),                                                                         \
      &JOIN(windows, name),                                                                        \
-     &JOIN(random, name)},
+     &JOIN(random, name),                                                                         \
+     &JOIN(indexing, name)},
     FOR_INSTRUCTION_SETS(SET)
 #undef SET
 };

@@ -14,21 +14,6 @@ typedef struct {
     npy_uint64 mask;      /* of the axes that are reduced */
 } reduced;
 
-/* Which half precision an array has: 0 for float16, 1 for bfloat16, -1 for none. */
-static int
-half_of(PyArrayObject *array)
-{
-    PyArray_Descr *dtype = PyArray_DESCR(array);
-    if (dtype->type_num == NPY_HALF) {
-        return 0;
-    }
-    if (dtype->type_num < NPY_USERDEF || PyDataType_ELSIZE(dtype) != 2) {
-        return -1;
-    }
-    const char *name = dtype->typeobj->tp_name, *last = strrchr(name, '.');
-    return strcmp(last == NULL ? name : last + 1, "bfloat16") == 0 ? 1 : -1;
-}
-
 /* Take the array of a call, whose shape is known then. Return whether it is one of NumPy's own
  * class. */
 static int

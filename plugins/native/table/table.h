@@ -5,6 +5,7 @@
 #include "../core/native.h"
 #include "../kernels/copies.h"
 #include "../kernels/elementwise.h"
+#include "../kernels/indexing.h"
 #include "../kernels/likelihood.h"
 #include "../kernels/normalization.h"
 #include "../kernels/optimizers.h"
@@ -27,6 +28,7 @@ typedef struct {
     const copy_kernels *copies;
     const window_kernels *windows;
     const random_kernels *random;
+    const indexing_kernels *indexing;
 } instruction_set;
 
 /* instruction_sets.c: chooses the highest set that the processor has, or the one that
@@ -52,12 +54,14 @@ typedef struct {
 /* One for each family; ends with a row without operator. */
 extern const kernel_row elementwise_rows[];
 extern const kernel_row extremum_rows[];
+extern const kernel_row indexing_rows[];
 extern const kernel_row likelihood_rows[];
 extern const kernel_row normalization_rows[];
 extern const kernel_row optimizer_rows[];
 extern const kernel_row pooling_rows[];
 extern const kernel_row random_rows[];
 extern const kernel_row reduction_rows[];
+extern const kernel_row scattering_rows[];
 extern const kernel_row softmax_rows[];
 extern const kernel_row view_rows[];
 extern const kernel_row window_rows[];
@@ -87,6 +91,9 @@ enum { RELEASE_FROM_ELEMENTS = 1 << 14 };
 /* 0 for float32, 1 for float64; -1 for an object that is no array of NumPy's own class, of another
  * dtype or byte order, or absent. */
 int precision_of(PyObject *object);
+
+/* Which half precision an array has: 0 for float16, 1 for bfloat16, -1 for none. */
+int half_of(PyArrayObject *array);
 
 /* Whether an argument is neither absent nor None. */
 int is_given(PyObject *object);

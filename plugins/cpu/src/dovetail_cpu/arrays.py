@@ -15,7 +15,6 @@ from dovetail_dispatcher.sockets import COMPILED_OPERATOR
 from dovetail_kernel import BySize, DatalessArray, bfloat16, dtype
 
 from . import erf as error_functions
-from .accumulation import add_at, add_at_leading, add_slices, combine_at, scatter_into
 from .aligned_memory import LARGE, aligned
 from .compiled_steps import compiled_step
 from .half_precision import MANY, converted
@@ -34,7 +33,6 @@ _array = silent(np.array)
 _converted = silent(converted)
 
 _MAX_WORK: Final = 10_000
-_ALL: Final = slice(None)
 _LARGE: Final = 1 << 18
 """Bytes from which the order of copying matters."""
 _TILE: Final = 256
@@ -43,10 +41,10 @@ _STRIP: Final = 16
 _BFLOAT16: Final = np.dtype(ml_dtypes.bfloat16)
 _UNSIGNED: Final = {np.dtype(f"i{n}"): np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 _greatest: Any = np.maximum.reduce
+_COMPILED: Final = ("index_put", "index_combine", "index_add", "scatter")
+"""Methods that write to elements at indices."""
 _FEW: Final = 4096
-"""Up to so many elements adding them one by one is fastest."""
-_FEW_ADDED: Final = 256
-"""Elements of an array to which adding by its own key is fastest."""
+"""Up to so many elements the greatest is found faster by its index."""
 
 
 class _AdoptedMemory:
@@ -81,13 +79,16 @@ class CpuArrays(CpuRandom):
     checks_bounds = True
     is_unnumbered = True
     plain_arrays = True
-    quick = QUICK_FUNCTIONS
     scipy_package = "scipy"
     dlpack_types = (1, 3)  # host memory, also where CUDA pinned it
     to_scalar_array = staticmethod(np.asarray)  # type: ignore[assignment]  # a method in Python would cost as much again
 
     def __init__(self, device_type: str = "cpu", namespace: Any = NUMPY) -> None:
         super().__init__(device_type, namespace)
+        for method in _COMPILED:
+            setattr(self, method, self.compiled(f"arrays.{method}", getattr(self, method)))
+        along = self.compiled("arrays.take_along_axis", np.take_along_axis)
+        self.quick = {**QUICK_FUNCTIONS, "take_along_axis": along}
 
     def native_dtype(self, wanted: dtype) -> Any:
         """Return NumPy's dtype. Equivalent ones (``np.longlong``, ``np.int64``) are equal and hash
@@ -308,23 +309,6 @@ class CpuArrays(CpuRandom):
 
     # -- views, indexing, error functions ----------------------------------------------------------
 
-    def index_put(self, array: Any, key: tuple[Any, ...], values: Any, accumulate: bool) -> Array:
-        """Return a copy with `values` at ``[key]``, or added there, also at repeated places."""
-        made = self.clone(array)
-        if not accumulate:
-            made[key] = values
-        elif made.ndim == 1 or made.size <= _FEW_ADDED or not add_at_leading(made, key, values):
-            add_at(made, key, values)
-        return made
-
-    def index_combine(self, array: Any, key: tuple[Any, ...], values: Any, function: str) -> Array:
-        """Return a copy with `values` combined with what is at ``[key]``: by ``multiply``,
-        ``maximum`` or ``minimum``, also at repeated places.
-        """
-        made = self.clone(array)
-        combine_at(getattr(np, function), made, key, values)
-        return made
-
     def are_below(self, index: Any, size: int) -> bool:
         """Return whether all integers of an array are at least 0 and less than `size`: read as
         unsigned, a negative one is beyond the last one too.
@@ -333,33 +317,6 @@ class CpuArrays(CpuRandom):
         if unsigned.size < _FEW:  # then this costs half of a reduction
             return bool(unsigned.item(unsigned.argmax()) < size)
         return bool(_greatest(unsigned, None) < size)
-
-    def scatter(self, array: Any, dim: int, index: Any, source: Any, accumulate: bool) -> Any:
-        """Return a copy with the elements of `source` at `index` along `dim`, or added there."""
-        if not array.flags.c_contiguous or not index.size or not index.ndim:
-            return super().scatter(array, dim, index, source, accumulate)
-        made = self.clone(array)
-        if source.shape not in ((), index.shape):
-            source = np.broadcast_to(source, index.shape)
-        scatter_into(made, dim, index, source, add_at if accumulate else None)
-        return made
-
-    def index_add(self, array: Any, dim: int, index: Any, source: Any) -> Array:
-        """Return a copy with the slices of `source` added at `index` along `dim`."""
-        made = self.clone(array)
-        before = (_ALL,) * dim
-        if source.size < _FEW or source.ndim == 1:
-            add_at(made, (*before, index), source)
-            return made
-        if made.dtype == source.dtype and made.flags.c_contiguous and index.min() >= 0:
-            wanted = (*made.shape[:dim], len(index), *made.shape[dim + 1 :])
-            if add_slices(made, dim, index, np.broadcast_to(source, wanted)):
-                return made
-        order = index.argsort(kind="stable")
-        places = index[order]
-        starts = np.flatnonzero(np.concatenate(([True], places[1:] != places[:-1])))
-        made[(*before, places[starts])] += np.add.reduceat(source[(*before, order)], starts, dim)
-        return made
 
     def erf(self, array: Any) -> Any:
         """Return the error function, in the dtype of `array`."""

@@ -9,8 +9,6 @@ from typing import Any, Final
 
 import numpy
 
-from .accumulation import gathered
-
 __all__ = ["QUICK_FUNCTIONS", "clip"]
 
 _ALL: Final = slice(None)
@@ -18,10 +16,7 @@ _BACKWARDS: Final = slice(None, None, -1)
 _BOOL: Final = numpy.dtype(bool)
 _concatenate: Any = numpy.concatenate
 _empty: Any = numpy.empty
-_take_along_axis: Any = numpy.take_along_axis
 _zeros: Any = numpy.zeros
-_FEW: Final = 1 << 10
-"""Places of which it is kept where the lines begin that they lie in."""
 
 
 _core: Final = getattr(getattr(numpy, "_core", None), "umath", None)
@@ -123,17 +118,6 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
     return _concatenate([each[key] for each in arrays], place)
 
 
-def take_along_axis(arr: Any, indices: Any, axis: int) -> Any:
-    """Return the elements at `indices` along `axis`, which count from the beginning."""
-    if indices.size <= _FEW and arr.flags.c_contiguous and arr.ndim == indices.ndim:
-        axis %= arr.ndim
-        if indices.shape[:axis] == arr.shape[:axis] and (
-            indices.shape[axis + 1 :] == arr.shape[axis + 1 :]
-        ):
-            return gathered(arr, axis, indices)
-    return _take_along_axis(arr, indices, axis)
-
-
 QUICK_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "sum": _reduction(numpy.add),
     "prod": _reduction(numpy.multiply),
@@ -143,7 +127,6 @@ QUICK_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "all": _test(numpy.logical_and),
     "argsort": argsort,
     "take": take,
-    "take_along_axis": take_along_axis,
     "cumsum": cumsum,
     "nonzero": nonzero,
     "repeat": repeat,

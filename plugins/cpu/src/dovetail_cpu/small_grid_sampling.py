@@ -25,8 +25,6 @@ from dovetail_aten.families.interpolation.kernels.grid_sampling import (
     Taps,
 )
 
-from .accumulation import add_at
-
 FLOATS: Final = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 _FEW: Final = 1 << 14
 """Elements that are taken, and of images with their margins, up to which fewer passes pay."""
@@ -122,7 +120,7 @@ class SmallGridSampling(GridSampling):
                 weights = self._over_all(numpy.multiply, taps.weights)
                 parts = numpy.multiply(grad, weights[:, :, None])
             padded = numpy.zeros(layout.padded, x.dtype)
-            add_at(padded.reshape(-1), index.reshape(-1), parts.reshape(-1))
+            numpy.add.at(padded.reshape(-1), index.reshape(-1), parts.reshape(-1))
             to_x = padded[layout.within].copy()
         if mask[1] and taps.slopes is None:
             to_grid = numpy.zeros(grid.shape, grid.dtype)

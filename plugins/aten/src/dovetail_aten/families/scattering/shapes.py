@@ -20,7 +20,7 @@ def index_fill(self: MetaArray, dim: int, index: MetaArray, value: Any) -> MetaA
 
 def index_copy(self: MetaArray, dim: int, index: MetaArray, source: MetaArray) -> MetaArray:
     check_index_copy(self, wrap_dim(dim, self.ndim), index, source, _Same())
-    return dense_like(self)
+    return like(self, self.shape)
 
 
 def index_reduce(
@@ -34,7 +34,7 @@ def index_reduce(
 ) -> MetaArray:
     check_reduction("index_reduce", reduce)
     wrap_dim(dim, self.ndim)
-    return dense_like(self)
+    return like(self, self.shape)
 
 
 def scatter_reduce(

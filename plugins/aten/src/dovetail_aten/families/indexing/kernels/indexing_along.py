@@ -104,12 +104,8 @@ class IndexingAlong(PlacesAlong):
         if scale_grad_by_freq:
             frequency = xp.bincount(flat, minlength=num_weights)[flat].astype(rows.dtype)
             rows = rows / frequency[:, None]
-        return self._sums_of_rows(shape, flat, rows)
-
-    def _sums_of_rows(self, shape: tuple[int, ...], index: Any, rows: Any) -> Any:
-        """Return a matrix of zeros with rows added at `index`, which is in range."""
-        zeros = self.xp.zeros(shape, dtype=rows.dtype)
-        return self.capabilities.index_add(zeros, 0, index, rows)
+        zeros = xp.zeros(shape, dtype=rows.dtype)
+        return self.capabilities.index_add(zeros, 0, flat, rows)
 
     @operator("gather")
     @never_warns

@@ -66,6 +66,7 @@ class IndexedWrites(Family):
             return self.xp.reshape(made, ())
         if not source.ndim:
             source = self.xp.reshape(source, (1,) * x.ndim)
+        x = self.capabilities.contiguous(x)
         return self.capabilities.index_put(x, (_ALL,) * axis + (index,), source, False)
 
     @operator("masked_scatter")
@@ -77,12 +78,13 @@ class IndexedWrites(Family):
         if x.shape != shape or mask.shape != shape:
             x, mask = xp.broadcast_arrays(x, mask)
         if not source.size:
-            return self.capabilities.clone(self.checked(x, ~mask, partial(too_few, 0)))
+            x = self.checked(x, ~mask, partial(too_few, 0))
+            return self.capabilities.clone(self.capabilities.contiguous(x))
         count = xp.cumsum(xp.reshape(mask, (-1,)), dtype=xp.int64)
         count = self.checked(count, count <= source.size, partial(too_few, source.size))
         places = xp.maximum(count - 1, 0)
         chosen = xp.reshape(xp.take(xp.reshape(source, (-1,)), places, axis=0), shape)
-        return xp.where(mask, chosen, x)
+        return self.capabilities.contiguous(xp.where(mask, chosen, x))
 
     @operator("put")
     def put(self, x: Any, index: Any, source: Any, accumulate: bool = False) -> Any:

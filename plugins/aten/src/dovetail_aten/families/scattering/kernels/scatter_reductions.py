@@ -4,6 +4,7 @@ scatter with a reduction.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dovetail_kernel import iinfo, warn_user_once
@@ -80,8 +81,15 @@ class ScatterReductions(PlacesAlong):
         x, axis, index, src = self._lined_up(name, x, dim, index, src)
         if not index.size:
             return self.capabilities.clone(x)
-        key = self._key_along(index, axis)
-        return self.xp.reshape(self._combined(x, key, src, reduce, include_self), shape)
+        scatter = self.capabilities.scatter
+
+        def put(array: Any, values: Any, accumulate: bool) -> Any:
+            return scatter(array, axis, index, values, accumulate)
+
+        def key() -> tuple[Any, ...]:
+            return self._key_along(index, axis)
+
+        return self.xp.reshape(self._combined(x, key, put, src, reduce, include_self), shape)
 
     @operator("index_reduce")
     def index_reduce(
@@ -101,13 +109,20 @@ class ScatterReductions(PlacesAlong):
         warn_user_once("index_reduce() is in beta and the API may change at any time.")
         axis, index = self._check_slices("index_reduce", x, dim, index, source)
         self._check_kind("index_reduce_func", x, reduce)
+        x = self.capabilities.contiguous(x)
         if not index.size:
             return self.capabilities.clone(x)
         shape = x.shape
         if not x.ndim:
             x, source = self.xp.reshape(x, (1,)), self.xp.reshape(source, (1,))
         key = (_ALL,) * axis + (index,)
-        return self.xp.reshape(self._combined(x, key, source, reduce, include_self), shape)
+        index_put = self.capabilities.index_put
+
+        def put(array: Any, values: Any, accumulate: bool) -> Any:
+            return index_put(array, key, values, accumulate)
+
+        made = self._combined(x, lambda: key, put, source, reduce, include_self)
+        return self.xp.reshape(made, shape)
 
     def _check_kind(self, name: str, x: Any, reduce: str) -> None:
         """Refuse the order of complex numbers, and the mean of bools."""
@@ -129,19 +144,27 @@ class ScatterReductions(PlacesAlong):
         return tuple(key)
 
     def _combined(
-        self, x: Any, key: tuple[Any, ...], values: Any, reduce: str, include_self: bool
+        self,
+        x: Any,
+        key: Callable[[], tuple[Any, ...]],
+        put: Callable[[Any, Any, bool], Any],
+        values: Any,
+        reduce: str,
+        include_self: bool,
     ) -> Any:
-        """Return a copy with the values that come to each place of `key` reduced."""
-        xp, capabilities = self.xp, self.capabilities
+        """Return a copy with the values that come to each index of ``key()`` reduced, where
+        ``put(array, values, accumulate)`` writes or adds them.
+        """
+        xp = self.xp
         if not include_self:
-            x = capabilities.index_put(x, key, self._neutral(x, reduce), False)
+            x = put(x, self._neutral(x, reduce), False)
         if reduce in _FUNCTIONS:
-            return capabilities.index_combine(x, key, values, _FUNCTIONS[reduce])
-        total = capabilities.index_put(x, key, values, True)
+            return self.capabilities.index_combine(x, key(), values, _FUNCTIONS[reduce])
+        total = put(x, values, True)
         if reduce == "sum":
             return total
         kept = xp.ones_like(x) if include_self else xp.zeros_like(x)
-        count = capabilities.index_put(kept, key, self.numbers.like(x, 1), True)
+        count = put(kept, self.numbers.like(x, 1), True)
         count = xp.where(count == 0, self.numbers.like(x, 1), count)
         divide = xp.true_divide if self.dtypes[x.dtype].category >= FLOAT else xp.floor_divide
         return divide(total, count)

@@ -1,0 +1,164 @@
+/* Elements and slices at indices, as operators. */
+#include "indexed.h"
+
+/* A new array in C order with the dtype of another. */
+static PyArrayObject *
+new_like(PyArrayObject *array, int ndim, const npy_intp *shape)
+{
+    PyArray_Descr *dtype = PyArray_DESCR(array);
+    Py_INCREF(dtype);
+    return (PyArrayObject *)PyArray_Empty(ndim, shape, dtype, 0);
+}
+
+/* The values that are read, a new array of their shape. Takes the call's references. Without values
+ * no index is looked at: the reference does so. */
+static PyObject *
+read_values(indexed_call *call, int ndim, const npy_intp *shape)
+{
+    PyObject *result = NULL;
+    if (call->x != NULL && call->index != NULL && count_values(&call->elements) > 0 &&
+        (call->values = new_like(call->x, ndim, shape)) != NULL) {
+        npy_intp step = PyArray_ITEMSIZE(call->x);
+        for (int i = ndim - 1; i >= 0; i--) {
+            call->elements.value_steps[i] = step;
+            step *= shape[i];
+        }
+        if (run_indexed(kernels_in_force->indexing->read[size_class(call->x)], call)) {
+            result = Py_NewRef((PyObject *)call->values);
+        }
+    }
+    release_call(call);
+    return result;
+}
+
+/* The slices of x at an index along an axis. */
+static PyObject *
+slices_at(PyObject *x, int axis, PyObject *index)
+{
+    indexed_call call = {0};
+    if (PyArray_NDIM((PyArrayObject *)x) + PyArray_NDIM((PyArrayObject *)index) >
+        MOST_INDEXED_AXES) {
+        return NULL;
+    }
+    if ((call.index = as_index(index)) == NULL) {
+        return NULL;
+    }
+    call.x = (PyArrayObject *)Py_NewRef(x);
+    replace_axis(&call.elements, call.x, axis, call.index);
+    npy_intp shape[MOST_INDEXED_AXES];
+    memcpy(shape, call.elements.shape, sizeof shape);
+    return read_values(&call, call.elements.ndim, shape);
+}
+
+/* index_select(self, dim, index) */
+static PyObject *
+index_select(PyObject *const *arguments)
+{
+    int axis;
+    PyObject *x = arguments[0], *index = arguments[2];
+    if (!is_array(x) || !is_index(index) || PyArray_NDIM((PyArrayObject *)x) == 0 ||
+        PyArray_NDIM((PyArrayObject *)index) > 1 ||
+        !read_axis(arguments[1], PyArray_NDIM((PyArrayObject *)x), &axis)) {
+        return NULL;
+    }
+    PyObject *line = as_vector(index);
+    PyObject *result = line == NULL ? NULL : slices_at(x, axis, line);
+    Py_XDECREF(line);
+    return result;
+}
+
+/* embedding(weight, indices, …) */
+static PyObject *
+embedding(PyObject *const *arguments)
+{
+    if (!is_array(arguments[0]) || !is_index(arguments[1]) ||
+        PyArray_NDIM((PyArrayObject *)arguments[0]) != 2) {
+        return NULL;
+    }
+    return slices_at(arguments[0], 0, arguments[1]);
+}
+
+/* gather(self, dim, index) */
+static PyObject *
+gather(PyObject *const *arguments)
+{
+    int axis;
+    PyArrayObject *x = (PyArrayObject *)arguments[0], *index = (PyArrayObject *)arguments[2];
+    indexed_call call = {0};
+    if (!read_places(arguments[0], arguments[1], arguments[2], &axis) ||
+        (call.index = as_index(arguments[2])) == NULL) {
+        return NULL;
+    }
+    call.x = (PyArrayObject *)Py_NewRef((PyObject *)x);
+    follow_index(&call.elements, x, axis, call.index);
+    return read_values(&call, PyArray_NDIM(index), PyArray_DIMS(index));
+}
+
+/* arrays.take_along_axis(arr, indices, axis), without broadcasting. */
+static PyObject *
+take_along_axis(PyObject *const *arguments)
+{
+    PyObject *x = arguments[0], *index = arguments[1], *axis = arguments[2];
+    int place;
+    if (!read_places(x, axis, index, &place) ||
+        !is_within((PyArrayObject *)x, (PyArrayObject *)index, place)) {
+        return NULL;
+    }
+    return gather((PyObject *const[]){x, axis, index});
+}
+
+/* take(self, index) */
+static PyObject *
+take(PyObject *const *arguments)
+{
+    PyArrayObject *index = (PyArrayObject *)arguments[1];
+    indexed_call call = {0};
+    if (!is_array(arguments[0]) || !is_index(arguments[1]) || PyArray_ITEMSIZE(index) != 8 ||
+        (call.x = in_c_order(arguments[0])) == NULL) {
+        return NULL;
+    }
+    call.index = (PyArrayObject *)Py_NewRef((PyObject *)index);
+    for (int i = 0; i < PyArray_NDIM(index); i++) {
+        add_axis(&call.elements, PyArray_DIM(index, i), 0, PyArray_STRIDE(index, i));
+    }
+    count_along(&call.elements, PyArray_ITEMSIZE(call.x), PyArray_SIZE(call.x), 1);
+    return read_values(&call, PyArray_NDIM(index), PyArray_DIMS(index));
+}
+
+/* index.Tensor(self, indices). What is not in C order has a memory order of its own, which the
+ * reference knows. */
+static PyObject *
+index_elements(PyObject *const *arguments)
+{
+    index_key key;
+    if (!is_array(arguments[0]) || !read_key(arguments[1], (PyArrayObject *)arguments[0], &key)) {
+        return NULL;
+    }
+    int in_c_order = PyArray_IS_C_CONTIGUOUS((PyArrayObject *)arguments[0]);
+    for (int i = key.first; i <= key.last; i++) {
+        in_c_order &= key.of[i] == NULL || PyArray_IS_C_CONTIGUOUS(key.of[i]);
+    }
+    if (!in_c_order) {
+        return NULL;
+    }
+    indexed_call call = {.x = (PyArrayObject *)Py_NewRef(arguments[0])};
+    if (!take_key(&call, &key)) {
+        release_call(&call);
+        return NULL;
+    }
+    npy_intp shape[MOST_INDEXED_AXES];
+    memcpy(shape, call.elements.shape, sizeof shape);
+    return read_values(&call, call.elements.ndim, shape);
+}
+
+#define ROW(operator, compute, ...)                                                               \
+    {operator, "table/indexing.c", __LINE__, compute, {__VA_ARGS__}, 1}
+const kernel_row indexing_rows[] = {
+    ROW("index_select", index_select, "self", "dim", "index"),
+    ROW("embedding", embedding, "weight", "indices", "padding_idx", "scale_grad_by_freq", "sparse"),
+    ROW("gather", gather, "self", "dim", "index", "sparse_grad"),
+    ROW("take", take, "self", "index"),
+    ROW("index.Tensor", index_elements, "self", "indices"),
+    ROW("arrays.take_along_axis", take_along_axis, "arr", "indices", "axis"),
+    {NULL},
+};
