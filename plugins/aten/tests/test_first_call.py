@@ -1,10 +1,11 @@
-"""In-place and out variants get their bodies at the first call and stay the same functions;
+"""Functions of operators get their bodies at the first call and stay the same functions;
 formulas are imported when one is first read.
 """
 
 from __future__ import annotations
 
 import inspect
+import os
 import subprocess
 import sys
 import threading
@@ -15,10 +16,9 @@ import pytest
 import dovetail_aten
 from dovetail_aten import functions, plain_signature
 from dovetail_aten.calling import compile_on_first_call
-from dovetail_aten.calling.compile_on_first_call import complete
+from dovetail_aten.calling.compile_on_first_call import complete, complete_choice
 from dovetail_aten.calling.numpy_calls import numpy_call
 from dovetail_aten.templates.python_function import PythonFunction
-from dovetail_dispatcher.calls.templates.entry import symbol
 from dovetail_dispatcher.missing import MISSING
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import int64
@@ -139,30 +139,57 @@ def test_a_property_compiles_its_function_once(name: str, monkeypatch: pytest.Mo
     assert getattr(x, name).numel() == 6
 
 
-def test_the_generated_entries_are_what_the_templates_give() -> None:
-    ahead = at_first_call = 0
-    for op in registry.all_operators():
-        own = symbol(op.schema)
-        function = getattr(functions, own, None) or getattr(functions, f"{own}_default", None)
-        if op.namespace != "aten" or function is None or "out=None" in inspect.getsource(function):
-            continue
-        names = function.__code__.co_varnames
-        text = PythonFunction(
-            op.schema,
-            op.promote,
-            function.__name__,
-            takes_old=sum(name in ("old1", "old2") for name in names),
-            takes_numpy=bool({"surplus", "old1", "named"}.intersection(names)),
-        ).source()
-        if f"{own}_routes" not in function.__code__.co_names:
-            if "complete" not in function.__code__.co_names:
-                continue  # the choice among overloads
-            signature = inspect.signature(function)
-            complete(function, op.name, op.overload)
-            assert inspect.signature(function) == signature
-            at_first_call += 1
-        else:
-            ahead += 1
-        assert inspect.getsource(function) == text
-    assert ahead > 150
-    assert at_first_call > 200
+def test_a_choice_gets_its_body_at_the_first_call_and_keeps_it() -> None:
+    table = functions.sum.__globals__["_sum_overloads"]
+    namespace: dict[str, Any] = {name: getattr(functions, name) for name in functions.__all__}
+    names = vars(functions) | {"_sum_overloads": table, "complete_choice": complete_choice}
+    namespace |= {name: value for name, value in names.items() if name.startswith(("sum", "_sum"))}
+    namespace["complete_choice"] = complete_choice
+    exec(
+        "def sum(*args, **kw): return complete_choice(sum, _sum_overloads)(*args, **kw)", namespace
+    )
+    chosen = namespace["sum"]
+    x = dovetail_aten.ones(2, 3)
+    assert [chosen(x).tolist(), chosen(x, 1).tolist(), chosen(x, dim=0).tolist()] == [
+        6.0,
+        [3.0, 3.0],
+        [2.0, 2.0, 2.0],
+    ]
+    text = inspect.getsource(chosen)
+    assert text.startswith("def sum(*args, **kwargs):\n    if not kwargs:\n")
+    assert text.endswith("return _sum_overloads.choose(args, kwargs)\n")
+
+
+@pytest.mark.parametrize("native", ["", "0"])
+def test_every_function_can_be_completed_and_keeps_its_signature(native: str) -> None:
+    program = (
+        "import ast, inspect\n"
+        "from dovetail_aten import functions\n"
+        "bodies = choices = 0\n"
+        "for function in list(vars(functions).values()):\n"
+        "    if not inspect.isfunction(function):\n"
+        "        continue\n"
+        "    statement = ast.parse(inspect.getsource(function)).body[0].body[0]\n"
+        "    call = statement.value.func\n"
+        "    signature = inspect.signature(function)\n"
+        "    assert eval(ast.unparse(call), function.__globals__) is function\n"
+        "    assert function.__code__.co_filename.startswith('<dovetail '), function\n"
+        "    assert inspect.signature(function).parameters.keys() == signature.parameters.keys()\n"
+        "    assert inspect.getsource(function).startswith(f'def {function.__name__}(')\n"
+        "    choices += call.func.id == 'complete_choice'\n"
+        "    bodies += call.func.id == 'complete'\n"
+        "print(bodies, choices)\n"
+    )
+    environment = dict(os.environ)
+    environment.pop("DOVETAIL_NATIVE", None)
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment | ({"DOVETAIL_NATIVE": native} if native else {}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    bodies, choices = map(int, result.stdout.split())
+    assert bodies > 1700
+    assert choices > 150

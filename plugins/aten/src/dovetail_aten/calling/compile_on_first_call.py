@@ -1,32 +1,50 @@
-"""Gives the generated functions their operators, and the short ones their bodies at
-the first call.
-"""
+"""Gives the generated functions, each of one line, their bodies at the first call."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, Final
 from weakref import WeakSet
 
-from dovetail_dispatcher.calls.entry_support import entry_bindings
+from dovetail_dispatcher.calls.entry_support import COMMON, entry_bindings
 from dovetail_dispatcher.calls.templates.entry import symbol
 from dovetail_dispatcher.compilation import compile_source
+from dovetail_dispatcher.missing import MISSING
+from dovetail_dispatcher.schema import default_of
 from dovetail_dispatcher.table import registry
+from dovetail_kernel import TensorBase
 
+from ..templates.choices import choice_source, operator_choice_source
 from ..templates.numpy_names import SURPLUS
 from ..templates.python_function import PythonFunction, result_type
+from .numpy_calls import numpy_call
+from .old_overloads import old_overload
+from .operands import operate
+from .overloads import NUMBERS, Overloads
 from .return_types import names_results
+from .several_outs import several_outs
 
+__all__ = ["MISSING", "complete", "complete_choice", "default"]
 
-def operator(name: str, overload: str) -> tuple[Any, dict[int, Any]]:
-    """Return an operator and its routes; the library's registrations come first."""
-    found = registry.find_or_throw(name, overload)
-    return found, found.routes
-
+_BINDINGS: Final[dict[str, Any]] = {
+    **COMMON,
+    "NUMBERS": NUMBERS,
+    "TensorBase": TensorBase,
+    "numpy_call": numpy_call,
+    "old_overload": old_overload,
+    "operate": operate,
+    "several_outs": several_outs,
+}
+"""What bodies refer to, beside their operators and other functions."""
 
 _completed: Final[WeakSet[FunctionType]] = WeakSet()
+
+
+def default(name: str, overload: str, position: int) -> Any:
+    """Return the default of an argument that cannot be written as text."""
+    return default_of(registry.find_or_throw(name, overload).schema.arguments[position])
 
 
 def complete(
@@ -36,7 +54,7 @@ def complete(
     out: str | None = None,
     outs: Sequence[str] = (),
 ) -> FunctionType:
-    """Give a short generated function the body that its template says, and return it.
+    """Give a generated function the body that its template says, and return it.
 
     The function stays the same object, so that methods, imports and tables that hold it run the
     real body from then on, without a call more.
@@ -68,7 +86,33 @@ def complete(
         takes_old=sum([re.fullmatch(r"old\d", name) is not None for name in names]),
         takes_numpy=bool({SURPLUS, "old1", "named"}.intersection(names)),
     ).source()
-    function.__globals__.update(bindings)
+    return _with_body(function, text, bindings)
+
+
+def complete_choice(function: FunctionType, overloads: Overloads) -> FunctionType:
+    """Give a generated function that chooses among overloads its body, and return it.
+
+    Parameters
+    ----------
+    function
+        What is generated as one line: the function of a name, or a binary operator.
+    overloads
+        The overloads of the name, which the namespace of the function has too.
+    """
+    if function in _completed:
+        return function
+    called, name = function.__name__, overloads.public_name
+    if called.endswith("_operator"):
+        text = operator_choice_source(called, name, overloads.candidates)
+    else:
+        text = choice_source(called, f"_{name}_overloads", overloads.candidates)
+    return _with_body(function, text, {})
+
+
+def _with_body(
+    function: FunctionType, text: str, bindings: dict[str, Callable[..., Any]]
+) -> FunctionType:
+    function.__globals__.update(_BINDINGS | bindings)
     function.__code__ = compile_source(text, function.__name__, bindings).__code__
     _completed.add(function)
     return function

@@ -19,15 +19,16 @@ from ..templates.python_function import (
     result_type,
     returns_list,
 )
+from .compile_on_first_call import complete_choice
 from .overloads import Overloads, is_decided_by_class
 from .return_types import names_results
 
 __all__ = ["compile_entries", "described", "operator_behind"]
 
 
-def compile_entries(names: dict[str, Any]) -> None:
+def compile_entries(names: dict[str, Any]) -> list[str]:
     """Put compiled entries in the place of the generated functions of a module, whose namespace is
-    `names`; without compiled code give the functions their docstrings.
+    `names`; without compiled code give the functions their docstrings. Return the functions' names.
     """
     load_compiled_code()
     own = {
@@ -40,6 +41,7 @@ def compile_entries(names: dict[str, Any]) -> None:
     else:
         for function in own.values():  # plain functions cannot ask for it later
             document(function)
+    return list(own)
 
 
 def described(
@@ -69,7 +71,7 @@ def described(
 def operator_behind(function: FunctionType) -> Operator | None:
     """Return the operator that a generated function calls; None if it chooses one."""
     code, names = function.__code__, function.__globals__
-    if "complete" in code.co_names:  # given the name and the overload, the first texts
+    if code.co_names[:1] == ("complete",):  # given the name and the overload, the first texts
         texts = [x for x in code.co_consts if isinstance(x, str)]
         return registry.find_or_throw(texts[0], texts[1])
     for name in code.co_names:
@@ -88,7 +90,10 @@ def _choice(
     It runs the text of the function, in which a call of an overload returns that overload, and
     nothing is tried that the classes of the arguments do not decide.
     """
-    code, names = function.__code__, function.__globals__
+    names = function.__globals__
+    if function.__code__.co_names[:1] == ("complete_choice",):
+        complete_choice(function, names[function.__code__.co_names[-1]])
+    code = function.__code__
     own: dict[str, Any] = {"__builtins__": names["__builtins__"], "operate": _undecided}
     overloads = None
     for name in code.co_names:

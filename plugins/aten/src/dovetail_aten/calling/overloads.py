@@ -17,6 +17,7 @@ from dovetail_dispatcher.table import registry
 from dovetail_kernel import PYTHON_DTYPES, TensorBase, dtype
 
 from ..templates.arithmetic import ARITHMETIC
+from ..templates.choices import Candidate
 from ..templates.numpy_names import MEANING
 from ..templates.python_function import python_schema
 from .old_overloads import OLD_OVERLOADS, old_overload
@@ -112,6 +113,19 @@ class Overloads:
         # Overloads by the classes of all arguments and the keywords, where these alone decide.
         self._known: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
+    @property
+    def candidates(self) -> list[Candidate]:
+        """The overloads, as the text of the function that chooses among them is made of them."""
+        return [
+            Candidate(registry.find_or_throw(self._name, overload).schema, function.__name__)
+            for overload, (function, _) in self._functions.items()
+        ]
+
+    @property
+    def public_name(self) -> str:
+        """The name without its namespace."""
+        return self._name.partition("::")[2]
+
     def choose(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Call the first overload whose parameters the arguments fit.
 
@@ -169,7 +183,7 @@ class Overloads:
         code = overload.out.__code__  # type: ignore[union-attr]
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         names = names[len(overload.names) :]
-        public = self._name.partition("::")[2]
+        public = self.public_name
         if len(names) > 1:
             return several_outs(public, names, out)
         if not fits(out, "Tensor"):
@@ -182,7 +196,7 @@ class Overloads:
         """Run a call that no overload fits as one of old, or let an overriding argument decide it;
         raise TypeError if there is none.
         """
-        name = self._name.partition("::")[2]
+        name = self.public_name
         first: Any = overloads[0].function
         function = first.__globals__[name]
         if name in OLD_OVERLOADS:

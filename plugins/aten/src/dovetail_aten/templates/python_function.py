@@ -1,8 +1,7 @@
 """Text of the functions that users call by name: an overload with a Python signature.
 
 ``self`` is called ``input``, sizes may be spelled out (``x.view(2, 3)``), and results may have
-names. In-place and out variants and what is rarely called have a short text as well, which is in
-the file::
+names. Every function has a short text as well, which is in the file::
 
     def neg_(input): return complete(neg_, "aten::neg_", "")(input)
 

@@ -4,223 +4,34 @@
 # mypy: ignore-errors
 """Functions of the family activations."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "hardswish_out", "hardswish", "hardswish_", "hardsigmoid_out", "hardsigmoid", "hardsigmoid_",
-    "mish_out", "mish", "mish_", "hardshrink_out", "hardshrink", "softshrink_out", "softshrink",
-    "celu_out", "celu", "celu_", "selu", "selu_", "relu6", "relu6_", "rrelu", "rrelu_", "glu_out",
-    "glu", "hardswish_backward", "hardsigmoid_backward_grad_input", "hardsigmoid_backward",
-    "mish_backward", "hardshrink_backward_grad_input", "hardshrink_backward",
-    "softshrink_backward_grad_input", "softshrink_backward", "glu_backward_grad_input",
-    "glu_backward", "relu_out", "relu", "relu_", "leaky_relu_out", "leaky_relu", "leaky_relu_",
-    "elu_out", "elu", "elu_", "gelu_out", "gelu", "gelu_", "silu_out", "silu", "silu_",
-    "softplus_out", "softplus", "hardtanh_out", "hardtanh", "hardtanh_", "log_sigmoid_out",
-    "log_sigmoid", "log_sigmoid_forward_output", "log_sigmoid_forward", "prelu", "_prelu_kernel",
-    "threshold_out", "threshold", "threshold_", "threshold_backward_grad_input",
-    "threshold_backward", "gelu_backward_grad_input", "gelu_backward", "silu_backward_grad_input",
-    "silu_backward", "elu_backward_grad_input", "elu_backward", "leaky_relu_backward_grad_input",
-    "leaky_relu_backward", "softplus_backward_grad_input", "softplus_backward",
-    "hardtanh_backward_grad_input", "hardtanh_backward", "log_sigmoid_backward_grad_input",
-    "log_sigmoid_backward", "_prelu_kernel_backward",
-]
-
-
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
 def hardswish_out(input, *, out): return complete(hardswish_out, "aten::hardswish", "out")(input, out=out)
-
-hardswish_op, hardswish_routes = operator("aten::hardswish", "")
-def hardswish(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(hardswish, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return hardswish_out(input, out=out)
-    try:
-        route = hardswish_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(hardswish_op, (input,), {}, hardswish)
-
+def hardswish(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(hardswish, "aten::hardswish", "", "hardswish_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def hardswish_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(hardswish_, "aten::hardswish_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def hardsigmoid_out(input, *, out): return complete(hardsigmoid_out, "aten::hardsigmoid", "out")(input, out=out)
-
-hardsigmoid_op, hardsigmoid_routes = operator("aten::hardsigmoid", "")
-def hardsigmoid(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(hardsigmoid, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return hardsigmoid_out(input, out=out)
-    try:
-        route = hardsigmoid_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(hardsigmoid_op, (input,), {}, hardsigmoid)
-
+def hardsigmoid(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(hardsigmoid, "aten::hardsigmoid", "", "hardsigmoid_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def hardsigmoid_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(hardsigmoid_, "aten::hardsigmoid_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def mish_out(input, *, out): return complete(mish_out, "aten::mish", "out")(input, out=out)
-
-mish_op, mish_routes = operator("aten::mish", "")
-def mish(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(mish, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return mish_out(input, out=out)
-    try:
-        route = mish_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(mish_op, (input,), {}, mish)
-
+def mish(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(mish, "aten::mish", "", "mish_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def mish_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(mish_, "aten::mish_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def hardshrink_out(input, lambd=0.5, *, out): return complete(hardshrink_out, "aten::hardshrink", "out")(input, lambd, out=out)
-
-hardshrink_op, hardshrink_routes = operator("aten::hardshrink", "")
-def hardshrink(input=MISSING, lambd=0.5, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(hardshrink, {"input": input, "lambd": lambd, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return hardshrink_out(input, lambd, out=out)
-    if lambd.__class__ is not int and lambd.__class__ is not float:
-        return miss(hardshrink_op, (input, lambd,), {}, hardshrink)
-    try:
-        route = hardshrink_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, lambd)
-    return miss(hardshrink_op, (input, lambd,), {}, hardshrink)
-
-
+def hardshrink(input=MISSING, lambd=0.5, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(hardshrink, "aten::hardshrink", "", "hardshrink_out")(input, lambd, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def softshrink_out(input, lambd=0.5, *, out): return complete(softshrink_out, "aten::softshrink", "out")(input, lambd, out=out)
-
-softshrink_op, softshrink_routes = operator("aten::softshrink", "")
-def softshrink(input=MISSING, lambd=0.5, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(softshrink, {"input": input, "lambd": lambd, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return softshrink_out(input, lambd, out=out)
-    if lambd.__class__ is not int and lambd.__class__ is not float:
-        return miss(softshrink_op, (input, lambd,), {}, softshrink)
-    try:
-        route = softshrink_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, lambd)
-    return miss(softshrink_op, (input, lambd,), {}, softshrink)
-
-
+def softshrink(input=MISSING, lambd=0.5, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(softshrink, "aten::softshrink", "", "softshrink_out")(input, lambd, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def celu_out(input, alpha=1.0, *, out): return complete(celu_out, "aten::celu", "out")(input, alpha, out=out)
-
-celu_op, celu_routes = operator("aten::celu", "")
-def celu(input=MISSING, alpha=1.0, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(celu, {"input": input, "alpha": alpha, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return celu_out(input, alpha, out=out)
-    if alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(celu_op, (input, alpha,), {}, celu)
-    try:
-        route = celu_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, alpha)
-    return miss(celu_op, (input, alpha,), {}, celu)
-
+def celu(input=MISSING, alpha=1.0, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(celu, "aten::celu", "", "celu_out")(input, alpha, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def celu_(input=MISSING, alpha=1.0, surplus=MISSING, x=None, x1=None, a=None): return complete(celu_, "aten::celu_", "")(input, alpha, surplus=surplus, x=x, x1=x1, a=a)
-
-
-selu_op, selu_routes = operator("aten::selu", "")
-def selu(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(selu, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = selu_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(selu_op, (input,), {}, selu)
-
+def selu(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(selu, "aten::selu", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def selu_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(selu_, "aten::selu_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
-relu6_op, relu6_routes = operator("aten::relu6", "")
-def relu6(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(relu6, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = relu6_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(relu6_op, (input,), {}, relu6)
-
+def relu6(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(relu6, "aten::relu6", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def relu6_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(relu6_, "aten::relu6_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
-rrelu_op, rrelu_routes = operator("aten::rrelu", "")
-def rrelu(input=MISSING, lower=0.125, upper=0.3333333333333333, training=False, generator=None, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(rrelu, {"input": input, "lower": lower, "upper": upper, "training": training, "generator": generator}, surplus, {"x": x, "x1": x1, "a": a})
-    if lower.__class__ is not int and lower.__class__ is not float or upper.__class__ is not int and upper.__class__ is not float or training.__class__ is not bool or generator is not None:
-        return miss(rrelu_op, (input, lower, upper, training, generator,), {}, rrelu)
-    try:
-        route = rrelu_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, lower, upper, training, generator)
-    return miss(rrelu_op, (input, lower, upper, training, generator,), {}, rrelu)
-
+def rrelu(input=MISSING, lower=0.125, upper=0.3333333333333333, training=False, generator=None, surplus=MISSING, x=None, x1=None, a=None): return complete(rrelu, "aten::rrelu", "")(input, lower, upper, training, generator, surplus=surplus, x=x, x1=x1, a=a)
 def rrelu_(input=MISSING, lower=0.125, upper=0.3333333333333333, training=False, generator=None, surplus=MISSING, x=None, x1=None, a=None): return complete(rrelu_, "aten::rrelu_", "")(input, lower, upper, training, generator, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def glu_out(input, dim=-1, *, out): return complete(glu_out, "aten::glu", "out")(input, dim, out=out)
-
-glu_op, glu_routes = operator("aten::glu", "")
-def glu(input=MISSING, dim=-1, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(glu, {"input": input, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return glu_out(input, dim, out=out)
-    if dim.__class__ is not int:
-        return miss(glu_op, (input, dim,), {}, glu)
-    try:
-        route = glu_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim)
-    return miss(glu_op, (input, dim,), {}, glu)
-
+def glu(input=MISSING, dim=-1, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(glu, "aten::glu", "", "glu_out")(input, dim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def hardswish_backward(grad_output=MISSING, input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(hardswish_backward, "aten::hardswish_backward", "")(grad_output, input, surplus=surplus, x=x, x1=x1, a=a)
 def hardsigmoid_backward_grad_input(grad_output, input, *, grad_input): return complete(hardsigmoid_backward_grad_input, "aten::hardsigmoid_backward", "grad_input")(grad_output, input, grad_input=grad_input)
 def hardsigmoid_backward(grad_output=MISSING, input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(hardsigmoid_backward, "aten::hardsigmoid_backward", "", "hardsigmoid_backward_grad_input", ('grad_input',))(grad_output, input, out=out, surplus=surplus, x=x, x1=x1, a=a)
@@ -231,202 +42,34 @@ def softshrink_backward_grad_input(grad_output, input, lambd, *, grad_input): re
 def softshrink_backward(grad_output=MISSING, input=MISSING, lambd=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(softshrink_backward, "aten::softshrink_backward", "", "softshrink_backward_grad_input", ('grad_input',))(grad_output, input, lambd, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def glu_backward_grad_input(grad_output, input, dim, *, grad_input): return complete(glu_backward_grad_input, "aten::glu_backward", "grad_input")(grad_output, input, dim, grad_input=grad_input)
 def glu_backward(grad_output=MISSING, input=MISSING, dim=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(glu_backward, "aten::glu_backward", "", "glu_backward_grad_input", ('grad_input',))(grad_output, input, dim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
-
-
 def relu_out(input, *, out): return complete(relu_out, "aten::relu", "out")(input, out=out)
-
-relu_op, relu_routes = operator("aten::relu", "")
-def relu(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(relu, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return relu_out(input, out=out)
-    try:
-        route = relu_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(relu_op, (input,), {}, relu)
-
+def relu(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(relu, "aten::relu", "", "relu_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def relu_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(relu_, "aten::relu_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def leaky_relu_out(input, negative_slope=0.01, *, out): return complete(leaky_relu_out, "aten::leaky_relu", "out")(input, negative_slope, out=out)
-
-leaky_relu_op, leaky_relu_routes = operator("aten::leaky_relu", "")
-def leaky_relu(input=MISSING, negative_slope=0.01, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(leaky_relu, {"input": input, "negative_slope": negative_slope, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return leaky_relu_out(input, negative_slope, out=out)
-    if negative_slope.__class__ is not int and negative_slope.__class__ is not float:
-        return miss(leaky_relu_op, (input, negative_slope,), {}, leaky_relu)
-    try:
-        route = leaky_relu_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, negative_slope)
-    return miss(leaky_relu_op, (input, negative_slope,), {}, leaky_relu)
-
+def leaky_relu(input=MISSING, negative_slope=0.01, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(leaky_relu, "aten::leaky_relu", "", "leaky_relu_out")(input, negative_slope, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def leaky_relu_(input=MISSING, negative_slope=0.01, surplus=MISSING, x=None, x1=None, a=None): return complete(leaky_relu_, "aten::leaky_relu_", "")(input, negative_slope, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def elu_out(input, alpha=1, scale=1, input_scale=1, *, out): return complete(elu_out, "aten::elu", "out")(input, alpha, scale, input_scale, out=out)
-
-elu_op, elu_routes = operator("aten::elu", "")
-def elu(input=MISSING, alpha=1, scale=1, input_scale=1, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(elu, {"input": input, "alpha": alpha, "scale": scale, "input_scale": input_scale, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return elu_out(input, alpha, scale, input_scale, out=out)
-    if alpha.__class__ is not int and alpha.__class__ is not float or scale.__class__ is not int and scale.__class__ is not float or input_scale.__class__ is not int and input_scale.__class__ is not float:
-        return miss(elu_op, (input, alpha, scale, input_scale,), {}, elu)
-    try:
-        route = elu_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, alpha, scale, input_scale)
-    return miss(elu_op, (input, alpha, scale, input_scale,), {}, elu)
-
+def elu(input=MISSING, alpha=1, scale=1, input_scale=1, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(elu, "aten::elu", "", "elu_out")(input, alpha, scale, input_scale, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def elu_(input=MISSING, alpha=1, scale=1, input_scale=1, surplus=MISSING, x=None, x1=None, a=None): return complete(elu_, "aten::elu_", "")(input, alpha, scale, input_scale, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def gelu_out(input, *, approximate='none', out): return complete(gelu_out, "aten::gelu", "out")(input, approximate=approximate, out=out)
-
-gelu_op, gelu_routes = operator("aten::gelu", "")
-def gelu(input=MISSING, surplus=MISSING, approximate='none', out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(gelu, {"input": input, "approximate": approximate, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return gelu_out(input, approximate=approximate, out=out)
-    if approximate.__class__ is not str:
-        return miss(gelu_op, (input,), {"approximate": approximate}, gelu)
-    try:
-        route = gelu_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, approximate)
-    return miss(gelu_op, (input,), {"approximate": approximate}, gelu)
-
+def gelu(input=MISSING, surplus=MISSING, approximate='none', out=None, x=None, x1=None, a=None): return complete(gelu, "aten::gelu", "", "gelu_out")(input, approximate=approximate, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def gelu_(input=MISSING, surplus=MISSING, approximate='none', x=None, x1=None, a=None): return complete(gelu_, "aten::gelu_", "")(input, approximate=approximate, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def silu_out(input, *, out): return complete(silu_out, "aten::silu", "out")(input, out=out)
-
-silu_op, silu_routes = operator("aten::silu", "")
-def silu(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(silu, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return silu_out(input, out=out)
-    try:
-        route = silu_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(silu_op, (input,), {}, silu)
-
+def silu(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(silu, "aten::silu", "", "silu_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def silu_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(silu_, "aten::silu_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def softplus_out(input, beta=1, threshold=20, *, out): return complete(softplus_out, "aten::softplus", "out")(input, beta, threshold, out=out)
-
-softplus_op, softplus_routes = operator("aten::softplus", "")
-def softplus(input=MISSING, beta=1, threshold=20, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(softplus, {"input": input, "beta": beta, "threshold": threshold, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return softplus_out(input, beta, threshold, out=out)
-    if beta.__class__ is not int and beta.__class__ is not float or threshold.__class__ is not int and threshold.__class__ is not float:
-        return miss(softplus_op, (input, beta, threshold,), {}, softplus)
-    try:
-        route = softplus_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, beta, threshold)
-    return miss(softplus_op, (input, beta, threshold,), {}, softplus)
-
-
+def softplus(input=MISSING, beta=1, threshold=20, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(softplus, "aten::softplus", "", "softplus_out")(input, beta, threshold, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def hardtanh_out(input, min_val=-1, max_val=1, *, out): return complete(hardtanh_out, "aten::hardtanh", "out")(input, min_val, max_val, out=out)
-
-hardtanh_op, hardtanh_routes = operator("aten::hardtanh", "")
-def hardtanh(input=MISSING, min_val=-1, max_val=1, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(hardtanh, {"input": input, "min_val": min_val, "max_val": max_val, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return hardtanh_out(input, min_val, max_val, out=out)
-    if min_val.__class__ is not int and min_val.__class__ is not float or max_val.__class__ is not int and max_val.__class__ is not float:
-        return miss(hardtanh_op, (input, min_val, max_val,), {}, hardtanh)
-    try:
-        route = hardtanh_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, min_val, max_val)
-    return miss(hardtanh_op, (input, min_val, max_val,), {}, hardtanh)
-
+def hardtanh(input=MISSING, min_val=-1, max_val=1, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(hardtanh, "aten::hardtanh", "", "hardtanh_out")(input, min_val, max_val, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def hardtanh_(input=MISSING, min_val=-1, max_val=1, surplus=MISSING, x=None, x1=None, a=None): return complete(hardtanh_, "aten::hardtanh_", "")(input, min_val, max_val, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def log_sigmoid_out(input, *, out): return complete(log_sigmoid_out, "aten::log_sigmoid", "out")(input, out=out)
-
-log_sigmoid_op, log_sigmoid_routes = operator("aten::log_sigmoid", "")
-def log_sigmoid(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(log_sigmoid, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return log_sigmoid_out(input, out=out)
-    try:
-        route = log_sigmoid_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(log_sigmoid_op, (input,), {}, log_sigmoid)
-
+def log_sigmoid(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(log_sigmoid, "aten::log_sigmoid", "", "log_sigmoid_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def log_sigmoid_forward_output(input, *, output, buffer): return complete(log_sigmoid_forward_output, "aten::log_sigmoid_forward", "output")(input, output=output, buffer=buffer)
 def log_sigmoid_forward(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(log_sigmoid_forward, "aten::log_sigmoid_forward", "", "log_sigmoid_forward_output", ('output', 'buffer'))(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
-prelu_op, prelu_routes = operator("aten::prelu", "")
-def prelu(input=MISSING, weight=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(prelu, {"input": input, "weight": weight}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = prelu_routes[input._signature | weight._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight)
-    return miss(prelu_op, (input, weight,), {}, prelu)
-
+def prelu(input=MISSING, weight=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(prelu, "aten::prelu", "")(input, weight, surplus=surplus, x=x, x1=x1, a=a)
 def _prelu_kernel(input, weight): return complete(_prelu_kernel, "aten::_prelu_kernel", "")(input, weight)
-
-
 def threshold_out(input, threshold, value, *, out): return complete(threshold_out, "aten::threshold", "out")(input, threshold, value, out=out)
-
-threshold_op, threshold_routes = operator("aten::threshold", "")
-def threshold(input=MISSING, threshold=MISSING, value=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(globals()["threshold"], {"input": input, "threshold": threshold, "value": value, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return threshold_out(input, threshold, value, out=out)
-    if threshold.__class__ is not int and threshold.__class__ is not float or value.__class__ is not int and value.__class__ is not float:
-        return miss(threshold_op, (input, threshold, value,), {}, globals()["threshold"])
-    try:
-        route = threshold_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, threshold, value)
-    return miss(threshold_op, (input, threshold, value,), {}, globals()["threshold"])
-
+def threshold(input=MISSING, threshold=MISSING, value=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(threshold, "aten::threshold", "", "threshold_out")(input, threshold, value, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def threshold_(input=MISSING, threshold=MISSING, value=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(threshold_, "aten::threshold_", "")(input, threshold, value, surplus=surplus, x=x, x1=x1, a=a)
 def threshold_backward_grad_input(grad_output, input, threshold, *, grad_input): return complete(threshold_backward_grad_input, "aten::threshold_backward", "grad_input")(grad_output, input, threshold, grad_input=grad_input)
 def threshold_backward(grad_output=MISSING, input=MISSING, threshold=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(threshold_backward, "aten::threshold_backward", "", "threshold_backward_grad_input", ('grad_input',))(grad_output, input, threshold, out=out, surplus=surplus, x=x, x1=x1, a=a)
@@ -446,5 +89,4 @@ def log_sigmoid_backward_grad_input(grad_output, input, buffer, *, grad_input): 
 def log_sigmoid_backward(grad_output=MISSING, input=MISSING, buffer=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(log_sigmoid_backward, "aten::log_sigmoid_backward", "", "log_sigmoid_backward_grad_input", ('grad_input',))(grad_output, input, buffer, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def _prelu_kernel_backward(grad_output, input, weight): return complete(_prelu_kernel_backward, "aten::_prelu_kernel_backward", "")(grad_output, input, weight)
 
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

@@ -4,45 +4,12 @@
 # mypy: ignore-errors
 """Functions of the family attention."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "scaled_dot_product_attention", "_scaled_dot_product_attention_math",
-    "_scaled_dot_product_flash_attention_for_cpu",
-]
-
-
-scaled_dot_product_attention_op, scaled_dot_product_attention_routes = operator("aten::scaled_dot_product_attention", "")
-def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
-    if dropout_p.__class__ is not float or is_causal.__class__ is not bool or scale is not None and scale.__class__ is not float or enable_gqa.__class__ is not bool:
-        return miss(scaled_dot_product_attention_op, (query, key, value, attn_mask, dropout_p, is_causal,), {"scale": scale, "enable_gqa": enable_gqa}, scaled_dot_product_attention)
-    try:
-        bits = query._signature | key._signature | value._signature | state()
-        if attn_mask is not None:
-            bits |= attn_mask._signature
-        route = scaled_dot_product_attention_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
-    return miss(scaled_dot_product_attention_op, (query, key, value, attn_mask, dropout_p, is_causal,), {"scale": scale, "enable_gqa": enable_gqa}, scaled_dot_product_attention)
-
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False): return complete(scaled_dot_product_attention, "aten::scaled_dot_product_attention", "")(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
 def _scaled_dot_product_attention_math(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, dropout_mask=None, *, scale=None, enable_gqa=False): return complete(_scaled_dot_product_attention_math, "aten::_scaled_dot_product_attention_math", "")(query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale=scale, enable_gqa=enable_gqa)
 def _scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None): return complete(_scaled_dot_product_flash_attention_for_cpu, "aten::_scaled_dot_product_flash_attention_for_cpu", "")(query, key, value, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)
 
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

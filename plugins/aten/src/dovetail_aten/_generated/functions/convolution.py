@@ -4,411 +4,47 @@
 # mypy: ignore-errors
 """Functions of the family convolution."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "convolution_out", "convolution", "_convolution", "conv1d_default", "conv1d_padding", "conv1d",
-    "conv2d_default", "conv2d_padding", "conv2d", "conv3d_default", "conv3d_padding", "conv3d",
-    "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc", "im2col_out", "im2col",
-    "col2im_out", "col2im", "pixel_shuffle_out", "pixel_shuffle", "pixel_unshuffle_out",
-    "pixel_unshuffle", "channel_shuffle_out", "channel_shuffle", "native_channel_shuffle",
-    "convolution_backward_out", "convolution_backward",
-]
-
-
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
 def convolution_out(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, *, out): return complete(convolution_out, "aten::convolution", "out")(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out=out)
-
-convolution_op, convolution_routes = operator("aten::convolution", "")
-def convolution(input=MISSING, weight=MISSING, bias=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, transposed=MISSING, output_padding=MISSING, groups=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(convolution, {"input": input, "weight": weight, "bias": bias, "stride": stride, "padding": padding, "dilation": dilation, "transposed": transposed, "output_padding": output_padding, "groups": groups, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return convolution_out(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out=out)
-    stride_ints = tuple(stride) if stride.__class__ is list else stride
-    padding_ints = tuple(padding) if padding.__class__ is list else padding
-    dilation_ints = tuple(dilation) if dilation.__class__ is list else dilation
-    output_padding_ints = tuple(output_padding) if output_padding.__class__ is list else output_padding
-    if not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or transposed.__class__ is not bool or not are_ints(output_padding_ints) or groups.__class__ is not int:
-        return miss(convolution_op, (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups,), {}, convolution)
-    try:
-        bits = input._signature | weight._signature | state()
-        if bias is not None:
-            bits |= bias._signature
-        route = convolution_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, stride_ints, padding_ints, dilation_ints, transposed, output_padding_ints, groups)
-    return miss(convolution_op, (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups,), {}, convolution)
-
+def convolution(input=MISSING, weight=MISSING, bias=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, transposed=MISSING, output_padding=MISSING, groups=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(convolution, "aten::convolution", "", "convolution_out")(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def _convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic, cudnn_enabled, allow_tf32): return complete(_convolution, "aten::_convolution", "")(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic, cudnn_enabled, allow_tf32)
-
-
-conv1d_op, conv1d_routes = operator("aten::conv1d", "")
-def conv1d_default(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), groups=1):
-    stride_ints = (stride,) if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    padding_ints = (padding,) if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    dilation_ints = (dilation,) if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
-    if not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or groups.__class__ is not int:
-        return miss(conv1d_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv1d)
-    try:
-        bits = input._signature | weight._signature | state()
-        if bias is not None:
-            bits |= bias._signature
-        route = conv1d_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, stride_ints, padding_ints, dilation_ints, groups)
-    return miss(conv1d_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv1d)
-
-conv1d_padding_op, conv1d_padding_routes = operator("aten::conv1d", "padding")
-def conv1d_padding(input, weight, bias=None, stride=(1,), padding='valid', dilation=(1,), groups=1):
-    stride_ints = (stride,) if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    dilation_ints = (dilation,) if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
-    if not are_ints(stride_ints) or padding.__class__ is not str or not are_ints(dilation_ints) or groups.__class__ is not int:
-        return miss(conv1d_padding_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv1d)
-    try:
-        bits = input._signature | weight._signature | state()
-        if bias is not None:
-            bits |= bias._signature
-        route = conv1d_padding_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, stride_ints, padding, dilation_ints, groups)
-    return miss(conv1d_padding_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv1d)
-
+def conv1d_default(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), groups=1): return complete(conv1d_default, "aten::conv1d", "")(input, weight, bias, stride, padding, dilation, groups)
+def conv1d_padding(input, weight, bias=None, stride=(1,), padding='valid', dilation=(1,), groups=1): return complete(conv1d_padding, "aten::conv1d", "padding")(input, weight, bias, stride, padding, dilation, groups)
 _conv1d_overloads = Overloads("aten::conv1d", {
     "": (conv1d_default, None), "padding": (conv1d_padding, None),
 })
-def conv1d(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            return conv1d_default(*args)
-        if count == 3:
-            return conv1d_default(*args)
-        if count == 4:
-            return conv1d_default(*args)
-    return _conv1d_overloads.choose(args, kwargs)
-
-
-conv2d_op, conv2d_routes = operator("aten::conv2d", "")
-def conv2d_default(input, weight, bias=None, stride=(1, 1), padding=(0, 0), dilation=(1, 1), groups=1):
-    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    dilation_ints = (dilation,) * 2 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
-    if not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or groups.__class__ is not int:
-        return miss(conv2d_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv2d)
-    try:
-        bits = input._signature | weight._signature | state()
-        if bias is not None:
-            bits |= bias._signature
-        route = conv2d_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, stride_ints, padding_ints, dilation_ints, groups)
-    return miss(conv2d_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv2d)
-
-conv2d_padding_op, conv2d_padding_routes = operator("aten::conv2d", "padding")
-def conv2d_padding(input, weight, bias=None, stride=(1, 1), padding='valid', dilation=(1, 1), groups=1):
-    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    dilation_ints = (dilation,) * 2 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
-    if not are_ints(stride_ints) or padding.__class__ is not str or not are_ints(dilation_ints) or groups.__class__ is not int:
-        return miss(conv2d_padding_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv2d)
-    try:
-        bits = input._signature | weight._signature | state()
-        if bias is not None:
-            bits |= bias._signature
-        route = conv2d_padding_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, stride_ints, padding, dilation_ints, groups)
-    return miss(conv2d_padding_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv2d)
-
+def conv1d(*args, **kwargs): return complete_choice(conv1d, _conv1d_overloads)(*args, **kwargs)
+def conv2d_default(input, weight, bias=None, stride=(1, 1), padding=(0, 0), dilation=(1, 1), groups=1): return complete(conv2d_default, "aten::conv2d", "")(input, weight, bias, stride, padding, dilation, groups)
+def conv2d_padding(input, weight, bias=None, stride=(1, 1), padding='valid', dilation=(1, 1), groups=1): return complete(conv2d_padding, "aten::conv2d", "padding")(input, weight, bias, stride, padding, dilation, groups)
 _conv2d_overloads = Overloads("aten::conv2d", {
     "": (conv2d_default, None), "padding": (conv2d_padding, None),
 })
-def conv2d(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            return conv2d_default(*args)
-        if count == 3:
-            return conv2d_default(*args)
-        if count == 4:
-            return conv2d_default(*args)
-    return _conv2d_overloads.choose(args, kwargs)
-
-
-conv3d_op, conv3d_routes = operator("aten::conv3d", "")
-def conv3d_default(input, weight, bias=None, stride=(1, 1, 1), padding=(0, 0, 0), dilation=(1, 1, 1), groups=1):
-    stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    padding_ints = (padding,) * 3 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    dilation_ints = (dilation,) * 3 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
-    if not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or groups.__class__ is not int:
-        return miss(conv3d_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv3d)
-    try:
-        bits = input._signature | weight._signature | state()
-        if bias is not None:
-            bits |= bias._signature
-        route = conv3d_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, stride_ints, padding_ints, dilation_ints, groups)
-    return miss(conv3d_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv3d)
-
-conv3d_padding_op, conv3d_padding_routes = operator("aten::conv3d", "padding")
-def conv3d_padding(input, weight, bias=None, stride=(1, 1, 1), padding='valid', dilation=(1, 1, 1), groups=1):
-    stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    dilation_ints = (dilation,) * 3 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
-    if not are_ints(stride_ints) or padding.__class__ is not str or not are_ints(dilation_ints) or groups.__class__ is not int:
-        return miss(conv3d_padding_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv3d)
-    try:
-        bits = input._signature | weight._signature | state()
-        if bias is not None:
-            bits |= bias._signature
-        route = conv3d_padding_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, stride_ints, padding, dilation_ints, groups)
-    return miss(conv3d_padding_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv3d)
-
+def conv2d(*args, **kwargs): return complete_choice(conv2d, _conv2d_overloads)(*args, **kwargs)
+def conv3d_default(input, weight, bias=None, stride=(1, 1, 1), padding=(0, 0, 0), dilation=(1, 1, 1), groups=1): return complete(conv3d_default, "aten::conv3d", "")(input, weight, bias, stride, padding, dilation, groups)
+def conv3d_padding(input, weight, bias=None, stride=(1, 1, 1), padding='valid', dilation=(1, 1, 1), groups=1): return complete(conv3d_padding, "aten::conv3d", "padding")(input, weight, bias, stride, padding, dilation, groups)
 _conv3d_overloads = Overloads("aten::conv3d", {
     "": (conv3d_default, None), "padding": (conv3d_padding, None),
 })
-def conv3d(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            return conv3d_default(*args)
-        if count == 3:
-            return conv3d_default(*args)
-        if count == 4:
-            return conv3d_default(*args)
-    return _conv3d_overloads.choose(args, kwargs)
-
-
-conv_transpose1d_op, conv_transpose1d_routes = operator("aten::conv_transpose1d", "")
-def conv_transpose1d(input=MISSING, weight=MISSING, bias=None, stride=(1,), padding=(0,), output_padding=(0,), groups=1, dilation=(1,), surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(conv_transpose1d, {"input": input, "weight": weight, "bias": bias, "stride": stride, "padding": padding, "output_padding": output_padding, "groups": groups, "dilation": dilation}, surplus, {"x": x, "x1": x1, "a": a})
-    stride_ints = (stride,) if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    padding_ints = (padding,) if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    output_padding_ints = (output_padding,) if output_padding.__class__ is int else tuple(output_padding) if output_padding.__class__ is list else output_padding
-    dilation_ints = (dilation,) if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
-    if not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(output_padding_ints) or groups.__class__ is not int or not are_ints(dilation_ints):
-        return miss(conv_transpose1d_op, (input, weight, bias, stride, padding, output_padding, groups, dilation,), {}, conv_transpose1d)
-    try:
-        bits = input._signature | weight._signature | state()
-        if bias is not None:
-            bits |= bias._signature
-        route = conv_transpose1d_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, stride_ints, padding_ints, output_padding_ints, groups, dilation_ints)
-    return miss(conv_transpose1d_op, (input, weight, bias, stride, padding, output_padding, groups, dilation,), {}, conv_transpose1d)
-
-
-conv_transpose2d_input_op, conv_transpose2d_input_routes = operator("aten::conv_transpose2d", "input")
-def conv_transpose2d(input=MISSING, weight=MISSING, bias=None, stride=(1, 1), padding=(0, 0), output_padding=(0, 0), groups=1, dilation=(1, 1), surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(conv_transpose2d, {"input": input, "weight": weight, "bias": bias, "stride": stride, "padding": padding, "output_padding": output_padding, "groups": groups, "dilation": dilation}, surplus, {"x": x, "x1": x1, "a": a})
-    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    output_padding_ints = (output_padding,) * 2 if output_padding.__class__ is int else tuple(output_padding) if output_padding.__class__ is list else output_padding
-    dilation_ints = (dilation,) * 2 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
-    if not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(output_padding_ints) or groups.__class__ is not int or not are_ints(dilation_ints):
-        return miss(conv_transpose2d_input_op, (input, weight, bias, stride, padding, output_padding, groups, dilation,), {}, conv_transpose2d)
-    try:
-        bits = input._signature | weight._signature | state()
-        if bias is not None:
-            bits |= bias._signature
-        route = conv_transpose2d_input_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, stride_ints, padding_ints, output_padding_ints, groups, dilation_ints)
-    return miss(conv_transpose2d_input_op, (input, weight, bias, stride, padding, output_padding, groups, dilation,), {}, conv_transpose2d)
-
-
-conv_transpose3d_input_op, conv_transpose3d_input_routes = operator("aten::conv_transpose3d", "input")
-def conv_transpose3d(input=MISSING, weight=MISSING, bias=None, stride=(1, 1, 1), padding=(0, 0, 0), output_padding=(0, 0, 0), groups=1, dilation=(1, 1, 1), surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(conv_transpose3d, {"input": input, "weight": weight, "bias": bias, "stride": stride, "padding": padding, "output_padding": output_padding, "groups": groups, "dilation": dilation}, surplus, {"x": x, "x1": x1, "a": a})
-    stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    padding_ints = (padding,) * 3 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    output_padding_ints = (output_padding,) * 3 if output_padding.__class__ is int else tuple(output_padding) if output_padding.__class__ is list else output_padding
-    dilation_ints = (dilation,) * 3 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
-    if not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(output_padding_ints) or groups.__class__ is not int or not are_ints(dilation_ints):
-        return miss(conv_transpose3d_input_op, (input, weight, bias, stride, padding, output_padding, groups, dilation,), {}, conv_transpose3d)
-    try:
-        bits = input._signature | weight._signature | state()
-        if bias is not None:
-            bits |= bias._signature
-        route = conv_transpose3d_input_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, stride_ints, padding_ints, output_padding_ints, groups, dilation_ints)
-    return miss(conv_transpose3d_input_op, (input, weight, bias, stride, padding, output_padding, groups, dilation,), {}, conv_transpose3d)
-
-
-conv_tbc_op, conv_tbc_routes = operator("aten::conv_tbc", "")
-def conv_tbc(input=MISSING, weight=MISSING, bias=MISSING, pad=0, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(conv_tbc, {"input": input, "weight": weight, "bias": bias, "pad": pad}, surplus, {"x": x, "x1": x1, "a": a})
-    if pad.__class__ is not int:
-        return miss(conv_tbc_op, (input, weight, bias, pad,), {}, conv_tbc)
-    try:
-        route = conv_tbc_routes[input._signature | weight._signature | bias._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, pad)
-    return miss(conv_tbc_op, (input, weight, bias, pad,), {}, conv_tbc)
-
-
+def conv3d(*args, **kwargs): return complete_choice(conv3d, _conv3d_overloads)(*args, **kwargs)
+def conv_transpose1d(input=MISSING, weight=MISSING, bias=None, stride=(1,), padding=(0,), output_padding=(0,), groups=1, dilation=(1,), surplus=MISSING, x=None, x1=None, a=None): return complete(conv_transpose1d, "aten::conv_transpose1d", "")(input, weight, bias, stride, padding, output_padding, groups, dilation, surplus=surplus, x=x, x1=x1, a=a)
+def conv_transpose2d(input=MISSING, weight=MISSING, bias=None, stride=(1, 1), padding=(0, 0), output_padding=(0, 0), groups=1, dilation=(1, 1), surplus=MISSING, x=None, x1=None, a=None): return complete(conv_transpose2d, "aten::conv_transpose2d", "input")(input, weight, bias, stride, padding, output_padding, groups, dilation, surplus=surplus, x=x, x1=x1, a=a)
+def conv_transpose3d(input=MISSING, weight=MISSING, bias=None, stride=(1, 1, 1), padding=(0, 0, 0), output_padding=(0, 0, 0), groups=1, dilation=(1, 1, 1), surplus=MISSING, x=None, x1=None, a=None): return complete(conv_transpose3d, "aten::conv_transpose3d", "input")(input, weight, bias, stride, padding, output_padding, groups, dilation, surplus=surplus, x=x, x1=x1, a=a)
+def conv_tbc(input=MISSING, weight=MISSING, bias=MISSING, pad=0, surplus=MISSING, x=None, x1=None, a=None): return complete(conv_tbc, "aten::conv_tbc", "")(input, weight, bias, pad, surplus=surplus, x=x, x1=x1, a=a)
 def im2col_out(input, kernel_size, dilation, padding, stride, *, out): return complete(im2col_out, "aten::im2col", "out")(input, kernel_size, dilation, padding, stride, out=out)
-
-im2col_op, im2col_routes = operator("aten::im2col", "")
-def im2col(input=MISSING, kernel_size=MISSING, dilation=MISSING, padding=MISSING, stride=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(im2col, {"input": input, "kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return im2col_out(input, kernel_size, dilation, padding, stride, out=out)
-    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
-    dilation_ints = (dilation,) * 2 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
-    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    if not are_ints(kernel_size_ints) or not are_ints(dilation_ints) or not are_ints(padding_ints) or not are_ints(stride_ints):
-        return miss(im2col_op, (input, kernel_size, dilation, padding, stride,), {}, im2col)
-    try:
-        route = im2col_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, kernel_size_ints, dilation_ints, padding_ints, stride_ints)
-    return miss(im2col_op, (input, kernel_size, dilation, padding, stride,), {}, im2col)
-
-
+def im2col(input=MISSING, kernel_size=MISSING, dilation=MISSING, padding=MISSING, stride=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(im2col, "aten::im2col", "", "im2col_out")(input, kernel_size, dilation, padding, stride, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def col2im_out(input, output_size, kernel_size, dilation, padding, stride, *, out): return complete(col2im_out, "aten::col2im", "out")(input, output_size, kernel_size, dilation, padding, stride, out=out)
-
-col2im_op, col2im_routes = operator("aten::col2im", "")
-def col2im(input=MISSING, output_size=MISSING, kernel_size=MISSING, dilation=MISSING, padding=MISSING, stride=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(col2im, {"input": input, "output_size": output_size, "kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return col2im_out(input, output_size, kernel_size, dilation, padding, stride, out=out)
-    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
-    dilation_ints = (dilation,) * 2 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
-    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    if not are_ints(output_size_ints) or not are_ints(kernel_size_ints) or not are_ints(dilation_ints) or not are_ints(padding_ints) or not are_ints(stride_ints):
-        return miss(col2im_op, (input, output_size, kernel_size, dilation, padding, stride,), {}, col2im)
-    try:
-        route = col2im_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, kernel_size_ints, dilation_ints, padding_ints, stride_ints)
-    return miss(col2im_op, (input, output_size, kernel_size, dilation, padding, stride,), {}, col2im)
-
-
+def col2im(input=MISSING, output_size=MISSING, kernel_size=MISSING, dilation=MISSING, padding=MISSING, stride=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(col2im, "aten::col2im", "", "col2im_out")(input, output_size, kernel_size, dilation, padding, stride, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def pixel_shuffle_out(input, upscale_factor, *, out): return complete(pixel_shuffle_out, "aten::pixel_shuffle", "out")(input, upscale_factor, out=out)
-
-pixel_shuffle_op, pixel_shuffle_routes = operator("aten::pixel_shuffle", "")
-def pixel_shuffle(input=MISSING, upscale_factor=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(pixel_shuffle, {"input": input, "upscale_factor": upscale_factor, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return pixel_shuffle_out(input, upscale_factor, out=out)
-    if upscale_factor.__class__ is not int:
-        return miss(pixel_shuffle_op, (input, upscale_factor,), {}, pixel_shuffle)
-    try:
-        route = pixel_shuffle_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, upscale_factor)
-    return miss(pixel_shuffle_op, (input, upscale_factor,), {}, pixel_shuffle)
-
-
+def pixel_shuffle(input=MISSING, upscale_factor=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(pixel_shuffle, "aten::pixel_shuffle", "", "pixel_shuffle_out")(input, upscale_factor, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def pixel_unshuffle_out(input, downscale_factor, *, out): return complete(pixel_unshuffle_out, "aten::pixel_unshuffle", "out")(input, downscale_factor, out=out)
-
-pixel_unshuffle_op, pixel_unshuffle_routes = operator("aten::pixel_unshuffle", "")
-def pixel_unshuffle(input=MISSING, downscale_factor=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(pixel_unshuffle, {"input": input, "downscale_factor": downscale_factor, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return pixel_unshuffle_out(input, downscale_factor, out=out)
-    if downscale_factor.__class__ is not int:
-        return miss(pixel_unshuffle_op, (input, downscale_factor,), {}, pixel_unshuffle)
-    try:
-        route = pixel_unshuffle_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, downscale_factor)
-    return miss(pixel_unshuffle_op, (input, downscale_factor,), {}, pixel_unshuffle)
-
-
+def pixel_unshuffle(input=MISSING, downscale_factor=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(pixel_unshuffle, "aten::pixel_unshuffle", "", "pixel_unshuffle_out")(input, downscale_factor, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def channel_shuffle_out(input, groups, *, out): return complete(channel_shuffle_out, "aten::channel_shuffle", "out")(input, groups, out=out)
-
-channel_shuffle_op, channel_shuffle_routes = operator("aten::channel_shuffle", "")
-def channel_shuffle(input=MISSING, groups=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(channel_shuffle, {"input": input, "groups": groups, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return channel_shuffle_out(input, groups, out=out)
-    if groups.__class__ is not int:
-        return miss(channel_shuffle_op, (input, groups,), {}, channel_shuffle)
-    try:
-        route = channel_shuffle_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, groups)
-    return miss(channel_shuffle_op, (input, groups,), {}, channel_shuffle)
-
-
-native_channel_shuffle_op, native_channel_shuffle_routes = operator("aten::native_channel_shuffle", "")
-def native_channel_shuffle(input=MISSING, groups=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(native_channel_shuffle, {"input": input, "groups": groups}, surplus, {"x": x, "x1": x1, "a": a})
-    if groups.__class__ is not int:
-        return miss(native_channel_shuffle_op, (input, groups,), {}, native_channel_shuffle)
-    try:
-        route = native_channel_shuffle_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, groups)
-    return miss(native_channel_shuffle_op, (input, groups,), {}, native_channel_shuffle)
-
+def channel_shuffle(input=MISSING, groups=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(channel_shuffle, "aten::channel_shuffle", "", "channel_shuffle_out")(input, groups, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def native_channel_shuffle(input=MISSING, groups=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(native_channel_shuffle, "aten::native_channel_shuffle", "")(input, groups, surplus=surplus, x=x, x1=x1, a=a)
 def convolution_backward_out(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask, *, out0, out1, out2): return complete(convolution_backward_out, "aten::convolution_backward", "out")(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask, out0=out0, out1=out1, out2=out2)
 def convolution_backward(grad_output=MISSING, input=MISSING, weight=MISSING, bias_sizes=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, transposed=MISSING, output_padding=MISSING, groups=MISSING, output_mask=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(convolution_backward, "aten::convolution_backward", "", "convolution_backward_out", ('out0', 'out1', 'out2'))(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

@@ -4,473 +4,55 @@
 # mypy: ignore-errors
 """Functions of the family creation."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "empty", "empty_strided", "zeros", "ones", "full", "arange_default", "arange_start",
-    "arange_start_step", "arange", "linspace", "eye", "scalar_tensor", "zeros_like", "ones_like",
-    "empty_like", "full_like", "new_zeros", "new_ones", "new_full", "new_empty",
-    "new_empty_strided", "empty_permuted", "logspace", "fill_Scalar_out", "fill_Tensor_out",
-    "fill_Scalar", "fill_Tensor", "fill", "complex_out", "complex", "polar_out", "polar",
-    "fill__Scalar", "fill__Tensor", "fill_", "zero_",
-]
-
-
-empty_memory_format_op, empty_memory_format_routes = operator("aten::empty", "memory_format")
-def empty(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
-    if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    elif sizes_:
-        return miss(empty_memory_format_op, (*sizes_,), {"size": size}, empty)
-    size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
-        return miss(empty_memory_format_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, empty)
-    try:
-        route = empty_memory_format_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(size_ints, dtype, layout, device, pin_memory, memory_format)
-    return miss(empty_memory_format_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, empty)
-
-
-empty_strided_op, empty_strided_routes = operator("aten::empty_strided", "")
-def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=None):
-    size_ints = tuple(size) if size.__class__ is list else size
-    stride_ints = tuple(stride) if stride.__class__ is list else stride
-    if not are_ints(size_ints) or not are_ints(stride_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(empty_strided_op, (size, stride,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, empty_strided)
-    try:
-        route = empty_strided_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(size_ints, stride_ints, dtype, layout, device, pin_memory)
-    return miss(empty_strided_op, (size, stride,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, empty_strided)
-
-
-zeros_op, zeros_routes = operator("aten::zeros", "")
-def zeros(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
-    if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    elif sizes_:
-        return miss(zeros_op, (*sizes_,), {"size": size}, zeros)
-    size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(zeros_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, zeros)
-    try:
-        route = zeros_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(size_ints, dtype, layout, device, pin_memory)
-    return miss(zeros_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, zeros)
-
-
-ones_op, ones_routes = operator("aten::ones", "")
-def ones(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
-    if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    elif sizes_:
-        return miss(ones_op, (*sizes_,), {"size": size}, ones)
-    size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(ones_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, ones)
-    try:
-        route = ones_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(size_ints, dtype, layout, device, pin_memory)
-    return miss(ones_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, ones)
-
-
-full_op, full_routes = operator("aten::full", "")
-def full(size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=None):
-    size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints) or fill_value.__class__ is not int and fill_value.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(full_op, (size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, full)
-    try:
-        route = full_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(size_ints, fill_value, dtype, layout, device, pin_memory)
-    return miss(full_op, (size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, full)
-
-
-arange_op, arange_routes = operator("aten::arange", "")
-def arange_default(end, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if end.__class__ is not int and end.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(arange_op, (end,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, arange)
-    try:
-        route = arange_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(end, dtype, layout, device, pin_memory)
-    return miss(arange_op, (end,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, arange)
-
-arange_start_op, arange_start_routes = operator("aten::arange", "start")
-def arange_start(start, end, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if start.__class__ is not int and start.__class__ is not float or end.__class__ is not int and end.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(arange_start_op, (start, end,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, arange)
-    try:
-        route = arange_start_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(start, end, dtype, layout, device, pin_memory)
-    return miss(arange_start_op, (start, end,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, arange)
-
-arange_start_step_op, arange_start_step_routes = operator("aten::arange", "start_step")
-def arange_start_step(start, end, step=1, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if start.__class__ is not int and start.__class__ is not float or end.__class__ is not int and end.__class__ is not float or step.__class__ is not int and step.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(arange_start_step_op, (start, end, step,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, arange)
-    try:
-        route = arange_start_step_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(start, end, step, dtype, layout, device, pin_memory)
-    return miss(arange_start_step_op, (start, end, step,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, arange)
-
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
+def empty(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None): return complete(empty, "aten::empty", "memory_format")(*sizes_, size=size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format)
+def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(empty_strided, "aten::empty_strided", "")(size, stride, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+def zeros(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None): return complete(zeros, "aten::zeros", "")(*sizes_, size=size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+def ones(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None): return complete(ones, "aten::ones", "")(*sizes_, size=size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+def full(size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(full, "aten::full", "")(size, fill_value, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+def arange_default(end, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(arange_default, "aten::arange", "")(end, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+def arange_start(start, end, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(arange_start, "aten::arange", "start")(start, end, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+def arange_start_step(start, end, step=1, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(arange_start_step, "aten::arange", "start_step")(start, end, step, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 _arange_overloads = Overloads("aten::arange", {
     "": (arange_default, None), "start": (arange_start, None),
     "start_step": (arange_start_step, None),
 })
-def arange(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return arange_default(*args)
-        if count == 2:
-            return arange_start(*args)
-        if count == 3:
-            return arange_start_step(*args)
-    return _arange_overloads.choose(args, kwargs)
-
-
-linspace_op, linspace_routes = operator("aten::linspace", "")
-def linspace(start, end, steps, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if start.__class__ is not int and start.__class__ is not float or end.__class__ is not int and end.__class__ is not float or steps.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(linspace_op, (start, end, steps,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, linspace)
-    try:
-        route = linspace_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(start, end, steps, dtype, layout, device, pin_memory)
-    return miss(linspace_op, (start, end, steps,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, linspace)
-
-
-eye_op, eye_routes = operator("aten::eye", "")
-def eye(n, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if n.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(eye_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, eye)
-    try:
-        route = eye_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(n, dtype, layout, device, pin_memory)
-    return miss(eye_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, eye)
-
-
-scalar_tensor_op, scalar_tensor_routes = operator("aten::scalar_tensor", "")
-def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if s.__class__ is not int and s.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(scalar_tensor_op, (s,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, scalar_tensor)
-    try:
-        route = scalar_tensor_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(s, dtype, layout, device, pin_memory)
-    return miss(scalar_tensor_op, (s,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, scalar_tensor)
-
-
-zeros_like_op, zeros_like_routes = operator("aten::zeros_like", "")
-def zeros_like(input=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(zeros_like, {"input": input, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, surplus, {"x": x, "x1": x1, "a": a})
-    if dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
-        return miss(zeros_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, zeros_like)
-    try:
-        route = zeros_like_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dtype, layout, device, pin_memory, memory_format)
-    return miss(zeros_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, zeros_like)
-
-
-ones_like_op, ones_like_routes = operator("aten::ones_like", "")
-def ones_like(input=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(ones_like, {"input": input, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, surplus, {"x": x, "x1": x1, "a": a})
-    if dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
-        return miss(ones_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, ones_like)
-    try:
-        route = ones_like_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dtype, layout, device, pin_memory, memory_format)
-    return miss(ones_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, ones_like)
-
-
-empty_like_op, empty_like_routes = operator("aten::empty_like", "")
-def empty_like(input=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(empty_like, {"input": input, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, surplus, {"x": x, "x1": x1, "a": a})
-    if dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
-        return miss(empty_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, empty_like)
-    try:
-        route = empty_like_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dtype, layout, device, pin_memory, memory_format)
-    return miss(empty_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, empty_like)
-
-
-full_like_op, full_like_routes = operator("aten::full_like", "")
-def full_like(input=MISSING, fill_value=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(full_like, {"input": input, "fill_value": fill_value, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, surplus, {"x": x, "x1": x1, "a": a})
-    if fill_value.__class__ is not int and fill_value.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
-        return miss(full_like_op, (input, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, full_like)
-    try:
-        route = full_like_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, fill_value, dtype, layout, device, pin_memory, memory_format)
-    return miss(full_like_op, (input, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, full_like)
-
-
-new_zeros_op, new_zeros_routes = operator("aten::new_zeros", "")
-def new_zeros(input=MISSING, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None, **named):
-    if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    elif sizes_:
-        return miss(new_zeros_op, (input, *sizes_,), {"size": size}, new_zeros)
-    if named:
-        return numpy_call(new_zeros, {"input": input, "size": size, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, MISSING, named)
-    size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(new_zeros_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_zeros)
-    try:
-        route = new_zeros_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, size_ints, dtype, layout, device, pin_memory)
-    return miss(new_zeros_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_zeros)
-
-
-new_ones_op, new_ones_routes = operator("aten::new_ones", "")
-def new_ones(input=MISSING, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None, **named):
-    if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    elif sizes_:
-        return miss(new_ones_op, (input, *sizes_,), {"size": size}, new_ones)
-    if named:
-        return numpy_call(new_ones, {"input": input, "size": size, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, MISSING, named)
-    size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(new_ones_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_ones)
-    try:
-        route = new_ones_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, size_ints, dtype, layout, device, pin_memory)
-    return miss(new_ones_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_ones)
-
-
-new_full_op, new_full_routes = operator("aten::new_full", "")
-def new_full(input=MISSING, size=MISSING, fill_value=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(new_full, {"input": input, "size": size, "fill_value": fill_value, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, surplus, {"x": x, "x1": x1, "a": a})
-    size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints) or fill_value.__class__ is not int and fill_value.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(new_full_op, (input, size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_full)
-    try:
-        route = new_full_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, size_ints, fill_value, dtype, layout, device, pin_memory)
-    return miss(new_full_op, (input, size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_full)
-
-
-new_empty_op, new_empty_routes = operator("aten::new_empty", "")
-def new_empty(input=MISSING, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None, **named):
-    if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    elif sizes_:
-        return miss(new_empty_op, (input, *sizes_,), {"size": size}, new_empty)
-    if named:
-        return numpy_call(new_empty, {"input": input, "size": size, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, MISSING, named)
-    size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(new_empty_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_empty)
-    try:
-        route = new_empty_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, size_ints, dtype, layout, device, pin_memory)
-    return miss(new_empty_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_empty)
-
-
-new_empty_strided_op, new_empty_strided_routes = operator("aten::new_empty_strided", "")
-def new_empty_strided(input=MISSING, size=MISSING, stride=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(new_empty_strided, {"input": input, "size": size, "stride": stride, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, surplus, {"x": x, "x1": x1, "a": a})
-    size_ints = tuple(size) if size.__class__ is list else size
-    stride_ints = tuple(stride) if stride.__class__ is list else stride
-    if not are_ints(size_ints) or not are_ints(stride_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(new_empty_strided_op, (input, size, stride,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_empty_strided)
-    try:
-        route = new_empty_strided_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, size_ints, stride_ints, dtype, layout, device, pin_memory)
-    return miss(new_empty_strided_op, (input, size, stride,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_empty_strided)
-
-
-empty_permuted_op, empty_permuted_routes = operator("aten::empty_permuted", "")
-def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, pin_memory=None):
-    size_ints = tuple(size) if size.__class__ is list else size
-    physical_layout_ints = tuple(physical_layout) if physical_layout.__class__ is list else physical_layout
-    if not are_ints(size_ints) or not are_ints(physical_layout_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(empty_permuted_op, (size, physical_layout,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, empty_permuted)
-    try:
-        route = empty_permuted_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(size_ints, physical_layout_ints, dtype, layout, device, pin_memory)
-    return miss(empty_permuted_op, (size, physical_layout,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, empty_permuted)
-
-
-logspace_op, logspace_routes = operator("aten::logspace", "")
-def logspace(start, end, steps, base=10.0, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if start.__class__ is not int and start.__class__ is not float or end.__class__ is not int and end.__class__ is not float or steps.__class__ is not int or base.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(logspace_op, (start, end, steps, base,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, logspace)
-    try:
-        route = logspace_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(start, end, steps, base, dtype, layout, device, pin_memory)
-    return miss(logspace_op, (start, end, steps, base,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, logspace)
-
-
+def arange(*args, **kwargs): return complete_choice(arange, _arange_overloads)(*args, **kwargs)
+def linspace(start, end, steps, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(linspace, "aten::linspace", "")(start, end, steps, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+def eye(n, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(eye, "aten::eye", "")(n, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(scalar_tensor, "aten::scalar_tensor", "")(s, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+def zeros_like(input=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, x=None, x1=None, a=None): return complete(zeros_like, "aten::zeros_like", "")(input, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format, surplus=surplus, x=x, x1=x1, a=a)
+def ones_like(input=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, x=None, x1=None, a=None): return complete(ones_like, "aten::ones_like", "")(input, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format, surplus=surplus, x=x, x1=x1, a=a)
+def empty_like(input=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, x=None, x1=None, a=None): return complete(empty_like, "aten::empty_like", "")(input, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format, surplus=surplus, x=x, x1=x1, a=a)
+def full_like(input=MISSING, fill_value=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, x=None, x1=None, a=None): return complete(full_like, "aten::full_like", "")(input, fill_value, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format, surplus=surplus, x=x, x1=x1, a=a)
+def new_zeros(input=MISSING, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None, **named): return complete(new_zeros, "aten::new_zeros", "")(input, *sizes_, size=size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, **named)
+def new_ones(input=MISSING, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None, **named): return complete(new_ones, "aten::new_ones", "")(input, *sizes_, size=size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, **named)
+def new_full(input=MISSING, size=MISSING, fill_value=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, x=None, x1=None, a=None): return complete(new_full, "aten::new_full", "")(input, size, fill_value, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, surplus=surplus, x=x, x1=x1, a=a)
+def new_empty(input=MISSING, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None, **named): return complete(new_empty, "aten::new_empty", "")(input, *sizes_, size=size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, **named)
+def new_empty_strided(input=MISSING, size=MISSING, stride=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, x=None, x1=None, a=None): return complete(new_empty_strided, "aten::new_empty_strided", "")(input, size, stride, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, surplus=surplus, x=x, x1=x1, a=a)
+def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(empty_permuted, "aten::empty_permuted", "")(size, physical_layout, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+def logspace(start, end, steps, base=10.0, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(logspace, "aten::logspace", "")(start, end, steps, base, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 def fill_Scalar_out(input, value, *, out): return complete(fill_Scalar_out, "aten::fill", "Scalar_out")(input, value, out=out)
 def fill_Tensor_out(input, value, *, out): return complete(fill_Tensor_out, "aten::fill", "Tensor_out")(input, value, out=out)
-
-fill_Scalar_op, fill_Scalar_routes = operator("aten::fill", "Scalar")
-def fill_Scalar(input, value):
-    if value.__class__ is not int and value.__class__ is not float:
-        return miss(fill_Scalar_op, (input, value,), {}, fill)
-    try:
-        route = fill_Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, value)
-    return miss(fill_Scalar_op, (input, value,), {}, fill)
-
-fill_Tensor_op, fill_Tensor_routes = operator("aten::fill", "Tensor")
-def fill_Tensor(input, value):
-    try:
-        route = fill_Tensor_routes[input._signature | value._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, value)
-    return miss(fill_Tensor_op, (input, value,), {}, fill)
-
+def fill_Scalar(input, value): return complete(fill_Scalar, "aten::fill", "Scalar")(input, value)
+def fill_Tensor(input, value): return complete(fill_Tensor, "aten::fill", "Tensor")(input, value)
 _fill_overloads = Overloads("aten::fill", {
     "Scalar": (fill_Scalar, fill_Scalar_out), "Tensor": (fill_Tensor, fill_Tensor_out),
 })
-def fill(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if args[1].__class__ in NUMBERS:
-                return fill_Scalar(*args)
-            if isinstance(args[1], TensorBase):
-                return fill_Tensor(*args)
-    return _fill_overloads.choose(args, kwargs)
-
-
+def fill(*args, **kwargs): return complete_choice(fill, _fill_overloads)(*args, **kwargs)
 def complex_out(real, imag, *, out): return complete(complex_out, "aten::complex", "out")(real, imag, out=out)
-
-complex_op, complex_routes = operator("aten::complex", "")
-def complex(real, imag, *, out=None):
-    if out is not None:
-        return complex_out(real, imag, out=out)
-    try:
-        route = complex_routes[real._signature | imag._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(real, imag)
-    return miss(complex_op, (real, imag,), {}, complex)
-
-
+def complex(real, imag, *, out=None): return complete(complex, "aten::complex", "", "complex_out")(real, imag, out=out)
 def polar_out(abs, angle, *, out): return complete(polar_out, "aten::polar", "out")(abs, angle, out=out)
-
-polar_op, polar_routes = operator("aten::polar", "")
-def polar(abs, angle, *, out=None):
-    if out is not None:
-        return polar_out(abs, angle, out=out)
-    try:
-        route = polar_routes[abs._signature | angle._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(abs, angle)
-    return miss(polar_op, (abs, angle,), {}, polar)
-
-
+def polar(abs, angle, *, out=None): return complete(polar, "aten::polar", "", "polar_out")(abs, angle, out=out)
 def fill__Scalar(input, value): return complete(fill__Scalar, "aten::fill_", "Scalar")(input, value)
 def fill__Tensor(input, value): return complete(fill__Tensor, "aten::fill_", "Tensor")(input, value)
-
 _fill__overloads = Overloads("aten::fill_", {
     "Scalar": (fill__Scalar, None), "Tensor": (fill__Tensor, None),
 })
-def fill_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if args[1].__class__ in NUMBERS:
-                return fill__Scalar(*args)
-            if isinstance(args[1], TensorBase):
-                return fill__Tensor(*args)
-    return _fill__overloads.choose(args, kwargs)
-
+def fill_(*args, **kwargs): return complete_choice(fill_, _fill__overloads)(*args, **kwargs)
 def zero_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(zero_, "aten::zero_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

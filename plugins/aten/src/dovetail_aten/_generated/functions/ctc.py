@@ -4,81 +4,17 @@
 # mypy: ignore-errors
 """Functions of the family ctc."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = ["ctc_loss_IntList", "ctc_loss_Tensor", "ctc_loss", "_ctc_loss", "_ctc_loss_backward"]
-
-
-ctc_loss_IntList_op, ctc_loss_IntList_routes = operator("aten::ctc_loss", "IntList")
-def ctc_loss_IntList(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False):
-    input_lengths_ints = tuple(input_lengths) if input_lengths.__class__ is list else input_lengths
-    target_lengths_ints = tuple(target_lengths) if target_lengths.__class__ is list else target_lengths
-    if not are_ints(input_lengths_ints) or not are_ints(target_lengths_ints) or blank.__class__ is not int or reduction.__class__ is not int or zero_infinity.__class__ is not bool:
-        return miss(ctc_loss_IntList_op, (log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity,), {}, ctc_loss)
-    try:
-        route = ctc_loss_IntList_routes[log_probs._signature | targets._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(log_probs, targets, input_lengths_ints, target_lengths_ints, blank, reduction, zero_infinity)
-    return miss(ctc_loss_IntList_op, (log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity,), {}, ctc_loss)
-
-ctc_loss_Tensor_op, ctc_loss_Tensor_routes = operator("aten::ctc_loss", "Tensor")
-def ctc_loss_Tensor(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False):
-    if blank.__class__ is not int or reduction.__class__ is not int or zero_infinity.__class__ is not bool:
-        return miss(ctc_loss_Tensor_op, (log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity,), {}, ctc_loss)
-    try:
-        route = ctc_loss_Tensor_routes[log_probs._signature | targets._signature | input_lengths._signature | target_lengths._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)
-    return miss(ctc_loss_Tensor_op, (log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity,), {}, ctc_loss)
-
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
+def ctc_loss_IntList(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False): return complete(ctc_loss_IntList, "aten::ctc_loss", "IntList")(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)
+def ctc_loss_Tensor(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False): return complete(ctc_loss_Tensor, "aten::ctc_loss", "Tensor")(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)
 _ctc_loss_overloads = Overloads("aten::ctc_loss", {
     "IntList": (ctc_loss_IntList, None), "Tensor": (ctc_loss_Tensor, None),
 })
-def ctc_loss(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 4:
-            if isinstance(args[2], (tuple, list)) and isinstance(args[3], (tuple, list)):
-                return ctc_loss_IntList(*args)
-            if isinstance(args[2], TensorBase) and isinstance(args[3], TensorBase):
-                return ctc_loss_Tensor(*args)
-        if count == 5:
-            if isinstance(args[2], (tuple, list)) and isinstance(args[3], (tuple, list)):
-                return ctc_loss_IntList(*args)
-            if isinstance(args[2], TensorBase) and isinstance(args[3], TensorBase):
-                return ctc_loss_Tensor(*args)
-        if count == 6:
-            if isinstance(args[2], (tuple, list)) and isinstance(args[3], (tuple, list)):
-                return ctc_loss_IntList(*args)
-            if isinstance(args[2], TensorBase) and isinstance(args[3], TensorBase):
-                return ctc_loss_Tensor(*args)
-        if count == 7:
-            if isinstance(args[2], (tuple, list)) and isinstance(args[3], (tuple, list)):
-                return ctc_loss_IntList(*args)
-            if isinstance(args[2], TensorBase) and isinstance(args[3], TensorBase):
-                return ctc_loss_Tensor(*args)
-    return _ctc_loss_overloads.choose(args, kwargs)
-
+def ctc_loss(*args, **kwargs): return complete_choice(ctc_loss, _ctc_loss_overloads)(*args, **kwargs)
 def _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, zero_infinity=False): return complete(_ctc_loss, "aten::_ctc_loss", "")(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
 def _ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity=False): return complete(_ctc_loss_backward, "aten::_ctc_loss_backward", "")(grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity)
 
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

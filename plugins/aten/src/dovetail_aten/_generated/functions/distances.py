@@ -4,122 +4,18 @@
 # mypy: ignore-errors
 """Functions of the family distances."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "pairwise_distance", "cosine_similarity", "pdist", "cdist", "_euclidean_dist", "dist",
-    "renorm_out", "renorm", "renorm_",
-]
-
-
-pairwise_distance_op, pairwise_distance_routes = operator("aten::pairwise_distance", "")
-def pairwise_distance(x1=MISSING, x2=MISSING, p=2.0, eps=1e-06, keepdim=False, surplus=MISSING, keepdims=MISSING):
-    if surplus is not MISSING or keepdims is not MISSING:
-        return numpy_call(pairwise_distance, {"x1": x1, "x2": x2, "p": p, "eps": eps, "keepdim": keepdim}, surplus, {"keepdims": keepdims})
-    if p.__class__ is not float or eps.__class__ is not float or keepdim.__class__ is not bool:
-        return miss(pairwise_distance_op, (x1, x2, p, eps, keepdim,), {}, pairwise_distance)
-    try:
-        route = pairwise_distance_routes[x1._signature | x2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x1, x2, p, eps, keepdim)
-    return miss(pairwise_distance_op, (x1, x2, p, eps, keepdim,), {}, pairwise_distance)
-
-
-cosine_similarity_op, cosine_similarity_routes = operator("aten::cosine_similarity", "")
-def cosine_similarity(x1=MISSING, x2=MISSING, dim=1, eps=1e-08, surplus=MISSING, axis=MISSING):
-    if surplus is not MISSING or axis is not MISSING:
-        return numpy_call(cosine_similarity, {"x1": x1, "x2": x2, "dim": dim, "eps": eps}, surplus, {"axis": axis})
-    if dim.__class__ is not int or eps.__class__ is not float:
-        return miss(cosine_similarity_op, (x1, x2, dim, eps,), {}, cosine_similarity)
-    try:
-        route = cosine_similarity_routes[x1._signature | x2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x1, x2, dim, eps)
-    return miss(cosine_similarity_op, (x1, x2, dim, eps,), {}, cosine_similarity)
-
-
-pdist_op, pdist_routes = operator("aten::pdist", "")
-def pdist(input=MISSING, p=2.0, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(pdist, {"input": input, "p": p}, surplus, {"x": x, "x1": x1, "a": a})
-    if p.__class__ is not float:
-        return miss(pdist_op, (input, p,), {}, pdist)
-    try:
-        route = pdist_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, p)
-    return miss(pdist_op, (input, p,), {}, pdist)
-
-
-cdist_op, cdist_routes = operator("aten::cdist", "")
-def cdist(x1, x2, p=2.0, compute_mode=None):
-    if p.__class__ is not float or compute_mode is not None and compute_mode.__class__ is not int:
-        return miss(cdist_op, (x1, x2, p, compute_mode,), {}, cdist)
-    try:
-        route = cdist_routes[x1._signature | x2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x1, x2, p, compute_mode)
-    return miss(cdist_op, (x1, x2, p, compute_mode,), {}, cdist)
-
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
+def pairwise_distance(x1=MISSING, x2=MISSING, p=2.0, eps=1e-06, keepdim=False, surplus=MISSING, keepdims=MISSING): return complete(pairwise_distance, "aten::pairwise_distance", "")(x1, x2, p, eps, keepdim, surplus=surplus, keepdims=keepdims)
+def cosine_similarity(x1=MISSING, x2=MISSING, dim=1, eps=1e-08, surplus=MISSING, axis=MISSING): return complete(cosine_similarity, "aten::cosine_similarity", "")(x1, x2, dim, eps, surplus=surplus, axis=axis)
+def pdist(input=MISSING, p=2.0, surplus=MISSING, x=None, x1=None, a=None): return complete(pdist, "aten::pdist", "")(input, p, surplus=surplus, x=x, x1=x1, a=a)
+def cdist(x1, x2, p=2.0, compute_mode=None): return complete(cdist, "aten::cdist", "")(x1, x2, p, compute_mode)
 def _euclidean_dist(x1, x2): return complete(_euclidean_dist, "aten::_euclidean_dist", "")(x1, x2)
-
-
-dist_op, dist_routes = operator("aten::dist", "")
-def dist(input=MISSING, other=MISSING, p=2, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(dist, {"input": input, "other": other, "p": p}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if p.__class__ is not int and p.__class__ is not float:
-        return miss(dist_op, (input, other, p,), {}, dist)
-    try:
-        route = dist_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, p)
-    return miss(dist_op, (input, other, p,), {}, dist)
-
-
+def dist(input=MISSING, other=MISSING, p=2, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(dist, "aten::dist", "")(input, other, p, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def renorm_out(input, p, dim, maxnorm, *, out): return complete(renorm_out, "aten::renorm", "out")(input, p, dim, maxnorm, out=out)
-
-renorm_op, renorm_routes = operator("aten::renorm", "")
-def renorm(input=MISSING, p=MISSING, dim=MISSING, maxnorm=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(renorm, {"input": input, "p": p, "dim": dim, "maxnorm": maxnorm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return renorm_out(input, p, dim, maxnorm, out=out)
-    if p.__class__ is not int and p.__class__ is not float or dim.__class__ is not int or maxnorm.__class__ is not int and maxnorm.__class__ is not float:
-        return miss(renorm_op, (input, p, dim, maxnorm,), {}, renorm)
-    try:
-        route = renorm_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, p, dim, maxnorm)
-    return miss(renorm_op, (input, p, dim, maxnorm,), {}, renorm)
-
+def renorm(input=MISSING, p=MISSING, dim=MISSING, maxnorm=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(renorm, "aten::renorm", "", "renorm_out")(input, p, dim, maxnorm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def renorm_(input=MISSING, p=MISSING, dim=MISSING, maxnorm=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(renorm_, "aten::renorm_", "")(input, p, dim, maxnorm, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

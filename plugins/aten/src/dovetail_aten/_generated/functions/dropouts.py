@@ -4,78 +4,16 @@
 # mypy: ignore-errors
 """Functions of the family dropouts."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "dropout_", "feature_dropout", "feature_dropout_", "alpha_dropout", "alpha_dropout_",
-    "feature_alpha_dropout", "feature_alpha_dropout_",
-]
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
 def dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(dropout_, "aten::dropout_", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
-
-
-feature_dropout_op, feature_dropout_routes = operator("aten::feature_dropout", "")
-def feature_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(feature_dropout, {"input": input, "p": p, "train": train}, surplus, {"x": x, "x1": x1, "a": a})
-    if p.__class__ is not float or train.__class__ is not bool:
-        return miss(feature_dropout_op, (input, p, train,), {}, feature_dropout)
-    try:
-        route = feature_dropout_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, p, train)
-    return miss(feature_dropout_op, (input, p, train,), {}, feature_dropout)
-
+def feature_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(feature_dropout, "aten::feature_dropout", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
 def feature_dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(feature_dropout_, "aten::feature_dropout_", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
-
-
-alpha_dropout_op, alpha_dropout_routes = operator("aten::alpha_dropout", "")
-def alpha_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(alpha_dropout, {"input": input, "p": p, "train": train}, surplus, {"x": x, "x1": x1, "a": a})
-    if p.__class__ is not float or train.__class__ is not bool:
-        return miss(alpha_dropout_op, (input, p, train,), {}, alpha_dropout)
-    try:
-        route = alpha_dropout_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, p, train)
-    return miss(alpha_dropout_op, (input, p, train,), {}, alpha_dropout)
-
+def alpha_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(alpha_dropout, "aten::alpha_dropout", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
 def alpha_dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(alpha_dropout_, "aten::alpha_dropout_", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
-
-
-feature_alpha_dropout_op, feature_alpha_dropout_routes = operator("aten::feature_alpha_dropout", "")
-def feature_alpha_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(feature_alpha_dropout, {"input": input, "p": p, "train": train}, surplus, {"x": x, "x1": x1, "a": a})
-    if p.__class__ is not float or train.__class__ is not bool:
-        return miss(feature_alpha_dropout_op, (input, p, train,), {}, feature_alpha_dropout)
-    try:
-        route = feature_alpha_dropout_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, p, train)
-    return miss(feature_alpha_dropout_op, (input, p, train,), {}, feature_alpha_dropout)
-
+def feature_alpha_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(feature_alpha_dropout, "aten::feature_alpha_dropout", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
 def feature_alpha_dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(feature_alpha_dropout_, "aten::feature_alpha_dropout_", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
 
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

@@ -4,96 +4,19 @@
 # mypy: ignore-errors
 """Functions of the family embeddings."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "_embedding_bag", "embedding_renorm_", "embedding_bag_default", "embedding_bag_padding_idx",
-    "embedding_bag", "embedding", "embedding_dense_backward",
-]
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
 def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=-1): return complete(_embedding_bag, "aten::_embedding_bag", "")(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx)
 def embedding_renorm_(input=MISSING, indices=MISSING, max_norm=MISSING, norm_type=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(embedding_renorm_, "aten::embedding_renorm_", "")(input, indices, max_norm, norm_type, surplus=surplus, x=x, x1=x1, a=a)
-
-
-embedding_bag_op, embedding_bag_routes = operator("aten::embedding_bag", "")
-def embedding_bag_default(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None, include_last_offset=False):
-    if scale_grad_by_freq.__class__ is not bool or mode.__class__ is not int or sparse.__class__ is not bool or include_last_offset.__class__ is not bool:
-        return miss(embedding_bag_op, (weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,), {}, embedding_bag)
-    try:
-        bits = weight._signature | indices._signature | offsets._signature | state()
-        if per_sample_weights is not None:
-            bits |= per_sample_weights._signature
-        route = embedding_bag_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset)
-    return miss(embedding_bag_op, (weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,), {}, embedding_bag)
-
-embedding_bag_padding_idx_op, embedding_bag_padding_idx_routes = operator("aten::embedding_bag", "padding_idx")
-def embedding_bag_padding_idx(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx):
-    if scale_grad_by_freq.__class__ is not bool or mode.__class__ is not int or sparse.__class__ is not bool or include_last_offset.__class__ is not bool or padding_idx is not None and padding_idx.__class__ is not int:
-        return miss(embedding_bag_padding_idx_op, (weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx,), {}, embedding_bag)
-    try:
-        bits = weight._signature | indices._signature | offsets._signature | state()
-        if per_sample_weights is not None:
-            bits |= per_sample_weights._signature
-        route = embedding_bag_padding_idx_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx)
-    return miss(embedding_bag_padding_idx_op, (weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx,), {}, embedding_bag)
-
+def embedding_bag_default(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None, include_last_offset=False): return complete(embedding_bag_default, "aten::embedding_bag", "")(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset)
+def embedding_bag_padding_idx(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx): return complete(embedding_bag_padding_idx, "aten::embedding_bag", "padding_idx")(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx)
 _embedding_bag_overloads = Overloads("aten::embedding_bag", {
     "": (embedding_bag_default, None), "padding_idx": (embedding_bag_padding_idx, None),
 })
-def embedding_bag(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 3:
-            return embedding_bag_default(*args)
-        if count == 4:
-            return embedding_bag_default(*args)
-        if count == 5:
-            return embedding_bag_default(*args)
-        if count == 6:
-            return embedding_bag_default(*args)
-        if count == 7:
-            return embedding_bag_default(*args)
-        if count == 8:
-            return embedding_bag_default(*args)
-        if count == 9:
-            return embedding_bag_padding_idx(*args)
-    return _embedding_bag_overloads.choose(args, kwargs)
-
-
-embedding_op, embedding_routes = operator("aten::embedding", "")
-def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
-    if padding_idx.__class__ is not int or scale_grad_by_freq.__class__ is not bool or sparse.__class__ is not bool:
-        return miss(embedding_op, (weight, indices, padding_idx, scale_grad_by_freq, sparse,), {}, embedding)
-    try:
-        route = embedding_routes[weight._signature | indices._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(weight, indices, padding_idx, scale_grad_by_freq, sparse)
-    return miss(embedding_op, (weight, indices, padding_idx, scale_grad_by_freq, sparse,), {}, embedding)
-
+def embedding_bag(*args, **kwargs): return complete_choice(embedding_bag, _embedding_bag_overloads)(*args, **kwargs)
+def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False): return complete(embedding, "aten::embedding", "")(weight, indices, padding_idx, scale_grad_by_freq, sparse)
 def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq): return complete(embedding_dense_backward, "aten::embedding_dense_backward", "")(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
 
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

@@ -4,37 +4,10 @@
 # mypy: ignore-errors
 """Functions of the family fft."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "_fft_c2c_out", "_fft_c2c", "_fft_r2c_out", "_fft_r2c", "_fft_c2r_out", "_fft_c2r",
-    "fft_fft_out", "fft_fft", "fft_ifft_out", "fft_ifft", "fft_rfft_out", "fft_rfft",
-    "fft_irfft_out", "fft_irfft", "fft_hfft_out", "fft_hfft", "fft_ihfft_out", "fft_ihfft",
-    "fft_fft2_out", "fft_fft2", "fft_ifft2_out", "fft_ifft2", "fft_rfft2_out", "fft_rfft2",
-    "fft_irfft2_out", "fft_irfft2", "fft_hfft2_out", "fft_hfft2", "fft_ihfft2_out", "fft_ihfft2",
-    "fft_fftn_out", "fft_fftn", "fft_ifftn_out", "fft_ifftn", "fft_rfftn_out", "fft_rfftn",
-    "fft_irfftn_out", "fft_irfftn", "fft_hfftn_out", "fft_hfftn", "fft_ihfftn_out", "fft_ihfftn",
-    "fft_fftfreq", "fft_rfftfreq", "fft_fftshift", "fft_ifftshift", "stft_center", "stft_default",
-    "stft", "istft", "bartlett_window_default", "bartlett_window_periodic", "bartlett_window",
-    "blackman_window_default", "blackman_window_periodic", "blackman_window", "hann_window_default",
-    "hann_window_periodic", "hann_window", "hamming_window_default", "hamming_window_periodic",
-    "hamming_window_periodic_alpha", "hamming_window_periodic_alpha_beta", "hamming_window",
-    "kaiser_window_default", "kaiser_window_periodic", "kaiser_window_beta", "kaiser_window",
-]
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
 def _fft_c2c_out(input, dim, normalization, forward, *, out): return complete(_fft_c2c_out, "aten::_fft_c2c", "out")(input, dim, normalization, forward, out=out)
 def _fft_c2c(input, dim, normalization, forward, *, out=None): return complete(_fft_c2c, "aten::_fft_c2c", "", "_fft_c2c_out")(input, dim, normalization, forward, out=out)
 def _fft_r2c_out(input, dim, normalization, onesided, *, out): return complete(_fft_r2c_out, "aten::_fft_r2c", "out")(input, dim, normalization, onesided, out=out)
@@ -81,176 +54,46 @@ def fft_fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, pin_memory=No
 def fft_rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(fft_rfftfreq, "aten::fft_rfftfreq", "")(n, d, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 def fft_fftshift(input=MISSING, dim=None, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(fft_fftshift, "aten::fft_fftshift", "")(input, dim, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def fft_ifftshift(input=MISSING, dim=None, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(fft_ifftshift, "aten::fft_ifftshift", "")(input, dim, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
-
-
-stft_center_op, stft_center_routes = operator("aten::stft", "center")
-def stft_center(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode='reflect', normalized=False, onesided=None, return_complex=None, align_to_window=None):
-    if n_fft.__class__ is not int or hop_length is not None and hop_length.__class__ is not int or win_length is not None and win_length.__class__ is not int or center.__class__ is not bool or pad_mode.__class__ is not str or normalized.__class__ is not bool or onesided is not None and onesided.__class__ is not bool or return_complex is not None and return_complex.__class__ is not bool or align_to_window is not None and align_to_window.__class__ is not bool:
-        return miss(stft_center_op, (input, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window,), {}, stft)
-    try:
-        bits = input._signature | state()
-        if window is not None:
-            bits |= window._signature
-        route = stft_center_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window)
-    return miss(stft_center_op, (input, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window,), {}, stft)
-
-stft_op, stft_routes = operator("aten::stft", "")
-def stft_default(input, n_fft, hop_length=None, win_length=None, window=None, normalized=False, onesided=None, return_complex=None, align_to_window=None):
-    if n_fft.__class__ is not int or hop_length is not None and hop_length.__class__ is not int or win_length is not None and win_length.__class__ is not int or normalized.__class__ is not bool or onesided is not None and onesided.__class__ is not bool or return_complex is not None and return_complex.__class__ is not bool or align_to_window is not None and align_to_window.__class__ is not bool:
-        return miss(stft_op, (input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window,), {}, stft)
-    try:
-        bits = input._signature | state()
-        if window is not None:
-            bits |= window._signature
-        route = stft_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window)
-    return miss(stft_op, (input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window,), {}, stft)
-
+def stft_center(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode='reflect', normalized=False, onesided=None, return_complex=None, align_to_window=None): return complete(stft_center, "aten::stft", "center")(input, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window)
+def stft_default(input, n_fft, hop_length=None, win_length=None, window=None, normalized=False, onesided=None, return_complex=None, align_to_window=None): return complete(stft_default, "aten::stft", "")(input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window)
 _stft_overloads = Overloads("aten::stft", {"center": (stft_center, None), "": (stft_default, None)})
-def stft(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            return stft_center(*args)
-        if count == 3:
-            return stft_center(*args)
-        if count == 4:
-            return stft_center(*args)
-        if count == 5:
-            return stft_center(*args)
-        if count == 6:
-            return stft_center(*args)
-        if count == 7:
-            if (args[6] is None or args[6].__class__ is bool):
-                return stft_default(*args)
-        if count == 8:
-            if (args[6] is None or args[6].__class__ is bool) and (args[7] is None or args[7].__class__ is bool):
-                return stft_default(*args)
-        if count == 9:
-            if (args[6] is None or args[6].__class__ is bool) and (args[7] is None or args[7].__class__ is bool):
-                return stft_default(*args)
-        if count == 10:
-            return stft_center(*args)
-        if count == 11:
-            return stft_center(*args)
-    return _stft_overloads.choose(args, kwargs)
-
-
-istft_op, istft_routes = operator("aten::istft", "")
-def istft(input=MISSING, n_fft=MISSING, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None, length=None, return_complex=False, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(istft, {"input": input, "n_fft": n_fft, "hop_length": hop_length, "win_length": win_length, "window": window, "center": center, "normalized": normalized, "onesided": onesided, "length": length, "return_complex": return_complex}, surplus, {"x": x, "x1": x1, "a": a})
-    if n_fft.__class__ is not int or hop_length is not None and hop_length.__class__ is not int or win_length is not None and win_length.__class__ is not int or center.__class__ is not bool or normalized.__class__ is not bool or onesided is not None and onesided.__class__ is not bool or length is not None and length.__class__ is not int or return_complex.__class__ is not bool:
-        return miss(istft_op, (input, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex,), {}, istft)
-    try:
-        bits = input._signature | state()
-        if window is not None:
-            bits |= window._signature
-        route = istft_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex)
-    return miss(istft_op, (input, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex,), {}, istft)
-
-
+def stft(*args, **kwargs): return complete_choice(stft, _stft_overloads)(*args, **kwargs)
+def istft(input=MISSING, n_fft=MISSING, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None, length=None, return_complex=False, surplus=MISSING, x=None, x1=None, a=None): return complete(istft, "aten::istft", "")(input, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex, surplus=surplus, x=x, x1=x1, a=a)
 def bartlett_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(bartlett_window_default, "aten::bartlett_window", "")(window_length, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 def bartlett_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(bartlett_window_periodic, "aten::bartlett_window", "periodic")(window_length, periodic, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-
 _bartlett_window_overloads = Overloads("aten::bartlett_window", {
     "": (bartlett_window_default, None), "periodic": (bartlett_window_periodic, None),
 })
-def bartlett_window(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return bartlett_window_default(*args)
-        if count == 2:
-            return bartlett_window_periodic(*args)
-    return _bartlett_window_overloads.choose(args, kwargs)
-
-
+def bartlett_window(*args, **kwargs): return complete_choice(bartlett_window, _bartlett_window_overloads)(*args, **kwargs)
 def blackman_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(blackman_window_default, "aten::blackman_window", "")(window_length, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 def blackman_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(blackman_window_periodic, "aten::blackman_window", "periodic")(window_length, periodic, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-
 _blackman_window_overloads = Overloads("aten::blackman_window", {
     "": (blackman_window_default, None), "periodic": (blackman_window_periodic, None),
 })
-def blackman_window(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return blackman_window_default(*args)
-        if count == 2:
-            return blackman_window_periodic(*args)
-    return _blackman_window_overloads.choose(args, kwargs)
-
-
+def blackman_window(*args, **kwargs): return complete_choice(blackman_window, _blackman_window_overloads)(*args, **kwargs)
 def hann_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(hann_window_default, "aten::hann_window", "")(window_length, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 def hann_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(hann_window_periodic, "aten::hann_window", "periodic")(window_length, periodic, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-
 _hann_window_overloads = Overloads("aten::hann_window", {
     "": (hann_window_default, None), "periodic": (hann_window_periodic, None),
 })
-def hann_window(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return hann_window_default(*args)
-        if count == 2:
-            return hann_window_periodic(*args)
-    return _hann_window_overloads.choose(args, kwargs)
-
-
+def hann_window(*args, **kwargs): return complete_choice(hann_window, _hann_window_overloads)(*args, **kwargs)
 def hamming_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(hamming_window_default, "aten::hamming_window", "")(window_length, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 def hamming_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(hamming_window_periodic, "aten::hamming_window", "periodic")(window_length, periodic, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 def hamming_window_periodic_alpha(window_length, periodic, alpha, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(hamming_window_periodic_alpha, "aten::hamming_window", "periodic_alpha")(window_length, periodic, alpha, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 def hamming_window_periodic_alpha_beta(window_length, periodic, alpha, beta, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(hamming_window_periodic_alpha_beta, "aten::hamming_window", "periodic_alpha_beta")(window_length, periodic, alpha, beta, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-
 _hamming_window_overloads = Overloads("aten::hamming_window", {
     "": (hamming_window_default, None), "periodic": (hamming_window_periodic, None),
     "periodic_alpha": (hamming_window_periodic_alpha, None),
     "periodic_alpha_beta": (hamming_window_periodic_alpha_beta, None),
 })
-def hamming_window(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return hamming_window_default(*args)
-        if count == 2:
-            return hamming_window_periodic(*args)
-        if count == 3:
-            return hamming_window_periodic_alpha(*args)
-        if count == 4:
-            return hamming_window_periodic_alpha_beta(*args)
-    return _hamming_window_overloads.choose(args, kwargs)
-
-
+def hamming_window(*args, **kwargs): return complete_choice(hamming_window, _hamming_window_overloads)(*args, **kwargs)
 def kaiser_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(kaiser_window_default, "aten::kaiser_window", "")(window_length, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 def kaiser_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(kaiser_window_periodic, "aten::kaiser_window", "periodic")(window_length, periodic, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 def kaiser_window_beta(window_length, periodic, beta, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(kaiser_window_beta, "aten::kaiser_window", "beta")(window_length, periodic, beta, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-
 _kaiser_window_overloads = Overloads("aten::kaiser_window", {
     "": (kaiser_window_default, None), "periodic": (kaiser_window_periodic, None),
     "beta": (kaiser_window_beta, None),
 })
-def kaiser_window(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return kaiser_window_default(*args)
-        if count == 2:
-            return kaiser_window_periodic(*args)
-        if count == 3:
-            return kaiser_window_beta(*args)
-    return _kaiser_window_overloads.choose(args, kwargs)
+def kaiser_window(*args, **kwargs): return complete_choice(kaiser_window, _kaiser_window_overloads)(*args, **kwargs)
 
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

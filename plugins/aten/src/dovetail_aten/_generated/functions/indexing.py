@@ -4,293 +4,51 @@
 # mypy: ignore-errors
 """Functions of the family indexing."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "index_Tensor_out", "index", "index_put", "index_put_", "index_select_out", "index_select",
-    "index_add_out", "index_add", "index_add_", "gather_out", "gather", "scatter_value_out",
-    "scatter_src_out", "scatter_with_reduce_out", "scatter_with_value_reduce_out", "scatter_value",
-    "scatter_src", "scatter_with_reduce", "scatter_with_value_reduce", "scatter", "scatter__value",
-    "scatter__src", "scatter_with__reduce", "scatter_with__value_reduce", "scatter_",
-    "scatter_add_out", "scatter_add", "scatter_add_", "masked_select_out", "masked_select",
-    "take_out", "take", "one_hot",
-]
-
-
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
 def index_Tensor_out(input, indices, *, out): return complete(index_Tensor_out, "aten::index", "Tensor_out")(input, indices, out=out)
-
-index_Tensor_op, index_Tensor_routes = operator("aten::index", "Tensor")
-def index(input=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(index, {"input": input, "indices": indices, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return index_Tensor_out(input, indices, out=out)
-    if indices.__class__ is not list and indices.__class__ is not tuple:
-        return miss(index_Tensor_op, (input, indices,), {}, index)
-    try:
-        bits = input._signature | state()
-        for each in indices:
-            if each is not None:
-                bits |= each._signature
-        route = index_Tensor_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, indices)
-    return miss(index_Tensor_op, (input, indices,), {}, index)
-
-
-index_put_op, index_put_routes = operator("aten::index_put", "")
-def index_put(input=MISSING, indices=MISSING, values=MISSING, accumulate=False, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(index_put, {"input": input, "indices": indices, "values": values, "accumulate": accumulate}, surplus, {"x": x, "x1": x1, "a": a})
-    if accumulate.__class__ is not bool or indices.__class__ is not list and indices.__class__ is not tuple:
-        return miss(index_put_op, (input, indices, values, accumulate,), {}, index_put)
-    try:
-        bits = input._signature | values._signature | state()
-        for each in indices:
-            if each is not None:
-                bits |= each._signature
-        route = index_put_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, indices, values, accumulate)
-    return miss(index_put_op, (input, indices, values, accumulate,), {}, index_put)
-
+def index(input=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(index, "aten::index", "Tensor", "index_Tensor_out")(input, indices, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def index_put(input=MISSING, indices=MISSING, values=MISSING, accumulate=False, surplus=MISSING, x=None, x1=None, a=None): return complete(index_put, "aten::index_put", "")(input, indices, values, accumulate, surplus=surplus, x=x, x1=x1, a=a)
 def index_put_(input=MISSING, indices=MISSING, values=MISSING, accumulate=False, surplus=MISSING, x=None, x1=None, a=None): return complete(index_put_, "aten::index_put_", "")(input, indices, values, accumulate, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def index_select_out(input, dim, index, *, out): return complete(index_select_out, "aten::index_select", "out")(input, dim, index, out=out)
-
-index_select_op, index_select_routes = operator("aten::index_select", "")
-def index_select(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(index_select, {"input": input, "dim": dim, "index": index, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return index_select_out(input, dim, index, out=out)
-    if dim.__class__ is not int:
-        return miss(index_select_op, (input, dim, index,), {}, index_select)
-    try:
-        route = index_select_routes[input._signature | index._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index)
-    return miss(index_select_op, (input, dim, index,), {}, index_select)
-
-
+def index_select(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(index_select, "aten::index_select", "", "index_select_out")(input, dim, index, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def index_add_out(input, dim, index, source, *, alpha=1, out): return complete(index_add_out, "aten::index_add", "out")(input, dim, index, source, alpha=alpha, out=out)
-
-index_add_op, index_add_routes = operator("aten::index_add", "")
-def index_add(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplus=MISSING, alpha=1, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(index_add, {"input": input, "dim": dim, "index": index, "source": source, "alpha": alpha, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return index_add_out(input, dim, index, source, alpha=alpha, out=out)
-    if dim.__class__ is not int or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(index_add_op, (input, dim, index, source,), {"alpha": alpha}, index_add)
-    try:
-        route = index_add_routes[input._signature | index._signature | source._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, source, alpha)
-    return miss(index_add_op, (input, dim, index, source,), {"alpha": alpha}, index_add)
-
+def index_add(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplus=MISSING, alpha=1, out=None, x=None, x1=None, a=None, axis=None): return complete(index_add, "aten::index_add", "", "index_add_out")(input, dim, index, source, alpha=alpha, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def index_add_(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplus=MISSING, alpha=1, x=None, x1=None, a=None, axis=None): return complete(index_add_, "aten::index_add_", "")(input, dim, index, source, alpha=alpha, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
-
-
 def gather_out(input, dim, index, *, sparse_grad=False, out): return complete(gather_out, "aten::gather", "out")(input, dim, index, sparse_grad=sparse_grad, out=out)
-
-gather_op, gather_routes = operator("aten::gather", "")
-def gather(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, sparse_grad=False, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(gather, {"input": input, "dim": dim, "index": index, "sparse_grad": sparse_grad, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return gather_out(input, dim, index, sparse_grad=sparse_grad, out=out)
-    if dim.__class__ is not int or sparse_grad.__class__ is not bool:
-        return miss(gather_op, (input, dim, index,), {"sparse_grad": sparse_grad}, gather)
-    try:
-        route = gather_routes[input._signature | index._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, sparse_grad)
-    return miss(gather_op, (input, dim, index,), {"sparse_grad": sparse_grad}, gather)
-
-
+def gather(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, sparse_grad=False, out=None, x=None, x1=None, a=None, axis=None): return complete(gather, "aten::gather", "", "gather_out")(input, dim, index, sparse_grad=sparse_grad, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def scatter_value_out(input, dim, index, value, *, out): return complete(scatter_value_out, "aten::scatter", "value_out")(input, dim, index, value, out=out)
 def scatter_src_out(input, dim, index, src, *, out): return complete(scatter_src_out, "aten::scatter", "src_out")(input, dim, index, src, out=out)
 def scatter_with_reduce_out(input, dim, index, src, *, reduce, out): return complete(scatter_with_reduce_out, "aten::scatter", "reduce_out")(input, dim, index, src, reduce=reduce, out=out)
 def scatter_with_value_reduce_out(input, dim, index, value, *, reduce, out): return complete(scatter_with_value_reduce_out, "aten::scatter", "value_reduce_out")(input, dim, index, value, reduce=reduce, out=out)
-
-scatter_value_op, scatter_value_routes = operator("aten::scatter", "value")
-def scatter_value(input, dim, index, value):
-    if dim.__class__ is not int or value.__class__ is not int and value.__class__ is not float:
-        return miss(scatter_value_op, (input, dim, index, value,), {}, scatter)
-    try:
-        route = scatter_value_routes[input._signature | index._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, value)
-    return miss(scatter_value_op, (input, dim, index, value,), {}, scatter)
-
-scatter_src_op, scatter_src_routes = operator("aten::scatter", "src")
-def scatter_src(input, dim, index, src):
-    if dim.__class__ is not int:
-        return miss(scatter_src_op, (input, dim, index, src,), {}, scatter)
-    try:
-        route = scatter_src_routes[input._signature | index._signature | src._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, src)
-    return miss(scatter_src_op, (input, dim, index, src,), {}, scatter)
-
-scatter_reduce_op, scatter_reduce_routes = operator("aten::scatter", "reduce")
-def scatter_with_reduce(input, dim, index, src, *, reduce):
-    if dim.__class__ is not int or reduce.__class__ is not str:
-        return miss(scatter_reduce_op, (input, dim, index, src,), {"reduce": reduce}, scatter)
-    try:
-        route = scatter_reduce_routes[input._signature | index._signature | src._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, src, reduce)
-    return miss(scatter_reduce_op, (input, dim, index, src,), {"reduce": reduce}, scatter)
-
-scatter_value_reduce_op, scatter_value_reduce_routes = operator("aten::scatter", "value_reduce")
-def scatter_with_value_reduce(input, dim, index, value, *, reduce):
-    if dim.__class__ is not int or value.__class__ is not int and value.__class__ is not float or reduce.__class__ is not str:
-        return miss(scatter_value_reduce_op, (input, dim, index, value,), {"reduce": reduce}, scatter)
-    try:
-        route = scatter_value_reduce_routes[input._signature | index._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, value, reduce)
-    return miss(scatter_value_reduce_op, (input, dim, index, value,), {"reduce": reduce}, scatter)
-
+def scatter_value(input, dim, index, value): return complete(scatter_value, "aten::scatter", "value")(input, dim, index, value)
+def scatter_src(input, dim, index, src): return complete(scatter_src, "aten::scatter", "src")(input, dim, index, src)
+def scatter_with_reduce(input, dim, index, src, *, reduce): return complete(scatter_with_reduce, "aten::scatter", "reduce")(input, dim, index, src, reduce=reduce)
+def scatter_with_value_reduce(input, dim, index, value, *, reduce): return complete(scatter_with_value_reduce, "aten::scatter", "value_reduce")(input, dim, index, value, reduce=reduce)
 _scatter_overloads = Overloads("aten::scatter", {
     "value": (scatter_value, scatter_value_out), "src": (scatter_src, scatter_src_out),
     "reduce": (scatter_with_reduce, scatter_with_reduce_out),
     "value_reduce": (scatter_with_value_reduce, scatter_with_value_reduce_out),
 })
-def scatter(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 4:
-            if args[3].__class__ in NUMBERS:
-                return scatter_value(*args)
-            if isinstance(args[3], TensorBase):
-                return scatter_src(*args)
-    return _scatter_overloads.choose(args, kwargs)
-
-
+def scatter(*args, **kwargs): return complete_choice(scatter, _scatter_overloads)(*args, **kwargs)
 def scatter__value(input, dim, index, value): return complete(scatter__value, "aten::scatter_", "value")(input, dim, index, value)
 def scatter__src(input, dim, index, src): return complete(scatter__src, "aten::scatter_", "src")(input, dim, index, src)
 def scatter_with__reduce(input, dim, index, src, *, reduce): return complete(scatter_with__reduce, "aten::scatter_", "reduce")(input, dim, index, src, reduce=reduce)
 def scatter_with__value_reduce(input, dim, index, value, *, reduce): return complete(scatter_with__value_reduce, "aten::scatter_", "value_reduce")(input, dim, index, value, reduce=reduce)
-
 _scatter__overloads = Overloads("aten::scatter_", {
     "value": (scatter__value, None), "src": (scatter__src, None),
     "reduce": (scatter_with__reduce, None), "value_reduce": (scatter_with__value_reduce, None),
 })
-def scatter_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 4:
-            if args[3].__class__ in NUMBERS:
-                return scatter__value(*args)
-            if isinstance(args[3], TensorBase):
-                return scatter__src(*args)
-    return _scatter__overloads.choose(args, kwargs)
-
-
+def scatter_(*args, **kwargs): return complete_choice(scatter_, _scatter__overloads)(*args, **kwargs)
 def scatter_add_out(input, dim, index, src, *, out): return complete(scatter_add_out, "aten::scatter_add", "out")(input, dim, index, src, out=out)
-
-scatter_add_op, scatter_add_routes = operator("aten::scatter_add", "")
-def scatter_add(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(scatter_add, {"input": input, "dim": dim, "index": index, "src": src, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return scatter_add_out(input, dim, index, src, out=out)
-    if dim.__class__ is not int:
-        return miss(scatter_add_op, (input, dim, index, src,), {}, scatter_add)
-    try:
-        route = scatter_add_routes[input._signature | index._signature | src._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, src)
-    return miss(scatter_add_op, (input, dim, index, src,), {}, scatter_add)
-
+def scatter_add(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(scatter_add, "aten::scatter_add", "", "scatter_add_out")(input, dim, index, src, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def scatter_add_(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(scatter_add_, "aten::scatter_add_", "")(input, dim, index, src, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
-
-
 def masked_select_out(input, mask, *, out): return complete(masked_select_out, "aten::masked_select", "out")(input, mask, out=out)
-
-masked_select_op, masked_select_routes = operator("aten::masked_select", "")
-def masked_select(input=MISSING, mask=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(masked_select, {"input": input, "mask": mask, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return masked_select_out(input, mask, out=out)
-    try:
-        route = masked_select_routes[input._signature | mask._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mask)
-    return miss(masked_select_op, (input, mask,), {}, masked_select)
-
-
+def masked_select(input=MISSING, mask=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(masked_select, "aten::masked_select", "", "masked_select_out")(input, mask, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def take_out(input, index, *, out): return complete(take_out, "aten::take", "out")(input, index, out=out)
+def take(input=MISSING, index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(take, "aten::take", "", "take_out")(input, index, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def one_hot(input=MISSING, num_classes=-1, surplus=MISSING, x=None, x1=None, a=None): return complete(one_hot, "aten::one_hot", "")(input, num_classes, surplus=surplus, x=x, x1=x1, a=a)
 
-take_op, take_routes = operator("aten::take", "")
-def take(input=MISSING, index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(take, {"input": input, "index": index, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return take_out(input, index, out=out)
-    try:
-        route = take_routes[input._signature | index._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, index)
-    return miss(take_op, (input, index,), {}, take)
-
-
-one_hot_op, one_hot_routes = operator("aten::one_hot", "")
-def one_hot(input=MISSING, num_classes=-1, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(one_hot, {"input": input, "num_classes": num_classes}, surplus, {"x": x, "x1": x1, "a": a})
-    if num_classes.__class__ is not int:
-        return miss(one_hot_op, (input, num_classes,), {}, one_hot)
-    try:
-        route = one_hot_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, num_classes)
-    return miss(one_hot_op, (input, num_classes,), {}, one_hot)
-
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

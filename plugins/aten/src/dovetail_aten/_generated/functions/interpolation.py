@@ -4,648 +4,128 @@
 # mypy: ignore-errors
 """Functions of the family interpolation."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "upsample_nearest1d_out", "upsample_nearest1d_default", "upsample_nearest1d_vec",
-    "upsample_nearest1d", "upsample_nearest1d_backward_grad_input", "upsample_nearest1d_backward",
-    "upsample_nearest2d_out", "upsample_nearest2d_default", "upsample_nearest2d_vec",
-    "upsample_nearest2d", "upsample_nearest2d_backward_grad_input", "upsample_nearest2d_backward",
-    "upsample_nearest3d_out", "upsample_nearest3d_default", "upsample_nearest3d_vec",
-    "upsample_nearest3d", "upsample_nearest3d_backward_grad_input", "upsample_nearest3d_backward",
-    "_upsample_nearest_exact1d_out", "_upsample_nearest_exact1d_default",
-    "_upsample_nearest_exact1d_vec", "_upsample_nearest_exact1d",
-    "_upsample_nearest_exact1d_backward_grad_input", "_upsample_nearest_exact1d_backward",
-    "_upsample_nearest_exact2d_out", "_upsample_nearest_exact2d_default",
-    "_upsample_nearest_exact2d_vec", "_upsample_nearest_exact2d",
-    "_upsample_nearest_exact2d_backward_grad_input", "_upsample_nearest_exact2d_backward",
-    "_upsample_nearest_exact3d_out", "_upsample_nearest_exact3d_default",
-    "_upsample_nearest_exact3d_vec", "_upsample_nearest_exact3d",
-    "_upsample_nearest_exact3d_backward_grad_input", "_upsample_nearest_exact3d_backward",
-    "upsample_linear1d_out", "upsample_linear1d_default", "upsample_linear1d_vec",
-    "upsample_linear1d", "upsample_linear1d_backward_grad_input", "upsample_linear1d_backward",
-    "upsample_bilinear2d_out", "upsample_bilinear2d_default", "upsample_bilinear2d_vec",
-    "upsample_bilinear2d", "upsample_bilinear2d_backward_grad_input",
-    "upsample_bilinear2d_backward", "upsample_trilinear3d_out", "upsample_trilinear3d_default",
-    "upsample_trilinear3d_vec", "upsample_trilinear3d", "upsample_trilinear3d_backward_grad_input",
-    "upsample_trilinear3d_backward", "upsample_bicubic2d_out", "upsample_bicubic2d_default",
-    "upsample_bicubic2d_vec", "upsample_bicubic2d", "upsample_bicubic2d_backward_grad_input",
-    "upsample_bicubic2d_backward", "_upsample_bilinear2d_aa_out", "_upsample_bilinear2d_aa_default",
-    "_upsample_bilinear2d_aa_vec", "_upsample_bilinear2d_aa",
-    "_upsample_bilinear2d_aa_backward_grad_input", "_upsample_bilinear2d_aa_backward",
-    "_upsample_bicubic2d_aa_out", "_upsample_bicubic2d_aa_default", "_upsample_bicubic2d_aa_vec",
-    "_upsample_bicubic2d_aa", "_upsample_bicubic2d_aa_backward_grad_input",
-    "_upsample_bicubic2d_aa_backward", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d",
-    "affine_grid_generator",
-]
-
-
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
 def upsample_nearest1d_out(input, output_size, scales=None, *, out): return complete(upsample_nearest1d_out, "aten::upsample_nearest1d", "out")(input, output_size, scales, out=out)
-
-upsample_nearest1d_op, upsample_nearest1d_routes = operator("aten::upsample_nearest1d", "")
-def upsample_nearest1d_default(input, output_size, scales=None):
-    output_size_ints = (output_size,) if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(output_size_ints) or scales is not None and scales.__class__ is not float:
-        return miss(upsample_nearest1d_op, (input, output_size, scales,), {}, upsample_nearest1d)
-    try:
-        route = upsample_nearest1d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, scales)
-    return miss(upsample_nearest1d_op, (input, output_size, scales,), {}, upsample_nearest1d)
-
-upsample_nearest1d_vec_op, upsample_nearest1d_vec_routes = operator("aten::upsample_nearest1d", "vec")
-def upsample_nearest1d_vec(input, output_size, scale_factors):
-    output_size_ints = tuple(output_size) if output_size.__class__ is list else output_size
-    if output_size_ints is not None and not are_ints(output_size_ints) or scale_factors is not None:
-        return miss(upsample_nearest1d_vec_op, (input, output_size, scale_factors,), {}, upsample_nearest1d)
-    try:
-        route = upsample_nearest1d_vec_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, scale_factors)
-    return miss(upsample_nearest1d_vec_op, (input, output_size, scale_factors,), {}, upsample_nearest1d)
-
+def upsample_nearest1d_default(input, output_size, scales=None): return complete(upsample_nearest1d_default, "aten::upsample_nearest1d", "")(input, output_size, scales)
+def upsample_nearest1d_vec(input, output_size, scale_factors): return complete(upsample_nearest1d_vec, "aten::upsample_nearest1d", "vec")(input, output_size, scale_factors)
 _upsample_nearest1d_overloads = Overloads("aten::upsample_nearest1d", {
     "": (upsample_nearest1d_default, upsample_nearest1d_out), "vec": (upsample_nearest1d_vec, None),
 })
-def upsample_nearest1d(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            return upsample_nearest1d_default(*args)
-    return _upsample_nearest1d_overloads.choose(args, kwargs)
-
+def upsample_nearest1d(*args, **kwargs): return complete_choice(upsample_nearest1d, _upsample_nearest1d_overloads)(*args, **kwargs)
 def upsample_nearest1d_backward_grad_input(grad_output, output_size, input_size, scales=None, *, grad_input): return complete(upsample_nearest1d_backward_grad_input, "aten::upsample_nearest1d_backward", "grad_input")(grad_output, output_size, input_size, scales, grad_input=grad_input)
 def upsample_nearest1d_backward(grad_output, output_size, input_size, scales=None, *, out=None): return complete(upsample_nearest1d_backward, "aten::upsample_nearest1d_backward", "", "upsample_nearest1d_backward_grad_input", ('grad_input',))(grad_output, output_size, input_size, scales, out=out)
-
-
 def upsample_nearest2d_out(input, output_size, scales_h=None, scales_w=None, *, out): return complete(upsample_nearest2d_out, "aten::upsample_nearest2d", "out")(input, output_size, scales_h, scales_w, out=out)
-
-upsample_nearest2d_op, upsample_nearest2d_routes = operator("aten::upsample_nearest2d", "")
-def upsample_nearest2d_default(input, output_size, scales_h=None, scales_w=None):
-    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(output_size_ints) or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
-        return miss(upsample_nearest2d_op, (input, output_size, scales_h, scales_w,), {}, upsample_nearest2d)
-    try:
-        route = upsample_nearest2d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, scales_h, scales_w)
-    return miss(upsample_nearest2d_op, (input, output_size, scales_h, scales_w,), {}, upsample_nearest2d)
-
-upsample_nearest2d_vec_op, upsample_nearest2d_vec_routes = operator("aten::upsample_nearest2d", "vec")
-def upsample_nearest2d_vec(input, output_size, scale_factors):
-    output_size_ints = tuple(output_size) if output_size.__class__ is list else output_size
-    if output_size_ints is not None and not are_ints(output_size_ints) or scale_factors is not None:
-        return miss(upsample_nearest2d_vec_op, (input, output_size, scale_factors,), {}, upsample_nearest2d)
-    try:
-        route = upsample_nearest2d_vec_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, scale_factors)
-    return miss(upsample_nearest2d_vec_op, (input, output_size, scale_factors,), {}, upsample_nearest2d)
-
+def upsample_nearest2d_default(input, output_size, scales_h=None, scales_w=None): return complete(upsample_nearest2d_default, "aten::upsample_nearest2d", "")(input, output_size, scales_h, scales_w)
+def upsample_nearest2d_vec(input, output_size, scale_factors): return complete(upsample_nearest2d_vec, "aten::upsample_nearest2d", "vec")(input, output_size, scale_factors)
 _upsample_nearest2d_overloads = Overloads("aten::upsample_nearest2d", {
     "": (upsample_nearest2d_default, upsample_nearest2d_out), "vec": (upsample_nearest2d_vec, None),
 })
-def upsample_nearest2d(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            return upsample_nearest2d_default(*args)
-        if count == 4:
-            return upsample_nearest2d_default(*args)
-    return _upsample_nearest2d_overloads.choose(args, kwargs)
-
+def upsample_nearest2d(*args, **kwargs): return complete_choice(upsample_nearest2d, _upsample_nearest2d_overloads)(*args, **kwargs)
 def upsample_nearest2d_backward_grad_input(grad_output, output_size, input_size, scales_h=None, scales_w=None, *, grad_input): return complete(upsample_nearest2d_backward_grad_input, "aten::upsample_nearest2d_backward", "grad_input")(grad_output, output_size, input_size, scales_h, scales_w, grad_input=grad_input)
 def upsample_nearest2d_backward(grad_output, output_size, input_size, scales_h=None, scales_w=None, *, out=None): return complete(upsample_nearest2d_backward, "aten::upsample_nearest2d_backward", "", "upsample_nearest2d_backward_grad_input", ('grad_input',))(grad_output, output_size, input_size, scales_h, scales_w, out=out)
-
-
 def upsample_nearest3d_out(input, output_size, scales_d=None, scales_h=None, scales_w=None, *, out): return complete(upsample_nearest3d_out, "aten::upsample_nearest3d", "out")(input, output_size, scales_d, scales_h, scales_w, out=out)
-
-upsample_nearest3d_op, upsample_nearest3d_routes = operator("aten::upsample_nearest3d", "")
-def upsample_nearest3d_default(input, output_size, scales_d=None, scales_h=None, scales_w=None):
-    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(output_size_ints) or scales_d is not None and scales_d.__class__ is not float or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
-        return miss(upsample_nearest3d_op, (input, output_size, scales_d, scales_h, scales_w,), {}, upsample_nearest3d)
-    try:
-        route = upsample_nearest3d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, scales_d, scales_h, scales_w)
-    return miss(upsample_nearest3d_op, (input, output_size, scales_d, scales_h, scales_w,), {}, upsample_nearest3d)
-
-upsample_nearest3d_vec_op, upsample_nearest3d_vec_routes = operator("aten::upsample_nearest3d", "vec")
-def upsample_nearest3d_vec(input, output_size, scale_factors):
-    output_size_ints = tuple(output_size) if output_size.__class__ is list else output_size
-    if output_size_ints is not None and not are_ints(output_size_ints) or scale_factors is not None:
-        return miss(upsample_nearest3d_vec_op, (input, output_size, scale_factors,), {}, upsample_nearest3d)
-    try:
-        route = upsample_nearest3d_vec_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, scale_factors)
-    return miss(upsample_nearest3d_vec_op, (input, output_size, scale_factors,), {}, upsample_nearest3d)
-
+def upsample_nearest3d_default(input, output_size, scales_d=None, scales_h=None, scales_w=None): return complete(upsample_nearest3d_default, "aten::upsample_nearest3d", "")(input, output_size, scales_d, scales_h, scales_w)
+def upsample_nearest3d_vec(input, output_size, scale_factors): return complete(upsample_nearest3d_vec, "aten::upsample_nearest3d", "vec")(input, output_size, scale_factors)
 _upsample_nearest3d_overloads = Overloads("aten::upsample_nearest3d", {
     "": (upsample_nearest3d_default, upsample_nearest3d_out), "vec": (upsample_nearest3d_vec, None),
 })
-def upsample_nearest3d(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            return upsample_nearest3d_default(*args)
-        if count == 4:
-            return upsample_nearest3d_default(*args)
-        if count == 5:
-            return upsample_nearest3d_default(*args)
-    return _upsample_nearest3d_overloads.choose(args, kwargs)
-
+def upsample_nearest3d(*args, **kwargs): return complete_choice(upsample_nearest3d, _upsample_nearest3d_overloads)(*args, **kwargs)
 def upsample_nearest3d_backward_grad_input(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None, *, grad_input): return complete(upsample_nearest3d_backward_grad_input, "aten::upsample_nearest3d_backward", "grad_input")(grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input=grad_input)
 def upsample_nearest3d_backward(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None, *, out=None): return complete(upsample_nearest3d_backward, "aten::upsample_nearest3d_backward", "", "upsample_nearest3d_backward_grad_input", ('grad_input',))(grad_output, output_size, input_size, scales_d, scales_h, scales_w, out=out)
-
-
 def _upsample_nearest_exact1d_out(input, output_size, scales=None, *, out): return complete(_upsample_nearest_exact1d_out, "aten::_upsample_nearest_exact1d", "out")(input, output_size, scales, out=out)
-
-_upsample_nearest_exact1d_op, _upsample_nearest_exact1d_routes = operator("aten::_upsample_nearest_exact1d", "")
-def _upsample_nearest_exact1d_default(input, output_size, scales=None):
-    output_size_ints = (output_size,) if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(output_size_ints) or scales is not None and scales.__class__ is not float:
-        return miss(_upsample_nearest_exact1d_op, (input, output_size, scales,), {}, _upsample_nearest_exact1d)
-    try:
-        route = _upsample_nearest_exact1d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, scales)
-    return miss(_upsample_nearest_exact1d_op, (input, output_size, scales,), {}, _upsample_nearest_exact1d)
-
-_upsample_nearest_exact1d_vec_op, _upsample_nearest_exact1d_vec_routes = operator("aten::_upsample_nearest_exact1d", "vec")
-def _upsample_nearest_exact1d_vec(input, output_size, scale_factors):
-    output_size_ints = tuple(output_size) if output_size.__class__ is list else output_size
-    if output_size_ints is not None and not are_ints(output_size_ints) or scale_factors is not None:
-        return miss(_upsample_nearest_exact1d_vec_op, (input, output_size, scale_factors,), {}, _upsample_nearest_exact1d)
-    try:
-        route = _upsample_nearest_exact1d_vec_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, scale_factors)
-    return miss(_upsample_nearest_exact1d_vec_op, (input, output_size, scale_factors,), {}, _upsample_nearest_exact1d)
-
+def _upsample_nearest_exact1d_default(input, output_size, scales=None): return complete(_upsample_nearest_exact1d_default, "aten::_upsample_nearest_exact1d", "")(input, output_size, scales)
+def _upsample_nearest_exact1d_vec(input, output_size, scale_factors): return complete(_upsample_nearest_exact1d_vec, "aten::_upsample_nearest_exact1d", "vec")(input, output_size, scale_factors)
 __upsample_nearest_exact1d_overloads = Overloads("aten::_upsample_nearest_exact1d", {
     "": (_upsample_nearest_exact1d_default, _upsample_nearest_exact1d_out),
     "vec": (_upsample_nearest_exact1d_vec, None),
 })
-def _upsample_nearest_exact1d(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            return _upsample_nearest_exact1d_default(*args)
-    return __upsample_nearest_exact1d_overloads.choose(args, kwargs)
-
+def _upsample_nearest_exact1d(*args, **kwargs): return complete_choice(_upsample_nearest_exact1d, __upsample_nearest_exact1d_overloads)(*args, **kwargs)
 def _upsample_nearest_exact1d_backward_grad_input(grad_output, output_size, input_size, scales=None, *, grad_input): return complete(_upsample_nearest_exact1d_backward_grad_input, "aten::_upsample_nearest_exact1d_backward", "grad_input")(grad_output, output_size, input_size, scales, grad_input=grad_input)
 def _upsample_nearest_exact1d_backward(grad_output, output_size, input_size, scales=None, *, out=None): return complete(_upsample_nearest_exact1d_backward, "aten::_upsample_nearest_exact1d_backward", "", "_upsample_nearest_exact1d_backward_grad_input", ('grad_input',))(grad_output, output_size, input_size, scales, out=out)
-
-
 def _upsample_nearest_exact2d_out(input, output_size, scales_h=None, scales_w=None, *, out): return complete(_upsample_nearest_exact2d_out, "aten::_upsample_nearest_exact2d", "out")(input, output_size, scales_h, scales_w, out=out)
-
-_upsample_nearest_exact2d_op, _upsample_nearest_exact2d_routes = operator("aten::_upsample_nearest_exact2d", "")
-def _upsample_nearest_exact2d_default(input, output_size, scales_h=None, scales_w=None):
-    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(output_size_ints) or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
-        return miss(_upsample_nearest_exact2d_op, (input, output_size, scales_h, scales_w,), {}, _upsample_nearest_exact2d)
-    try:
-        route = _upsample_nearest_exact2d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, scales_h, scales_w)
-    return miss(_upsample_nearest_exact2d_op, (input, output_size, scales_h, scales_w,), {}, _upsample_nearest_exact2d)
-
-_upsample_nearest_exact2d_vec_op, _upsample_nearest_exact2d_vec_routes = operator("aten::_upsample_nearest_exact2d", "vec")
-def _upsample_nearest_exact2d_vec(input, output_size, scale_factors):
-    output_size_ints = tuple(output_size) if output_size.__class__ is list else output_size
-    if output_size_ints is not None and not are_ints(output_size_ints) or scale_factors is not None:
-        return miss(_upsample_nearest_exact2d_vec_op, (input, output_size, scale_factors,), {}, _upsample_nearest_exact2d)
-    try:
-        route = _upsample_nearest_exact2d_vec_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, scale_factors)
-    return miss(_upsample_nearest_exact2d_vec_op, (input, output_size, scale_factors,), {}, _upsample_nearest_exact2d)
-
+def _upsample_nearest_exact2d_default(input, output_size, scales_h=None, scales_w=None): return complete(_upsample_nearest_exact2d_default, "aten::_upsample_nearest_exact2d", "")(input, output_size, scales_h, scales_w)
+def _upsample_nearest_exact2d_vec(input, output_size, scale_factors): return complete(_upsample_nearest_exact2d_vec, "aten::_upsample_nearest_exact2d", "vec")(input, output_size, scale_factors)
 __upsample_nearest_exact2d_overloads = Overloads("aten::_upsample_nearest_exact2d", {
     "": (_upsample_nearest_exact2d_default, _upsample_nearest_exact2d_out),
     "vec": (_upsample_nearest_exact2d_vec, None),
 })
-def _upsample_nearest_exact2d(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            return _upsample_nearest_exact2d_default(*args)
-        if count == 4:
-            return _upsample_nearest_exact2d_default(*args)
-    return __upsample_nearest_exact2d_overloads.choose(args, kwargs)
-
+def _upsample_nearest_exact2d(*args, **kwargs): return complete_choice(_upsample_nearest_exact2d, __upsample_nearest_exact2d_overloads)(*args, **kwargs)
 def _upsample_nearest_exact2d_backward_grad_input(grad_output, output_size, input_size, scales_h=None, scales_w=None, *, grad_input): return complete(_upsample_nearest_exact2d_backward_grad_input, "aten::_upsample_nearest_exact2d_backward", "grad_input")(grad_output, output_size, input_size, scales_h, scales_w, grad_input=grad_input)
 def _upsample_nearest_exact2d_backward(grad_output, output_size, input_size, scales_h=None, scales_w=None, *, out=None): return complete(_upsample_nearest_exact2d_backward, "aten::_upsample_nearest_exact2d_backward", "", "_upsample_nearest_exact2d_backward_grad_input", ('grad_input',))(grad_output, output_size, input_size, scales_h, scales_w, out=out)
-
-
 def _upsample_nearest_exact3d_out(input, output_size, scales_d=None, scales_h=None, scales_w=None, *, out): return complete(_upsample_nearest_exact3d_out, "aten::_upsample_nearest_exact3d", "out")(input, output_size, scales_d, scales_h, scales_w, out=out)
-
-_upsample_nearest_exact3d_op, _upsample_nearest_exact3d_routes = operator("aten::_upsample_nearest_exact3d", "")
-def _upsample_nearest_exact3d_default(input, output_size, scales_d=None, scales_h=None, scales_w=None):
-    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(output_size_ints) or scales_d is not None and scales_d.__class__ is not float or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
-        return miss(_upsample_nearest_exact3d_op, (input, output_size, scales_d, scales_h, scales_w,), {}, _upsample_nearest_exact3d)
-    try:
-        route = _upsample_nearest_exact3d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, scales_d, scales_h, scales_w)
-    return miss(_upsample_nearest_exact3d_op, (input, output_size, scales_d, scales_h, scales_w,), {}, _upsample_nearest_exact3d)
-
-_upsample_nearest_exact3d_vec_op, _upsample_nearest_exact3d_vec_routes = operator("aten::_upsample_nearest_exact3d", "vec")
-def _upsample_nearest_exact3d_vec(input, output_size, scale_factors):
-    output_size_ints = tuple(output_size) if output_size.__class__ is list else output_size
-    if output_size_ints is not None and not are_ints(output_size_ints) or scale_factors is not None:
-        return miss(_upsample_nearest_exact3d_vec_op, (input, output_size, scale_factors,), {}, _upsample_nearest_exact3d)
-    try:
-        route = _upsample_nearest_exact3d_vec_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, scale_factors)
-    return miss(_upsample_nearest_exact3d_vec_op, (input, output_size, scale_factors,), {}, _upsample_nearest_exact3d)
-
+def _upsample_nearest_exact3d_default(input, output_size, scales_d=None, scales_h=None, scales_w=None): return complete(_upsample_nearest_exact3d_default, "aten::_upsample_nearest_exact3d", "")(input, output_size, scales_d, scales_h, scales_w)
+def _upsample_nearest_exact3d_vec(input, output_size, scale_factors): return complete(_upsample_nearest_exact3d_vec, "aten::_upsample_nearest_exact3d", "vec")(input, output_size, scale_factors)
 __upsample_nearest_exact3d_overloads = Overloads("aten::_upsample_nearest_exact3d", {
     "": (_upsample_nearest_exact3d_default, _upsample_nearest_exact3d_out),
     "vec": (_upsample_nearest_exact3d_vec, None),
 })
-def _upsample_nearest_exact3d(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            return _upsample_nearest_exact3d_default(*args)
-        if count == 4:
-            return _upsample_nearest_exact3d_default(*args)
-        if count == 5:
-            return _upsample_nearest_exact3d_default(*args)
-    return __upsample_nearest_exact3d_overloads.choose(args, kwargs)
-
+def _upsample_nearest_exact3d(*args, **kwargs): return complete_choice(_upsample_nearest_exact3d, __upsample_nearest_exact3d_overloads)(*args, **kwargs)
 def _upsample_nearest_exact3d_backward_grad_input(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None, *, grad_input): return complete(_upsample_nearest_exact3d_backward_grad_input, "aten::_upsample_nearest_exact3d_backward", "grad_input")(grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input=grad_input)
 def _upsample_nearest_exact3d_backward(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None, *, out=None): return complete(_upsample_nearest_exact3d_backward, "aten::_upsample_nearest_exact3d_backward", "", "_upsample_nearest_exact3d_backward_grad_input", ('grad_input',))(grad_output, output_size, input_size, scales_d, scales_h, scales_w, out=out)
-
-
 def upsample_linear1d_out(input, output_size, align_corners, scales=None, *, out): return complete(upsample_linear1d_out, "aten::upsample_linear1d", "out")(input, output_size, align_corners, scales, out=out)
-
-upsample_linear1d_op, upsample_linear1d_routes = operator("aten::upsample_linear1d", "")
-def upsample_linear1d_default(input, output_size, align_corners, scales=None):
-    output_size_ints = (output_size,) if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(output_size_ints) or align_corners.__class__ is not bool or scales is not None and scales.__class__ is not float:
-        return miss(upsample_linear1d_op, (input, output_size, align_corners, scales,), {}, upsample_linear1d)
-    try:
-        route = upsample_linear1d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, align_corners, scales)
-    return miss(upsample_linear1d_op, (input, output_size, align_corners, scales,), {}, upsample_linear1d)
-
-upsample_linear1d_vec_op, upsample_linear1d_vec_routes = operator("aten::upsample_linear1d", "vec")
-def upsample_linear1d_vec(input, output_size, align_corners, scale_factors):
-    output_size_ints = tuple(output_size) if output_size.__class__ is list else output_size
-    if output_size_ints is not None and not are_ints(output_size_ints) or align_corners.__class__ is not bool or scale_factors is not None:
-        return miss(upsample_linear1d_vec_op, (input, output_size, align_corners, scale_factors,), {}, upsample_linear1d)
-    try:
-        route = upsample_linear1d_vec_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, align_corners, scale_factors)
-    return miss(upsample_linear1d_vec_op, (input, output_size, align_corners, scale_factors,), {}, upsample_linear1d)
-
+def upsample_linear1d_default(input, output_size, align_corners, scales=None): return complete(upsample_linear1d_default, "aten::upsample_linear1d", "")(input, output_size, align_corners, scales)
+def upsample_linear1d_vec(input, output_size, align_corners, scale_factors): return complete(upsample_linear1d_vec, "aten::upsample_linear1d", "vec")(input, output_size, align_corners, scale_factors)
 _upsample_linear1d_overloads = Overloads("aten::upsample_linear1d", {
     "": (upsample_linear1d_default, upsample_linear1d_out), "vec": (upsample_linear1d_vec, None),
 })
-def upsample_linear1d(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 3:
-            return upsample_linear1d_default(*args)
-    return _upsample_linear1d_overloads.choose(args, kwargs)
-
+def upsample_linear1d(*args, **kwargs): return complete_choice(upsample_linear1d, _upsample_linear1d_overloads)(*args, **kwargs)
 def upsample_linear1d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales=None, *, grad_input): return complete(upsample_linear1d_backward_grad_input, "aten::upsample_linear1d_backward", "grad_input")(grad_output, output_size, input_size, align_corners, scales, grad_input=grad_input)
 def upsample_linear1d_backward(grad_output, output_size, input_size, align_corners, scales=None, *, out=None): return complete(upsample_linear1d_backward, "aten::upsample_linear1d_backward", "", "upsample_linear1d_backward_grad_input", ('grad_input',))(grad_output, output_size, input_size, align_corners, scales, out=out)
-
-
 def upsample_bilinear2d_out(input, output_size, align_corners, scales_h=None, scales_w=None, *, out): return complete(upsample_bilinear2d_out, "aten::upsample_bilinear2d", "out")(input, output_size, align_corners, scales_h, scales_w, out=out)
-
-upsample_bilinear2d_op, upsample_bilinear2d_routes = operator("aten::upsample_bilinear2d", "")
-def upsample_bilinear2d_default(input, output_size, align_corners, scales_h=None, scales_w=None):
-    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(output_size_ints) or align_corners.__class__ is not bool or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
-        return miss(upsample_bilinear2d_op, (input, output_size, align_corners, scales_h, scales_w,), {}, upsample_bilinear2d)
-    try:
-        route = upsample_bilinear2d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, align_corners, scales_h, scales_w)
-    return miss(upsample_bilinear2d_op, (input, output_size, align_corners, scales_h, scales_w,), {}, upsample_bilinear2d)
-
-upsample_bilinear2d_vec_op, upsample_bilinear2d_vec_routes = operator("aten::upsample_bilinear2d", "vec")
-def upsample_bilinear2d_vec(input, output_size, align_corners, scale_factors):
-    output_size_ints = tuple(output_size) if output_size.__class__ is list else output_size
-    if output_size_ints is not None and not are_ints(output_size_ints) or align_corners.__class__ is not bool or scale_factors is not None:
-        return miss(upsample_bilinear2d_vec_op, (input, output_size, align_corners, scale_factors,), {}, upsample_bilinear2d)
-    try:
-        route = upsample_bilinear2d_vec_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, align_corners, scale_factors)
-    return miss(upsample_bilinear2d_vec_op, (input, output_size, align_corners, scale_factors,), {}, upsample_bilinear2d)
-
+def upsample_bilinear2d_default(input, output_size, align_corners, scales_h=None, scales_w=None): return complete(upsample_bilinear2d_default, "aten::upsample_bilinear2d", "")(input, output_size, align_corners, scales_h, scales_w)
+def upsample_bilinear2d_vec(input, output_size, align_corners, scale_factors): return complete(upsample_bilinear2d_vec, "aten::upsample_bilinear2d", "vec")(input, output_size, align_corners, scale_factors)
 _upsample_bilinear2d_overloads = Overloads("aten::upsample_bilinear2d", {
     "": (upsample_bilinear2d_default, upsample_bilinear2d_out),
     "vec": (upsample_bilinear2d_vec, None),
 })
-def upsample_bilinear2d(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 3:
-            return upsample_bilinear2d_default(*args)
-        if count == 5:
-            return upsample_bilinear2d_default(*args)
-    return _upsample_bilinear2d_overloads.choose(args, kwargs)
-
+def upsample_bilinear2d(*args, **kwargs): return complete_choice(upsample_bilinear2d, _upsample_bilinear2d_overloads)(*args, **kwargs)
 def upsample_bilinear2d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, grad_input): return complete(upsample_bilinear2d_backward_grad_input, "aten::upsample_bilinear2d_backward", "grad_input")(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=grad_input)
 def upsample_bilinear2d_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, out=None): return complete(upsample_bilinear2d_backward, "aten::upsample_bilinear2d_backward", "", "upsample_bilinear2d_backward_grad_input", ('grad_input',))(grad_output, output_size, input_size, align_corners, scales_h, scales_w, out=out)
-
-
 def upsample_trilinear3d_out(input, output_size, align_corners, scales_d=None, scales_h=None, scales_w=None, *, out): return complete(upsample_trilinear3d_out, "aten::upsample_trilinear3d", "out")(input, output_size, align_corners, scales_d, scales_h, scales_w, out=out)
-
-upsample_trilinear3d_op, upsample_trilinear3d_routes = operator("aten::upsample_trilinear3d", "")
-def upsample_trilinear3d_default(input, output_size, align_corners, scales_d=None, scales_h=None, scales_w=None):
-    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(output_size_ints) or align_corners.__class__ is not bool or scales_d is not None and scales_d.__class__ is not float or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
-        return miss(upsample_trilinear3d_op, (input, output_size, align_corners, scales_d, scales_h, scales_w,), {}, upsample_trilinear3d)
-    try:
-        route = upsample_trilinear3d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, align_corners, scales_d, scales_h, scales_w)
-    return miss(upsample_trilinear3d_op, (input, output_size, align_corners, scales_d, scales_h, scales_w,), {}, upsample_trilinear3d)
-
-upsample_trilinear3d_vec_op, upsample_trilinear3d_vec_routes = operator("aten::upsample_trilinear3d", "vec")
-def upsample_trilinear3d_vec(input, output_size, align_corners, scale_factors):
-    output_size_ints = tuple(output_size) if output_size.__class__ is list else output_size
-    if output_size_ints is not None and not are_ints(output_size_ints) or align_corners.__class__ is not bool or scale_factors is not None:
-        return miss(upsample_trilinear3d_vec_op, (input, output_size, align_corners, scale_factors,), {}, upsample_trilinear3d)
-    try:
-        route = upsample_trilinear3d_vec_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, align_corners, scale_factors)
-    return miss(upsample_trilinear3d_vec_op, (input, output_size, align_corners, scale_factors,), {}, upsample_trilinear3d)
-
+def upsample_trilinear3d_default(input, output_size, align_corners, scales_d=None, scales_h=None, scales_w=None): return complete(upsample_trilinear3d_default, "aten::upsample_trilinear3d", "")(input, output_size, align_corners, scales_d, scales_h, scales_w)
+def upsample_trilinear3d_vec(input, output_size, align_corners, scale_factors): return complete(upsample_trilinear3d_vec, "aten::upsample_trilinear3d", "vec")(input, output_size, align_corners, scale_factors)
 _upsample_trilinear3d_overloads = Overloads("aten::upsample_trilinear3d", {
     "": (upsample_trilinear3d_default, upsample_trilinear3d_out),
     "vec": (upsample_trilinear3d_vec, None),
 })
-def upsample_trilinear3d(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 3:
-            return upsample_trilinear3d_default(*args)
-        if count == 5:
-            return upsample_trilinear3d_default(*args)
-        if count == 6:
-            return upsample_trilinear3d_default(*args)
-    return _upsample_trilinear3d_overloads.choose(args, kwargs)
-
+def upsample_trilinear3d(*args, **kwargs): return complete_choice(upsample_trilinear3d, _upsample_trilinear3d_overloads)(*args, **kwargs)
 def upsample_trilinear3d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_d=None, scales_h=None, scales_w=None, *, grad_input): return complete(upsample_trilinear3d_backward_grad_input, "aten::upsample_trilinear3d_backward", "grad_input")(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, grad_input=grad_input)
 def upsample_trilinear3d_backward(grad_output, output_size, input_size, align_corners, scales_d=None, scales_h=None, scales_w=None, *, out=None): return complete(upsample_trilinear3d_backward, "aten::upsample_trilinear3d_backward", "", "upsample_trilinear3d_backward_grad_input", ('grad_input',))(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, out=out)
-
-
 def upsample_bicubic2d_out(input, output_size, align_corners, scales_h=None, scales_w=None, *, out): return complete(upsample_bicubic2d_out, "aten::upsample_bicubic2d", "out")(input, output_size, align_corners, scales_h, scales_w, out=out)
-
-upsample_bicubic2d_op, upsample_bicubic2d_routes = operator("aten::upsample_bicubic2d", "")
-def upsample_bicubic2d_default(input, output_size, align_corners, scales_h=None, scales_w=None):
-    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(output_size_ints) or align_corners.__class__ is not bool or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
-        return miss(upsample_bicubic2d_op, (input, output_size, align_corners, scales_h, scales_w,), {}, upsample_bicubic2d)
-    try:
-        route = upsample_bicubic2d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, align_corners, scales_h, scales_w)
-    return miss(upsample_bicubic2d_op, (input, output_size, align_corners, scales_h, scales_w,), {}, upsample_bicubic2d)
-
-upsample_bicubic2d_vec_op, upsample_bicubic2d_vec_routes = operator("aten::upsample_bicubic2d", "vec")
-def upsample_bicubic2d_vec(input, output_size, align_corners, scale_factors):
-    output_size_ints = tuple(output_size) if output_size.__class__ is list else output_size
-    if output_size_ints is not None and not are_ints(output_size_ints) or align_corners.__class__ is not bool or scale_factors is not None:
-        return miss(upsample_bicubic2d_vec_op, (input, output_size, align_corners, scale_factors,), {}, upsample_bicubic2d)
-    try:
-        route = upsample_bicubic2d_vec_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, align_corners, scale_factors)
-    return miss(upsample_bicubic2d_vec_op, (input, output_size, align_corners, scale_factors,), {}, upsample_bicubic2d)
-
+def upsample_bicubic2d_default(input, output_size, align_corners, scales_h=None, scales_w=None): return complete(upsample_bicubic2d_default, "aten::upsample_bicubic2d", "")(input, output_size, align_corners, scales_h, scales_w)
+def upsample_bicubic2d_vec(input, output_size, align_corners, scale_factors): return complete(upsample_bicubic2d_vec, "aten::upsample_bicubic2d", "vec")(input, output_size, align_corners, scale_factors)
 _upsample_bicubic2d_overloads = Overloads("aten::upsample_bicubic2d", {
     "": (upsample_bicubic2d_default, upsample_bicubic2d_out), "vec": (upsample_bicubic2d_vec, None),
 })
-def upsample_bicubic2d(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 3:
-            return upsample_bicubic2d_default(*args)
-        if count == 5:
-            return upsample_bicubic2d_default(*args)
-    return _upsample_bicubic2d_overloads.choose(args, kwargs)
-
+def upsample_bicubic2d(*args, **kwargs): return complete_choice(upsample_bicubic2d, _upsample_bicubic2d_overloads)(*args, **kwargs)
 def upsample_bicubic2d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, grad_input): return complete(upsample_bicubic2d_backward_grad_input, "aten::upsample_bicubic2d_backward", "grad_input")(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=grad_input)
 def upsample_bicubic2d_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, out=None): return complete(upsample_bicubic2d_backward, "aten::upsample_bicubic2d_backward", "", "upsample_bicubic2d_backward_grad_input", ('grad_input',))(grad_output, output_size, input_size, align_corners, scales_h, scales_w, out=out)
-
-
 def _upsample_bilinear2d_aa_out(input, output_size, align_corners, scales_h=None, scales_w=None, *, out): return complete(_upsample_bilinear2d_aa_out, "aten::_upsample_bilinear2d_aa", "out")(input, output_size, align_corners, scales_h, scales_w, out=out)
-
-_upsample_bilinear2d_aa_op, _upsample_bilinear2d_aa_routes = operator("aten::_upsample_bilinear2d_aa", "")
-def _upsample_bilinear2d_aa_default(input, output_size, align_corners, scales_h=None, scales_w=None):
-    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(output_size_ints) or align_corners.__class__ is not bool or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
-        return miss(_upsample_bilinear2d_aa_op, (input, output_size, align_corners, scales_h, scales_w,), {}, _upsample_bilinear2d_aa)
-    try:
-        route = _upsample_bilinear2d_aa_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, align_corners, scales_h, scales_w)
-    return miss(_upsample_bilinear2d_aa_op, (input, output_size, align_corners, scales_h, scales_w,), {}, _upsample_bilinear2d_aa)
-
-_upsample_bilinear2d_aa_vec_op, _upsample_bilinear2d_aa_vec_routes = operator("aten::_upsample_bilinear2d_aa", "vec")
-def _upsample_bilinear2d_aa_vec(input, output_size, align_corners, scale_factors):
-    output_size_ints = tuple(output_size) if output_size.__class__ is list else output_size
-    if output_size_ints is not None and not are_ints(output_size_ints) or align_corners.__class__ is not bool or scale_factors is not None:
-        return miss(_upsample_bilinear2d_aa_vec_op, (input, output_size, align_corners, scale_factors,), {}, _upsample_bilinear2d_aa)
-    try:
-        route = _upsample_bilinear2d_aa_vec_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, align_corners, scale_factors)
-    return miss(_upsample_bilinear2d_aa_vec_op, (input, output_size, align_corners, scale_factors,), {}, _upsample_bilinear2d_aa)
-
+def _upsample_bilinear2d_aa_default(input, output_size, align_corners, scales_h=None, scales_w=None): return complete(_upsample_bilinear2d_aa_default, "aten::_upsample_bilinear2d_aa", "")(input, output_size, align_corners, scales_h, scales_w)
+def _upsample_bilinear2d_aa_vec(input, output_size, align_corners, scale_factors): return complete(_upsample_bilinear2d_aa_vec, "aten::_upsample_bilinear2d_aa", "vec")(input, output_size, align_corners, scale_factors)
 __upsample_bilinear2d_aa_overloads = Overloads("aten::_upsample_bilinear2d_aa", {
     "": (_upsample_bilinear2d_aa_default, _upsample_bilinear2d_aa_out),
     "vec": (_upsample_bilinear2d_aa_vec, None),
 })
-def _upsample_bilinear2d_aa(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 3:
-            return _upsample_bilinear2d_aa_default(*args)
-        if count == 5:
-            return _upsample_bilinear2d_aa_default(*args)
-    return __upsample_bilinear2d_aa_overloads.choose(args, kwargs)
-
+def _upsample_bilinear2d_aa(*args, **kwargs): return complete_choice(_upsample_bilinear2d_aa, __upsample_bilinear2d_aa_overloads)(*args, **kwargs)
 def _upsample_bilinear2d_aa_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, grad_input): return complete(_upsample_bilinear2d_aa_backward_grad_input, "aten::_upsample_bilinear2d_aa_backward", "grad_input")(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=grad_input)
 def _upsample_bilinear2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, out=None): return complete(_upsample_bilinear2d_aa_backward, "aten::_upsample_bilinear2d_aa_backward", "", "_upsample_bilinear2d_aa_backward_grad_input", ('grad_input',))(grad_output, output_size, input_size, align_corners, scales_h, scales_w, out=out)
-
-
 def _upsample_bicubic2d_aa_out(input, output_size, align_corners, scales_h=None, scales_w=None, *, out): return complete(_upsample_bicubic2d_aa_out, "aten::_upsample_bicubic2d_aa", "out")(input, output_size, align_corners, scales_h, scales_w, out=out)
-
-_upsample_bicubic2d_aa_op, _upsample_bicubic2d_aa_routes = operator("aten::_upsample_bicubic2d_aa", "")
-def _upsample_bicubic2d_aa_default(input, output_size, align_corners, scales_h=None, scales_w=None):
-    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(output_size_ints) or align_corners.__class__ is not bool or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
-        return miss(_upsample_bicubic2d_aa_op, (input, output_size, align_corners, scales_h, scales_w,), {}, _upsample_bicubic2d_aa)
-    try:
-        route = _upsample_bicubic2d_aa_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, align_corners, scales_h, scales_w)
-    return miss(_upsample_bicubic2d_aa_op, (input, output_size, align_corners, scales_h, scales_w,), {}, _upsample_bicubic2d_aa)
-
-_upsample_bicubic2d_aa_vec_op, _upsample_bicubic2d_aa_vec_routes = operator("aten::_upsample_bicubic2d_aa", "vec")
-def _upsample_bicubic2d_aa_vec(input, output_size, align_corners, scale_factors):
-    output_size_ints = tuple(output_size) if output_size.__class__ is list else output_size
-    if output_size_ints is not None and not are_ints(output_size_ints) or align_corners.__class__ is not bool or scale_factors is not None:
-        return miss(_upsample_bicubic2d_aa_vec_op, (input, output_size, align_corners, scale_factors,), {}, _upsample_bicubic2d_aa)
-    try:
-        route = _upsample_bicubic2d_aa_vec_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints, align_corners, scale_factors)
-    return miss(_upsample_bicubic2d_aa_vec_op, (input, output_size, align_corners, scale_factors,), {}, _upsample_bicubic2d_aa)
-
+def _upsample_bicubic2d_aa_default(input, output_size, align_corners, scales_h=None, scales_w=None): return complete(_upsample_bicubic2d_aa_default, "aten::_upsample_bicubic2d_aa", "")(input, output_size, align_corners, scales_h, scales_w)
+def _upsample_bicubic2d_aa_vec(input, output_size, align_corners, scale_factors): return complete(_upsample_bicubic2d_aa_vec, "aten::_upsample_bicubic2d_aa", "vec")(input, output_size, align_corners, scale_factors)
 __upsample_bicubic2d_aa_overloads = Overloads("aten::_upsample_bicubic2d_aa", {
     "": (_upsample_bicubic2d_aa_default, _upsample_bicubic2d_aa_out),
     "vec": (_upsample_bicubic2d_aa_vec, None),
 })
-def _upsample_bicubic2d_aa(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 3:
-            return _upsample_bicubic2d_aa_default(*args)
-        if count == 5:
-            return _upsample_bicubic2d_aa_default(*args)
-    return __upsample_bicubic2d_aa_overloads.choose(args, kwargs)
-
+def _upsample_bicubic2d_aa(*args, **kwargs): return complete_choice(_upsample_bicubic2d_aa, __upsample_bicubic2d_aa_overloads)(*args, **kwargs)
 def _upsample_bicubic2d_aa_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, grad_input): return complete(_upsample_bicubic2d_aa_backward_grad_input, "aten::_upsample_bicubic2d_aa_backward", "grad_input")(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=grad_input)
 def _upsample_bicubic2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, out=None): return complete(_upsample_bicubic2d_aa_backward, "aten::_upsample_bicubic2d_aa_backward", "", "_upsample_bicubic2d_aa_backward_grad_input", ('grad_input',))(grad_output, output_size, input_size, align_corners, scales_h, scales_w, out=out)
+def grid_sampler(input=MISSING, grid=MISSING, interpolation_mode=MISSING, padding_mode=MISSING, align_corners=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(grid_sampler, "aten::grid_sampler", "")(input, grid, interpolation_mode, padding_mode, align_corners, surplus=surplus, x=x, x1=x1, a=a)
+def grid_sampler_2d(input=MISSING, grid=MISSING, interpolation_mode=MISSING, padding_mode=MISSING, align_corners=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(grid_sampler_2d, "aten::grid_sampler_2d", "")(input, grid, interpolation_mode, padding_mode, align_corners, surplus=surplus, x=x, x1=x1, a=a)
+def grid_sampler_3d(input=MISSING, grid=MISSING, interpolation_mode=MISSING, padding_mode=MISSING, align_corners=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(grid_sampler_3d, "aten::grid_sampler_3d", "")(input, grid, interpolation_mode, padding_mode, align_corners, surplus=surplus, x=x, x1=x1, a=a)
+def affine_grid_generator(theta, size, align_corners): return complete(affine_grid_generator, "aten::affine_grid_generator", "")(theta, size, align_corners)
 
-
-grid_sampler_op, grid_sampler_routes = operator("aten::grid_sampler", "")
-def grid_sampler(input=MISSING, grid=MISSING, interpolation_mode=MISSING, padding_mode=MISSING, align_corners=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(grid_sampler, {"input": input, "grid": grid, "interpolation_mode": interpolation_mode, "padding_mode": padding_mode, "align_corners": align_corners}, surplus, {"x": x, "x1": x1, "a": a})
-    if interpolation_mode.__class__ is not int or padding_mode.__class__ is not int or align_corners.__class__ is not bool:
-        return miss(grid_sampler_op, (input, grid, interpolation_mode, padding_mode, align_corners,), {}, grid_sampler)
-    try:
-        route = grid_sampler_routes[input._signature | grid._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, grid, interpolation_mode, padding_mode, align_corners)
-    return miss(grid_sampler_op, (input, grid, interpolation_mode, padding_mode, align_corners,), {}, grid_sampler)
-
-
-grid_sampler_2d_op, grid_sampler_2d_routes = operator("aten::grid_sampler_2d", "")
-def grid_sampler_2d(input=MISSING, grid=MISSING, interpolation_mode=MISSING, padding_mode=MISSING, align_corners=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(grid_sampler_2d, {"input": input, "grid": grid, "interpolation_mode": interpolation_mode, "padding_mode": padding_mode, "align_corners": align_corners}, surplus, {"x": x, "x1": x1, "a": a})
-    if interpolation_mode.__class__ is not int or padding_mode.__class__ is not int or align_corners.__class__ is not bool:
-        return miss(grid_sampler_2d_op, (input, grid, interpolation_mode, padding_mode, align_corners,), {}, grid_sampler_2d)
-    try:
-        route = grid_sampler_2d_routes[input._signature | grid._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, grid, interpolation_mode, padding_mode, align_corners)
-    return miss(grid_sampler_2d_op, (input, grid, interpolation_mode, padding_mode, align_corners,), {}, grid_sampler_2d)
-
-
-grid_sampler_3d_op, grid_sampler_3d_routes = operator("aten::grid_sampler_3d", "")
-def grid_sampler_3d(input=MISSING, grid=MISSING, interpolation_mode=MISSING, padding_mode=MISSING, align_corners=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(grid_sampler_3d, {"input": input, "grid": grid, "interpolation_mode": interpolation_mode, "padding_mode": padding_mode, "align_corners": align_corners}, surplus, {"x": x, "x1": x1, "a": a})
-    if interpolation_mode.__class__ is not int or padding_mode.__class__ is not int or align_corners.__class__ is not bool:
-        return miss(grid_sampler_3d_op, (input, grid, interpolation_mode, padding_mode, align_corners,), {}, grid_sampler_3d)
-    try:
-        route = grid_sampler_3d_routes[input._signature | grid._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, grid, interpolation_mode, padding_mode, align_corners)
-    return miss(grid_sampler_3d_op, (input, grid, interpolation_mode, padding_mode, align_corners,), {}, grid_sampler_3d)
-
-
-affine_grid_generator_op, affine_grid_generator_routes = operator("aten::affine_grid_generator", "")
-def affine_grid_generator(theta, size, align_corners):
-    size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints) or align_corners.__class__ is not bool:
-        return miss(affine_grid_generator_op, (theta, size, align_corners,), {}, affine_grid_generator)
-    try:
-        route = affine_grid_generator_routes[theta._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(theta, size_ints, align_corners)
-    return miss(affine_grid_generator_op, (theta, size, align_corners,), {}, affine_grid_generator)
-
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

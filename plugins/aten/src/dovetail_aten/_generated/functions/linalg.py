@@ -4,170 +4,33 @@
 # mypy: ignore-errors
 """Functions of the family linalg."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "linalg_cholesky_ex_L", "linalg_cholesky_ex", "linalg_cholesky_out", "linalg_cholesky",
-    "cholesky_out", "cholesky", "cholesky_solve_out", "cholesky_solve", "cholesky_inverse_out",
-    "cholesky_inverse", "linalg_lu_factor_ex_out", "linalg_lu_factor_ex", "linalg_lu_factor_out",
-    "linalg_lu_factor", "_lu_with_info", "lu_unpack_out", "lu_unpack", "linalg_lu_out", "linalg_lu",
-    "linalg_lu_solve_out", "linalg_lu_solve", "lu_solve_out", "lu_solve",
-    "linalg_ldl_factor_ex_out", "linalg_ldl_factor_ex", "linalg_ldl_factor_out",
-    "linalg_ldl_factor", "linalg_ldl_solve_out", "linalg_ldl_solve", "linalg_qr_out", "linalg_qr",
-    "qr_Q", "qr", "geqrf_a", "geqrf", "linalg_householder_product_out",
-    "linalg_householder_product", "orgqr_out", "orgqr", "ormqr_out", "ormqr",
-    "_linalg_check_errors", "linalg_inv_ex_inverse", "linalg_inv_ex", "linalg_inv_out",
-    "linalg_inv", "inverse_out", "inverse", "linalg_solve_ex_out", "linalg_solve_ex",
-    "linalg_solve_out", "linalg_solve", "linalg_solve_triangular_out", "linalg_solve_triangular",
-    "triangular_solve_X", "triangular_solve", "linalg_det_out", "linalg_det", "det",
-    "linalg_slogdet_out", "linalg_slogdet", "slogdet_out", "slogdet", "logdet", "linalg_lstsq_out",
-    "linalg_lstsq", "linalg_tensorinv_out", "linalg_tensorinv", "linalg_tensorsolve_out",
-    "linalg_tensorsolve", "linalg_pinv_out", "linalg_pinv_atol_rtol_float_out",
-    "linalg_pinv_atol_rtol_tensor_out", "linalg_pinv_out_rcond_tensor", "linalg_pinv_default",
-    "linalg_pinv_atol_rtol_float", "linalg_pinv_atol_rtol_tensor", "linalg_pinv_rcond_tensor",
-    "linalg_pinv", "linalg_matrix_rank_out", "linalg_matrix_rank_out_tol_tensor",
-    "linalg_matrix_rank_atol_rtol_tensor_out", "linalg_matrix_rank_atol_rtol_float_out",
-    "linalg_matrix_rank_default", "linalg_matrix_rank_tol_tensor",
-    "linalg_matrix_rank_atol_rtol_tensor", "linalg_matrix_rank_atol_rtol_float",
-    "linalg_matrix_rank", "pinverse", "_linalg_eigh_eigenvalues", "_linalg_eigh",
-    "linalg_eigh_eigvals", "linalg_eigh", "linalg_eigvalsh_out", "linalg_eigvalsh",
-    "linalg_eig_out", "linalg_eig", "linalg_eigvals_out", "linalg_eigvals", "_linalg_svd_U",
-    "_linalg_svd", "linalg_svd_U", "linalg_svd", "linalg_svdvals_out", "linalg_svdvals", "svd_U",
-    "svd", "linalg_matrix_exp_out", "linalg_matrix_exp", "matrix_exp", "linalg_norm_out",
-    "linalg_norm_ord_str_out", "linalg_norm_default", "linalg_norm_ord_str", "linalg_norm",
-    "linalg_matrix_norm_out", "linalg_matrix_norm_str_ord_out", "linalg_matrix_norm_default",
-    "linalg_matrix_norm_str_ord", "linalg_matrix_norm", "linalg_cond_out", "linalg_cond_p_str_out",
-    "linalg_cond_default", "linalg_cond_p_str", "linalg_cond", "nuclear_norm_out",
-    "nuclear_norm_dim_out", "nuclear_norm_default", "nuclear_norm_dim", "nuclear_norm",
-    "frobenius_norm_out", "frobenius_norm", "linalg_matmul_out", "linalg_matmul", "linalg_diagonal",
-    "trace_out", "trace", "linalg_vecdot_out", "linalg_vecdot", "linalg_cross_out", "linalg_cross",
-    "cross_out", "cross", "kron_out", "kron", "tensordot_out", "tensordot", "linalg_multi_dot_out",
-    "linalg_multi_dot", "chain_matmul_out", "chain_matmul", "linalg_matrix_power_out",
-    "linalg_matrix_power", "matrix_power_out", "matrix_power", "addr_out", "addr", "addr_",
-    "cartesian_prod", "combinations", "vander", "linalg_vander", "cov", "corrcoef",
-]
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
 def linalg_cholesky_ex_L(input, *, upper=False, check_errors=False, L, info): return complete(linalg_cholesky_ex_L, "aten::linalg_cholesky_ex", "L")(input, upper=upper, check_errors=check_errors, L=L, info=info)
 def linalg_cholesky_ex(input=MISSING, surplus=MISSING, upper=False, check_errors=False, out=None, x=None, x1=None, a=None): return complete(linalg_cholesky_ex, "aten::linalg_cholesky_ex", "", "linalg_cholesky_ex_L", ('L', 'info'))(input, upper=upper, check_errors=check_errors, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_cholesky_out(input, *, upper=False, out): return complete(linalg_cholesky_out, "aten::linalg_cholesky", "out")(input, upper=upper, out=out)
 def linalg_cholesky(input=MISSING, surplus=MISSING, upper=False, out=None, x=None, x1=None, a=None): return complete(linalg_cholesky, "aten::linalg_cholesky", "", "linalg_cholesky_out")(input, upper=upper, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def cholesky_out(input, upper=False, *, out): return complete(cholesky_out, "aten::cholesky", "out")(input, upper, out=out)
-
-cholesky_op, cholesky_routes = operator("aten::cholesky", "")
-def cholesky(input=MISSING, upper=False, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(cholesky, {"input": input, "upper": upper, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return cholesky_out(input, upper, out=out)
-    if upper.__class__ is not bool:
-        return miss(cholesky_op, (input, upper,), {}, cholesky)
-    try:
-        route = cholesky_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, upper)
-    return miss(cholesky_op, (input, upper,), {}, cholesky)
-
-
+def cholesky(input=MISSING, upper=False, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(cholesky, "aten::cholesky", "", "cholesky_out")(input, upper, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def cholesky_solve_out(input, input2, upper=False, *, out): return complete(cholesky_solve_out, "aten::cholesky_solve", "out")(input, input2, upper, out=out)
-
-cholesky_solve_op, cholesky_solve_routes = operator("aten::cholesky_solve", "")
-def cholesky_solve(input=MISSING, input2=MISSING, upper=False, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(cholesky_solve, {"input": input, "input2": input2, "upper": upper, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return cholesky_solve_out(input, input2, upper, out=out)
-    if upper.__class__ is not bool:
-        return miss(cholesky_solve_op, (input, input2, upper,), {}, cholesky_solve)
-    try:
-        route = cholesky_solve_routes[input._signature | input2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, input2, upper)
-    return miss(cholesky_solve_op, (input, input2, upper,), {}, cholesky_solve)
-
-
+def cholesky_solve(input=MISSING, input2=MISSING, upper=False, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(cholesky_solve, "aten::cholesky_solve", "", "cholesky_solve_out")(input, input2, upper, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def cholesky_inverse_out(input, upper=False, *, out): return complete(cholesky_inverse_out, "aten::cholesky_inverse", "out")(input, upper, out=out)
-
-cholesky_inverse_op, cholesky_inverse_routes = operator("aten::cholesky_inverse", "")
-def cholesky_inverse(input=MISSING, upper=False, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(cholesky_inverse, {"input": input, "upper": upper, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return cholesky_inverse_out(input, upper, out=out)
-    if upper.__class__ is not bool:
-        return miss(cholesky_inverse_op, (input, upper,), {}, cholesky_inverse)
-    try:
-        route = cholesky_inverse_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, upper)
-    return miss(cholesky_inverse_op, (input, upper,), {}, cholesky_inverse)
-
+def cholesky_inverse(input=MISSING, upper=False, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(cholesky_inverse, "aten::cholesky_inverse", "", "cholesky_inverse_out")(input, upper, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_lu_factor_ex_out(A, *, pivot=True, check_errors=False, LU, pivots, info): return complete(linalg_lu_factor_ex_out, "aten::linalg_lu_factor_ex", "out")(A, pivot=pivot, check_errors=check_errors, LU=LU, pivots=pivots, info=info)
 def linalg_lu_factor_ex(A, *, pivot=True, check_errors=False, out=None): return complete(linalg_lu_factor_ex, "aten::linalg_lu_factor_ex", "", "linalg_lu_factor_ex_out", ('LU', 'pivots', 'info'))(A, pivot=pivot, check_errors=check_errors, out=out)
 def linalg_lu_factor_out(A, *, pivot=True, LU, pivots): return complete(linalg_lu_factor_out, "aten::linalg_lu_factor", "out")(A, pivot=pivot, LU=LU, pivots=pivots)
 def linalg_lu_factor(A, *, pivot=True, out=None): return complete(linalg_lu_factor, "aten::linalg_lu_factor", "", "linalg_lu_factor_out", ('LU', 'pivots'))(A, pivot=pivot, out=out)
 def _lu_with_info(input, pivot=True, check_errors=True): return complete(_lu_with_info, "aten::_lu_with_info", "")(input, pivot, check_errors)
-
-
 def lu_unpack_out(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, P, L, U): return complete(lu_unpack_out, "aten::lu_unpack", "out")(LU_data, LU_pivots, unpack_data, unpack_pivots, P=P, L=L, U=U)
-
-lu_unpack_op, lu_unpack_routes = operator("aten::lu_unpack", "")
-lu_unpack_named = named("lu_unpack", ("P", "L", "U"))
-def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, out=None):
-    if out is not None:
-        return lu_unpack_out(LU_data, LU_pivots, unpack_data, unpack_pivots, **several_outs("lu_unpack", ("P", "L", "U"), out))
-    if unpack_data.__class__ is not bool or unpack_pivots.__class__ is not bool:
-        return lu_unpack_named(miss(lu_unpack_op, (LU_data, LU_pivots, unpack_data, unpack_pivots,), {}, lu_unpack))
-    try:
-        route = lu_unpack_routes[LU_data._signature | LU_pivots._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return lu_unpack_named(route(LU_data, LU_pivots, unpack_data, unpack_pivots))
-    return lu_unpack_named(miss(lu_unpack_op, (LU_data, LU_pivots, unpack_data, unpack_pivots,), {}, lu_unpack))
-
+def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, out=None): return complete(lu_unpack, "aten::lu_unpack", "", "lu_unpack_out", ('P', 'L', 'U'))(LU_data, LU_pivots, unpack_data, unpack_pivots, out=out)
 def linalg_lu_out(A, *, pivot=True, P, L, U): return complete(linalg_lu_out, "aten::linalg_lu", "out")(A, pivot=pivot, P=P, L=L, U=U)
 def linalg_lu(A, *, pivot=True, out=None): return complete(linalg_lu, "aten::linalg_lu", "", "linalg_lu_out", ('P', 'L', 'U'))(A, pivot=pivot, out=out)
 def linalg_lu_solve_out(LU, pivots, B, *, left=True, adjoint=False, out): return complete(linalg_lu_solve_out, "aten::linalg_lu_solve", "out")(LU, pivots, B, left=left, adjoint=adjoint, out=out)
 def linalg_lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None): return complete(linalg_lu_solve, "aten::linalg_lu_solve", "", "linalg_lu_solve_out")(LU, pivots, B, left=left, adjoint=adjoint, out=out)
-
-
 def lu_solve_out(input, LU_data, LU_pivots, *, out): return complete(lu_solve_out, "aten::lu_solve", "out")(input, LU_data, LU_pivots, out=out)
-
-lu_solve_op, lu_solve_routes = operator("aten::lu_solve", "")
-def lu_solve(input=MISSING, LU_data=MISSING, LU_pivots=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(lu_solve, {"input": input, "LU_data": LU_data, "LU_pivots": LU_pivots, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return lu_solve_out(input, LU_data, LU_pivots, out=out)
-    try:
-        route = lu_solve_routes[input._signature | LU_data._signature | LU_pivots._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, LU_data, LU_pivots)
-    return miss(lu_solve_op, (input, LU_data, LU_pivots,), {}, lu_solve)
-
+def lu_solve(input=MISSING, LU_data=MISSING, LU_pivots=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(lu_solve, "aten::lu_solve", "", "lu_solve_out")(input, LU_data, LU_pivots, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_ldl_factor_ex_out(input, *, hermitian=False, check_errors=False, LD, pivots, info): return complete(linalg_ldl_factor_ex_out, "aten::linalg_ldl_factor_ex", "out")(input, hermitian=hermitian, check_errors=check_errors, LD=LD, pivots=pivots, info=info)
 def linalg_ldl_factor_ex(input=MISSING, surplus=MISSING, hermitian=False, check_errors=False, out=None, x=None, x1=None, a=None): return complete(linalg_ldl_factor_ex, "aten::linalg_ldl_factor_ex", "", "linalg_ldl_factor_ex_out", ('LD', 'pivots', 'info'))(input, hermitian=hermitian, check_errors=check_errors, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_ldl_factor_out(input, *, hermitian=False, LD, pivots): return complete(linalg_ldl_factor_out, "aten::linalg_ldl_factor", "out")(input, hermitian=hermitian, LD=LD, pivots=pivots)
@@ -176,192 +39,45 @@ def linalg_ldl_solve_out(LD, pivots, B, *, hermitian=False, out): return complet
 def linalg_ldl_solve(LD, pivots, B, *, hermitian=False, out=None): return complete(linalg_ldl_solve, "aten::linalg_ldl_solve", "", "linalg_ldl_solve_out")(LD, pivots, B, hermitian=hermitian, out=out)
 def linalg_qr_out(A, mode='reduced', *, Q, R): return complete(linalg_qr_out, "aten::linalg_qr", "out")(A, mode, Q=Q, R=R)
 def linalg_qr(A, mode='reduced', *, out=None): return complete(linalg_qr, "aten::linalg_qr", "", "linalg_qr_out", ('Q', 'R'))(A, mode, out=out)
-
-
 def qr_Q(input, some=True, *, Q, R): return complete(qr_Q, "aten::qr", "Q")(input, some, Q=Q, R=R)
-
-qr_op, qr_routes = operator("aten::qr", "")
-qr_named = named("qr", ("Q", "R"))
-def qr(input=MISSING, some=True, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(qr, {"input": input, "some": some, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return qr_Q(input, some, **several_outs("qr", ("Q", "R"), out))
-    if some.__class__ is not bool:
-        return qr_named(miss(qr_op, (input, some,), {}, qr))
-    try:
-        route = qr_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return qr_named(route(input, some))
-    return qr_named(miss(qr_op, (input, some,), {}, qr))
-
-
+def qr(input=MISSING, some=True, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(qr, "aten::qr", "", "qr_Q", ('Q', 'R'))(input, some, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def geqrf_a(input, *, a, tau): return complete(geqrf_a, "aten::geqrf", "a")(input, a=a, tau=tau)
-
-geqrf_op, geqrf_routes = operator("aten::geqrf", "")
-geqrf_named = named("geqrf", ("a", "tau"))
-def geqrf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(geqrf, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return geqrf_a(input, **several_outs("geqrf", ("a", "tau"), out))
-    try:
-        route = geqrf_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return geqrf_named(route(input))
-    return geqrf_named(miss(geqrf_op, (input,), {}, geqrf))
-
+def geqrf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(geqrf, "aten::geqrf", "", "geqrf_a", ('a', 'tau'))(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_householder_product_out(input, tau, *, out): return complete(linalg_householder_product_out, "aten::linalg_householder_product", "out")(input, tau, out=out)
 def linalg_householder_product(input=MISSING, tau=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(linalg_householder_product, "aten::linalg_householder_product", "", "linalg_householder_product_out")(input, tau, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def orgqr_out(input, input2, *, out): return complete(orgqr_out, "aten::orgqr", "out")(input, input2, out=out)
-
-orgqr_op, orgqr_routes = operator("aten::orgqr", "")
-def orgqr(input=MISSING, input2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(orgqr, {"input": input, "input2": input2, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return orgqr_out(input, input2, out=out)
-    try:
-        route = orgqr_routes[input._signature | input2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, input2)
-    return miss(orgqr_op, (input, input2,), {}, orgqr)
-
-
+def orgqr(input=MISSING, input2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(orgqr, "aten::orgqr", "", "orgqr_out")(input, input2, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def ormqr_out(input, input2, input3, left=True, transpose=False, *, out): return complete(ormqr_out, "aten::ormqr", "out")(input, input2, input3, left, transpose, out=out)
-
-ormqr_op, ormqr_routes = operator("aten::ormqr", "")
-def ormqr(input=MISSING, input2=MISSING, input3=MISSING, left=True, transpose=False, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(ormqr, {"input": input, "input2": input2, "input3": input3, "left": left, "transpose": transpose, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return ormqr_out(input, input2, input3, left, transpose, out=out)
-    if left.__class__ is not bool or transpose.__class__ is not bool:
-        return miss(ormqr_op, (input, input2, input3, left, transpose,), {}, ormqr)
-    try:
-        route = ormqr_routes[input._signature | input2._signature | input3._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, input2, input3, left, transpose)
-    return miss(ormqr_op, (input, input2, input3, left, transpose,), {}, ormqr)
-
+def ormqr(input=MISSING, input2=MISSING, input3=MISSING, left=True, transpose=False, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(ormqr, "aten::ormqr", "", "ormqr_out")(input, input2, input3, left, transpose, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def _linalg_check_errors(info, api_name, *, is_matrix): return complete(_linalg_check_errors, "aten::_linalg_check_errors", "")(info, api_name, is_matrix=is_matrix)
 def linalg_inv_ex_inverse(A, *, check_errors=False, inverse, info): return complete(linalg_inv_ex_inverse, "aten::linalg_inv_ex", "inverse")(A, check_errors=check_errors, inverse=inverse, info=info)
 def linalg_inv_ex(A, *, check_errors=False, out=None): return complete(linalg_inv_ex, "aten::linalg_inv_ex", "", "linalg_inv_ex_inverse", ('inverse', 'info'))(A, check_errors=check_errors, out=out)
 def linalg_inv_out(A, *, out): return complete(linalg_inv_out, "aten::linalg_inv", "out")(A, out=out)
 def linalg_inv(A, *, out=None): return complete(linalg_inv, "aten::linalg_inv", "", "linalg_inv_out")(A, out=out)
-
-
 def inverse_out(input, *, out): return complete(inverse_out, "aten::inverse", "out")(input, out=out)
-
-inverse_op, inverse_routes = operator("aten::inverse", "")
-def inverse(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(inverse, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return inverse_out(input, out=out)
-    try:
-        route = inverse_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(inverse_op, (input,), {}, inverse)
-
+def inverse(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(inverse, "aten::inverse", "", "inverse_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_solve_ex_out(A, B, *, left=True, check_errors=False, result, info): return complete(linalg_solve_ex_out, "aten::linalg_solve_ex", "out")(A, B, left=left, check_errors=check_errors, result=result, info=info)
 def linalg_solve_ex(A, B, *, left=True, check_errors=False, out=None): return complete(linalg_solve_ex, "aten::linalg_solve_ex", "", "linalg_solve_ex_out", ('result', 'info'))(A, B, left=left, check_errors=check_errors, out=out)
 def linalg_solve_out(A, B, *, left=True, out): return complete(linalg_solve_out, "aten::linalg_solve", "out")(A, B, left=left, out=out)
 def linalg_solve(A, B, *, left=True, out=None): return complete(linalg_solve, "aten::linalg_solve", "", "linalg_solve_out")(A, B, left=left, out=out)
 def linalg_solve_triangular_out(input, B, *, upper, left=True, unitriangular=False, out): return complete(linalg_solve_triangular_out, "aten::linalg_solve_triangular", "out")(input, B, upper=upper, left=left, unitriangular=unitriangular, out=out)
 def linalg_solve_triangular(input=MISSING, B=MISSING, surplus=MISSING, upper=MISSING, left=True, unitriangular=False, out=None, x=None, x1=None, a=None): return complete(linalg_solve_triangular, "aten::linalg_solve_triangular", "", "linalg_solve_triangular_out")(input, B, upper=upper, left=left, unitriangular=unitriangular, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def triangular_solve_X(input, A, upper=True, transpose=False, unitriangular=False, *, X, M): return complete(triangular_solve_X, "aten::triangular_solve", "X")(input, A, upper, transpose, unitriangular, X=X, M=M)
-
-triangular_solve_op, triangular_solve_routes = operator("aten::triangular_solve", "")
-triangular_solve_named = named("triangular_solve", ("solution", "cloned_coefficient"))
-def triangular_solve(input=MISSING, A=MISSING, upper=True, transpose=False, unitriangular=False, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(triangular_solve, {"input": input, "A": A, "upper": upper, "transpose": transpose, "unitriangular": unitriangular, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return triangular_solve_X(input, A, upper, transpose, unitriangular, **several_outs("triangular_solve", ("X", "M"), out))
-    if upper.__class__ is not bool or transpose.__class__ is not bool or unitriangular.__class__ is not bool:
-        return triangular_solve_named(miss(triangular_solve_op, (input, A, upper, transpose, unitriangular,), {}, triangular_solve))
-    try:
-        route = triangular_solve_routes[input._signature | A._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return triangular_solve_named(route(input, A, upper, transpose, unitriangular))
-    return triangular_solve_named(miss(triangular_solve_op, (input, A, upper, transpose, unitriangular,), {}, triangular_solve))
-
+def triangular_solve(input=MISSING, A=MISSING, upper=True, transpose=False, unitriangular=False, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(triangular_solve, "aten::triangular_solve", "", "triangular_solve_X", ('X', 'M'))(input, A, upper, transpose, unitriangular, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_det_out(A, *, out): return complete(linalg_det_out, "aten::linalg_det", "out")(A, out=out)
 def linalg_det(A, *, out=None): return complete(linalg_det, "aten::linalg_det", "", "linalg_det_out")(A, out=out)
-
-
-det_op, det_routes = operator("aten::det", "")
-def det(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(det, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = det_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(det_op, (input,), {}, det)
-
+def det(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(det, "aten::det", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_slogdet_out(A, *, sign, logabsdet): return complete(linalg_slogdet_out, "aten::linalg_slogdet", "out")(A, sign=sign, logabsdet=logabsdet)
 def linalg_slogdet(A, *, out=None): return complete(linalg_slogdet, "aten::linalg_slogdet", "", "linalg_slogdet_out", ('sign', 'logabsdet'))(A, out=out)
-
-
 def slogdet_out(input, *, sign, logabsdet): return complete(slogdet_out, "aten::slogdet", "out")(input, sign=sign, logabsdet=logabsdet)
-
-slogdet_op, slogdet_routes = operator("aten::slogdet", "")
-slogdet_named = named("slogdet", ("sign", "logabsdet"))
-def slogdet(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(slogdet, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return slogdet_out(input, **several_outs("slogdet", ("sign", "logabsdet"), out))
-    try:
-        route = slogdet_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return slogdet_named(route(input))
-    return slogdet_named(miss(slogdet_op, (input,), {}, slogdet))
-
-
-logdet_op, logdet_routes = operator("aten::logdet", "")
-def logdet(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(logdet, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = logdet_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(logdet_op, (input,), {}, logdet)
-
+def slogdet(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(slogdet, "aten::slogdet", "", "slogdet_out", ('sign', 'logabsdet'))(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def logdet(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(logdet, "aten::logdet", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_lstsq_out(input, b, rcond=None, *, driver=None, solution, residuals, rank, singular_values): return complete(linalg_lstsq_out, "aten::linalg_lstsq", "out")(input, b, rcond, driver=driver, solution=solution, residuals=residuals, rank=rank, singular_values=singular_values)
 def linalg_lstsq(input=MISSING, b=MISSING, rcond=None, surplus=MISSING, driver=None, out=None, x=None, x1=None, a=None): return complete(linalg_lstsq, "aten::linalg_lstsq", "", "linalg_lstsq_out", ('solution', 'residuals', 'rank', 'singular_values'))(input, b, rcond, driver=driver, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_tensorinv_out(input, ind=2, *, out): return complete(linalg_tensorinv_out, "aten::linalg_tensorinv", "out")(input, ind, out=out)
 def linalg_tensorinv(input=MISSING, ind=2, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(linalg_tensorinv, "aten::linalg_tensorinv", "", "linalg_tensorinv_out")(input, ind, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_tensorsolve_out(input, other, dims=None, *, out): return complete(linalg_tensorsolve_out, "aten::linalg_tensorsolve", "out")(input, other, dims, out=out)
 def linalg_tensorsolve(input=MISSING, other=MISSING, dims=None, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(linalg_tensorsolve, "aten::linalg_tensorsolve", "", "linalg_tensorsolve_out")(input, other, dims, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
-
 def linalg_pinv_out(input, rcond, hermitian=False, *, out): return complete(linalg_pinv_out, "aten::linalg_pinv", "out")(input, rcond, hermitian, out=out)
 def linalg_pinv_atol_rtol_float_out(input, *, atol=None, rtol=None, hermitian=False, out): return complete(linalg_pinv_atol_rtol_float_out, "aten::linalg_pinv", "atol_rtol_float_out")(input, atol=atol, rtol=rtol, hermitian=hermitian, out=out)
 def linalg_pinv_atol_rtol_tensor_out(input, *, atol=None, rtol=None, hermitian=False, out): return complete(linalg_pinv_atol_rtol_tensor_out, "aten::linalg_pinv", "atol_rtol_tensor_out")(input, atol=atol, rtol=rtol, hermitian=hermitian, out=out)
@@ -370,31 +86,13 @@ def linalg_pinv_default(input, rcond, hermitian=False): return complete(linalg_p
 def linalg_pinv_atol_rtol_float(input, *, atol=None, rtol=None, hermitian=False): return complete(linalg_pinv_atol_rtol_float, "aten::linalg_pinv", "atol_rtol_float")(input, atol=atol, rtol=rtol, hermitian=hermitian)
 def linalg_pinv_atol_rtol_tensor(input, *, atol=None, rtol=None, hermitian=False): return complete(linalg_pinv_atol_rtol_tensor, "aten::linalg_pinv", "atol_rtol_tensor")(input, atol=atol, rtol=rtol, hermitian=hermitian)
 def linalg_pinv_rcond_tensor(input, rcond, hermitian=False): return complete(linalg_pinv_rcond_tensor, "aten::linalg_pinv", "rcond_tensor")(input, rcond, hermitian)
-
 _linalg_pinv_overloads = Overloads("aten::linalg_pinv", {
     "": (linalg_pinv_default, linalg_pinv_out),
     "atol_rtol_float": (linalg_pinv_atol_rtol_float, linalg_pinv_atol_rtol_float_out),
     "atol_rtol_tensor": (linalg_pinv_atol_rtol_tensor, linalg_pinv_atol_rtol_tensor_out),
     "rcond_tensor": (linalg_pinv_rcond_tensor, linalg_pinv_out_rcond_tensor),
 })
-def linalg_pinv(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return linalg_pinv_atol_rtol_float(*args)
-        if count == 2:
-            if args[1].__class__ is float:
-                return linalg_pinv_default(*args)
-            if isinstance(args[1], TensorBase):
-                return linalg_pinv_rcond_tensor(*args)
-        if count == 3:
-            if args[1].__class__ is float:
-                return linalg_pinv_default(*args)
-            if isinstance(args[1], TensorBase):
-                return linalg_pinv_rcond_tensor(*args)
-    return _linalg_pinv_overloads.choose(args, kwargs)
-
-
+def linalg_pinv(*args, **kwargs): return complete_choice(linalg_pinv, _linalg_pinv_overloads)(*args, **kwargs)
 def linalg_matrix_rank_out(input, tol, hermitian=False, *, out): return complete(linalg_matrix_rank_out, "aten::linalg_matrix_rank", "out")(input, tol, hermitian, out=out)
 def linalg_matrix_rank_out_tol_tensor(input, tol, hermitian=False, *, out): return complete(linalg_matrix_rank_out_tol_tensor, "aten::linalg_matrix_rank", "out_tol_tensor")(input, tol, hermitian, out=out)
 def linalg_matrix_rank_atol_rtol_tensor_out(input, *, atol=None, rtol=None, hermitian=False, out): return complete(linalg_matrix_rank_atol_rtol_tensor_out, "aten::linalg_matrix_rank", "atol_rtol_tensor_out")(input, atol=atol, rtol=rtol, hermitian=hermitian, out=out)
@@ -403,45 +101,14 @@ def linalg_matrix_rank_default(input, tol, hermitian=False): return complete(lin
 def linalg_matrix_rank_tol_tensor(input, tol, hermitian=False): return complete(linalg_matrix_rank_tol_tensor, "aten::linalg_matrix_rank", "tol_tensor")(input, tol, hermitian)
 def linalg_matrix_rank_atol_rtol_tensor(input, *, atol=None, rtol=None, hermitian=False): return complete(linalg_matrix_rank_atol_rtol_tensor, "aten::linalg_matrix_rank", "atol_rtol_tensor")(input, atol=atol, rtol=rtol, hermitian=hermitian)
 def linalg_matrix_rank_atol_rtol_float(input, *, atol=None, rtol=None, hermitian=False): return complete(linalg_matrix_rank_atol_rtol_float, "aten::linalg_matrix_rank", "atol_rtol_float")(input, atol=atol, rtol=rtol, hermitian=hermitian)
-
 _linalg_matrix_rank_overloads = Overloads("aten::linalg_matrix_rank", {
     "": (linalg_matrix_rank_default, linalg_matrix_rank_out),
     "tol_tensor": (linalg_matrix_rank_tol_tensor, linalg_matrix_rank_out_tol_tensor),
     "atol_rtol_tensor": (linalg_matrix_rank_atol_rtol_tensor, linalg_matrix_rank_atol_rtol_tensor_out),
     "atol_rtol_float": (linalg_matrix_rank_atol_rtol_float, linalg_matrix_rank_atol_rtol_float_out),
 })
-def linalg_matrix_rank(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return linalg_matrix_rank_atol_rtol_tensor(*args)
-        if count == 2:
-            if args[1].__class__ is float:
-                return linalg_matrix_rank_default(*args)
-            if isinstance(args[1], TensorBase):
-                return linalg_matrix_rank_tol_tensor(*args)
-        if count == 3:
-            if args[1].__class__ is float:
-                return linalg_matrix_rank_default(*args)
-            if isinstance(args[1], TensorBase):
-                return linalg_matrix_rank_tol_tensor(*args)
-    return _linalg_matrix_rank_overloads.choose(args, kwargs)
-
-
-pinverse_op, pinverse_routes = operator("aten::pinverse", "")
-def pinverse(input=MISSING, rcond=1e-15, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(pinverse, {"input": input, "rcond": rcond}, surplus, {"x": x, "x1": x1, "a": a})
-    if rcond.__class__ is not float:
-        return miss(pinverse_op, (input, rcond,), {}, pinverse)
-    try:
-        route = pinverse_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, rcond)
-    return miss(pinverse_op, (input, rcond,), {}, pinverse)
-
+def linalg_matrix_rank(*args, **kwargs): return complete_choice(linalg_matrix_rank, _linalg_matrix_rank_overloads)(*args, **kwargs)
+def pinverse(input=MISSING, rcond=1e-15, surplus=MISSING, x=None, x1=None, a=None): return complete(pinverse, "aten::pinverse", "")(input, rcond, surplus=surplus, x=x, x1=x1, a=a)
 def _linalg_eigh_eigenvalues(A, UPLO='L', compute_v=True, *, eigenvalues, eigenvectors): return complete(_linalg_eigh_eigenvalues, "aten::_linalg_eigh", "eigenvalues")(A, UPLO, compute_v, eigenvalues=eigenvalues, eigenvectors=eigenvectors)
 def _linalg_eigh(A, UPLO='L', compute_v=True, *, out=None): return complete(_linalg_eigh, "aten::_linalg_eigh", "", "_linalg_eigh_eigenvalues", ('eigenvalues', 'eigenvectors'))(A, UPLO, compute_v, out=out)
 def linalg_eigh_eigvals(input, UPLO='L', *, eigvals, eigvecs): return complete(linalg_eigh_eigvals, "aten::linalg_eigh", "eigvals")(input, UPLO, eigvals=eigvals, eigvecs=eigvecs)
@@ -458,426 +125,86 @@ def linalg_svd_U(A, full_matrices=True, *, driver=None, U, S, Vh): return comple
 def linalg_svd(A, full_matrices=True, *, driver=None, out=None): return complete(linalg_svd, "aten::linalg_svd", "", "linalg_svd_U", ('U', 'S', 'Vh'))(A, full_matrices, driver=driver, out=out)
 def linalg_svdvals_out(A, *, driver=None, out): return complete(linalg_svdvals_out, "aten::linalg_svdvals", "out")(A, driver=driver, out=out)
 def linalg_svdvals(A, *, driver=None, out=None): return complete(linalg_svdvals, "aten::linalg_svdvals", "", "linalg_svdvals_out")(A, driver=driver, out=out)
-
-
 def svd_U(input, some=True, compute_uv=True, *, U, S, V): return complete(svd_U, "aten::svd", "U")(input, some, compute_uv, U=U, S=S, V=V)
-
-svd_op, svd_routes = operator("aten::svd", "")
-svd_named = named("svd", ("U", "S", "V"))
-def svd(input=MISSING, some=True, compute_uv=True, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(svd, {"input": input, "some": some, "compute_uv": compute_uv, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return svd_U(input, some, compute_uv, **several_outs("svd", ("U", "S", "V"), out))
-    if some.__class__ is not bool or compute_uv.__class__ is not bool:
-        return svd_named(miss(svd_op, (input, some, compute_uv,), {}, svd))
-    try:
-        route = svd_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return svd_named(route(input, some, compute_uv))
-    return svd_named(miss(svd_op, (input, some, compute_uv,), {}, svd))
-
+def svd(input=MISSING, some=True, compute_uv=True, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(svd, "aten::svd", "", "svd_U", ('U', 'S', 'V'))(input, some, compute_uv, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_matrix_exp_out(input, *, out): return complete(linalg_matrix_exp_out, "aten::linalg_matrix_exp", "out")(input, out=out)
 def linalg_matrix_exp(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(linalg_matrix_exp, "aten::linalg_matrix_exp", "", "linalg_matrix_exp_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
-matrix_exp_op, matrix_exp_routes = operator("aten::matrix_exp", "")
-def matrix_exp(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(matrix_exp, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = matrix_exp_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(matrix_exp_op, (input,), {}, matrix_exp)
-
-
+def matrix_exp(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(matrix_exp, "aten::matrix_exp", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_norm_out(input, ord=None, dim=None, keepdim=False, *, dtype=None, out): return complete(linalg_norm_out, "aten::linalg_norm", "out")(input, ord, dim, keepdim, dtype=dtype, out=out)
 def linalg_norm_ord_str_out(input, ord, dim=None, keepdim=False, *, dtype=None, out): return complete(linalg_norm_ord_str_out, "aten::linalg_norm", "ord_str_out")(input, ord, dim, keepdim, dtype=dtype, out=out)
 def linalg_norm_default(input, ord=None, dim=None, keepdim=False, *, dtype=None): return complete(linalg_norm_default, "aten::linalg_norm", "")(input, ord, dim, keepdim, dtype=dtype)
 def linalg_norm_ord_str(input, ord, dim=None, keepdim=False, *, dtype=None): return complete(linalg_norm_ord_str, "aten::linalg_norm", "ord_str")(input, ord, dim, keepdim, dtype=dtype)
-
 _linalg_norm_overloads = Overloads("aten::linalg_norm", {
     "": (linalg_norm_default, linalg_norm_out),
     "ord_str": (linalg_norm_ord_str, linalg_norm_ord_str_out),
 })
-def linalg_norm(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return linalg_norm_default(*args)
-        if count == 2:
-            if (args[1] is None or args[1].__class__ in NUMBERS):
-                return linalg_norm_default(*args)
-        if count == 3:
-            if (args[1] is None or args[1].__class__ in NUMBERS):
-                return linalg_norm_default(*args)
-        if count == 4:
-            if (args[1] is None or args[1].__class__ in NUMBERS):
-                return linalg_norm_default(*args)
-    return _linalg_norm_overloads.choose(args, kwargs)
-
-
+def linalg_norm(*args, **kwargs): return complete_choice(linalg_norm, _linalg_norm_overloads)(*args, **kwargs)
 def linalg_matrix_norm_out(input, ord, dim=(-2, -1), keepdim=False, *, dtype=None, out): return complete(linalg_matrix_norm_out, "aten::linalg_matrix_norm", "out")(input, ord, dim, keepdim, dtype=dtype, out=out)
 def linalg_matrix_norm_str_ord_out(input, ord='fro', dim=(-2, -1), keepdim=False, *, dtype=None, out): return complete(linalg_matrix_norm_str_ord_out, "aten::linalg_matrix_norm", "str_ord_out")(input, ord, dim, keepdim, dtype=dtype, out=out)
 def linalg_matrix_norm_default(input, ord, dim=(-2, -1), keepdim=False, *, dtype=None): return complete(linalg_matrix_norm_default, "aten::linalg_matrix_norm", "")(input, ord, dim, keepdim, dtype=dtype)
 def linalg_matrix_norm_str_ord(input, ord='fro', dim=(-2, -1), keepdim=False, *, dtype=None): return complete(linalg_matrix_norm_str_ord, "aten::linalg_matrix_norm", "str_ord")(input, ord, dim, keepdim, dtype=dtype)
-
 _linalg_matrix_norm_overloads = Overloads("aten::linalg_matrix_norm", {
     "": (linalg_matrix_norm_default, linalg_matrix_norm_out),
     "str_ord": (linalg_matrix_norm_str_ord, linalg_matrix_norm_str_ord_out),
 })
-def linalg_matrix_norm(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return linalg_matrix_norm_str_ord(*args)
-        if count == 2:
-            if args[1].__class__ in NUMBERS:
-                return linalg_matrix_norm_default(*args)
-        if count == 3:
-            if args[1].__class__ in NUMBERS:
-                return linalg_matrix_norm_default(*args)
-        if count == 4:
-            if args[1].__class__ in NUMBERS:
-                return linalg_matrix_norm_default(*args)
-    return _linalg_matrix_norm_overloads.choose(args, kwargs)
-
-
+def linalg_matrix_norm(*args, **kwargs): return complete_choice(linalg_matrix_norm, _linalg_matrix_norm_overloads)(*args, **kwargs)
 def linalg_cond_out(input, p=None, *, out): return complete(linalg_cond_out, "aten::linalg_cond", "out")(input, p, out=out)
 def linalg_cond_p_str_out(input, p, *, out): return complete(linalg_cond_p_str_out, "aten::linalg_cond", "p_str_out")(input, p, out=out)
 def linalg_cond_default(input, p=None): return complete(linalg_cond_default, "aten::linalg_cond", "")(input, p)
 def linalg_cond_p_str(input, p): return complete(linalg_cond_p_str, "aten::linalg_cond", "p_str")(input, p)
-
 _linalg_cond_overloads = Overloads("aten::linalg_cond", {
     "": (linalg_cond_default, linalg_cond_out), "p_str": (linalg_cond_p_str, linalg_cond_p_str_out),
 })
-def linalg_cond(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return linalg_cond_default(*args)
-        if count == 2:
-            if (args[1] is None or args[1].__class__ in NUMBERS):
-                return linalg_cond_default(*args)
-    return _linalg_cond_overloads.choose(args, kwargs)
-
-
+def linalg_cond(*args, **kwargs): return complete_choice(linalg_cond, _linalg_cond_overloads)(*args, **kwargs)
 def nuclear_norm_out(input, keepdim=False, *, out): return complete(nuclear_norm_out, "aten::nuclear_norm", "out")(input, keepdim, out=out)
 def nuclear_norm_dim_out(input, dim, keepdim=False, *, out): return complete(nuclear_norm_dim_out, "aten::nuclear_norm", "dim_out")(input, dim, keepdim, out=out)
-
-nuclear_norm_op, nuclear_norm_routes = operator("aten::nuclear_norm", "")
-def nuclear_norm_default(input, keepdim=False):
-    if keepdim.__class__ is not bool:
-        return miss(nuclear_norm_op, (input, keepdim,), {}, nuclear_norm)
-    try:
-        route = nuclear_norm_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, keepdim)
-    return miss(nuclear_norm_op, (input, keepdim,), {}, nuclear_norm)
-
-nuclear_norm_dim_op, nuclear_norm_dim_routes = operator("aten::nuclear_norm", "dim")
-def nuclear_norm_dim(input, dim, keepdim=False):
-    dim_ints = (dim,) * 2 if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if not are_ints(dim_ints) or keepdim.__class__ is not bool:
-        return miss(nuclear_norm_dim_op, (input, dim, keepdim,), {}, nuclear_norm)
-    try:
-        route = nuclear_norm_dim_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints, keepdim)
-    return miss(nuclear_norm_dim_op, (input, dim, keepdim,), {}, nuclear_norm)
-
+def nuclear_norm_default(input, keepdim=False): return complete(nuclear_norm_default, "aten::nuclear_norm", "")(input, keepdim)
+def nuclear_norm_dim(input, dim, keepdim=False): return complete(nuclear_norm_dim, "aten::nuclear_norm", "dim")(input, dim, keepdim)
 _nuclear_norm_overloads = Overloads("aten::nuclear_norm", {
     "": (nuclear_norm_default, nuclear_norm_out), "dim": (nuclear_norm_dim, nuclear_norm_dim_out),
 })
-def nuclear_norm(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return nuclear_norm_default(*args)
-        if count == 2:
-            if args[1].__class__ is bool:
-                return nuclear_norm_default(*args)
-        if count == 3:
-            return nuclear_norm_dim(*args)
-    return _nuclear_norm_overloads.choose(args, kwargs)
-
-
+def nuclear_norm(*args, **kwargs): return complete_choice(nuclear_norm, _nuclear_norm_overloads)(*args, **kwargs)
 def frobenius_norm_out(input, dim, keepdim=False, *, out): return complete(frobenius_norm_out, "aten::frobenius_norm", "out")(input, dim, keepdim, out=out)
-
-frobenius_norm_dim_op, frobenius_norm_dim_routes = operator("aten::frobenius_norm", "dim")
-def frobenius_norm(input=MISSING, dim=MISSING, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
-        return numpy_call(frobenius_norm, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
-    if out is not None:
-        return frobenius_norm_out(input, dim, keepdim, out=out)
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if not are_ints(dim_ints) or keepdim.__class__ is not bool:
-        return miss(frobenius_norm_dim_op, (input, dim, keepdim,), {}, frobenius_norm)
-    try:
-        route = frobenius_norm_dim_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints, keepdim)
-    return miss(frobenius_norm_dim_op, (input, dim, keepdim,), {}, frobenius_norm)
-
+def frobenius_norm(input=MISSING, dim=MISSING, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING): return complete(frobenius_norm, "aten::frobenius_norm", "dim", "frobenius_norm_out")(input, dim, keepdim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis, keepdims=keepdims)
 def linalg_matmul_out(input, other, *, out): return complete(linalg_matmul_out, "aten::linalg_matmul", "out")(input, other, out=out)
 def linalg_matmul(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(linalg_matmul, "aten::linalg_matmul", "", "linalg_matmul_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def linalg_diagonal(A, *, offset=0, dim1=-2, dim2=-1): return complete(linalg_diagonal, "aten::linalg_diagonal", "")(A, offset=offset, dim1=dim1, dim2=dim2)
-
-
 def trace_out(input, *, out): return complete(trace_out, "aten::trace", "out")(input, out=out)
-
-trace_op, trace_routes = operator("aten::trace", "")
-def trace(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(trace, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return trace_out(input, out=out)
-    try:
-        route = trace_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(trace_op, (input,), {}, trace)
-
+def trace(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(trace, "aten::trace", "", "trace_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_vecdot_out(x, y, *, dim=-1, out): return complete(linalg_vecdot_out, "aten::linalg_vecdot", "out")(x, y, dim=dim, out=out)
 def linalg_vecdot(x=MISSING, y=MISSING, surplus=MISSING, dim=-1, out=None, axis=MISSING): return complete(linalg_vecdot, "aten::linalg_vecdot", "", "linalg_vecdot_out")(x, y, dim=dim, out=out, surplus=surplus, axis=axis)
 def linalg_cross_out(input, other, *, dim=-1, out): return complete(linalg_cross_out, "aten::linalg_cross", "out")(input, other, dim=dim, out=out)
 def linalg_cross(input=MISSING, other=MISSING, surplus=MISSING, dim=-1, out=None, x=None, x1=None, a=None, x2=None, axis=MISSING): return complete(linalg_cross, "aten::linalg_cross", "", "linalg_cross_out")(input, other, dim=dim, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2, axis=axis)
-
-
 def cross_out(input, other, dim=None, *, out): return complete(cross_out, "aten::cross", "out")(input, other, dim, out=out)
-
-cross_op, cross_routes = operator("aten::cross", "")
-def cross(input=MISSING, other=MISSING, dim=None, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None or axis is not None:
-        return numpy_call(cross, {"input": input, "other": other, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2, "axis": axis})
-    if out is not None:
-        return cross_out(input, other, dim, out=out)
-    if dim is not None and dim.__class__ is not int:
-        return miss(cross_op, (input, other, dim,), {}, cross)
-    try:
-        route = cross_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, dim)
-    return miss(cross_op, (input, other, dim,), {}, cross)
-
-
+def cross(input=MISSING, other=MISSING, dim=None, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None, axis=None): return complete(cross, "aten::cross", "", "cross_out")(input, other, dim, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2, axis=axis)
 def kron_out(input, other, *, out): return complete(kron_out, "aten::kron", "out")(input, other, out=out)
-
-kron_op, kron_routes = operator("aten::kron", "")
-def kron(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(kron, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return kron_out(input, other, out=out)
-    try:
-        route = kron_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(kron_op, (input, other,), {}, kron)
-
-
+def kron(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(kron, "aten::kron", "", "kron_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def tensordot_out(input, other, dims_self, dims_other, *, out): return complete(tensordot_out, "aten::tensordot", "out")(input, other, dims_self, dims_other, out=out)
-
-tensordot_op, tensordot_routes = operator("aten::tensordot", "")
-def tensordot(input=MISSING, other=MISSING, dims_self=MISSING, dims_other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(tensordot, {"input": input, "other": other, "dims_self": dims_self, "dims_other": dims_other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return tensordot_out(input, other, dims_self, dims_other, out=out)
-    dims_self_ints = tuple(dims_self) if dims_self.__class__ is list else dims_self
-    dims_other_ints = tuple(dims_other) if dims_other.__class__ is list else dims_other
-    if not are_ints(dims_self_ints) or not are_ints(dims_other_ints):
-        return miss(tensordot_op, (input, other, dims_self, dims_other,), {}, tensordot)
-    try:
-        route = tensordot_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, dims_self_ints, dims_other_ints)
-    return miss(tensordot_op, (input, other, dims_self, dims_other,), {}, tensordot)
-
+def tensordot(input=MISSING, other=MISSING, dims_self=MISSING, dims_other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(tensordot, "aten::tensordot", "", "tensordot_out")(input, other, dims_self, dims_other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def linalg_multi_dot_out(tensors, *, out): return complete(linalg_multi_dot_out, "aten::linalg_multi_dot", "out")(tensors, out=out)
 def linalg_multi_dot(tensors, *, out=None): return complete(linalg_multi_dot, "aten::linalg_multi_dot", "", "linalg_multi_dot_out")(tensors, out=out)
-
-
 def chain_matmul_out(matrices, *, out): return complete(chain_matmul_out, "aten::chain_matmul", "out")(matrices, out=out)
-
-chain_matmul_op, chain_matmul_routes = operator("aten::chain_matmul", "")
-def chain_matmul(matrices, *, out=None):
-    if out is not None:
-        return chain_matmul_out(matrices, out=out)
-    if matrices.__class__ is not list and matrices.__class__ is not tuple:
-        return miss(chain_matmul_op, (matrices,), {}, chain_matmul)
-    try:
-        bits = state()
-        for each in matrices:
-            bits |= each._signature
-        route = chain_matmul_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(matrices)
-    return miss(chain_matmul_op, (matrices,), {}, chain_matmul)
-
+def chain_matmul(matrices, *, out=None): return complete(chain_matmul, "aten::chain_matmul", "", "chain_matmul_out")(matrices, out=out)
 def linalg_matrix_power_out(input, n, *, out): return complete(linalg_matrix_power_out, "aten::linalg_matrix_power", "out")(input, n, out=out)
 def linalg_matrix_power(input=MISSING, n=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(linalg_matrix_power, "aten::linalg_matrix_power", "", "linalg_matrix_power_out")(input, n, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def matrix_power_out(input, n, *, out): return complete(matrix_power_out, "aten::matrix_power", "out")(input, n, out=out)
-
-matrix_power_op, matrix_power_routes = operator("aten::matrix_power", "")
-def matrix_power(input=MISSING, n=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(matrix_power, {"input": input, "n": n, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return matrix_power_out(input, n, out=out)
-    if n.__class__ is not int:
-        return miss(matrix_power_op, (input, n,), {}, matrix_power)
-    try:
-        route = matrix_power_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, n)
-    return miss(matrix_power_op, (input, n,), {}, matrix_power)
-
-
+def matrix_power(input=MISSING, n=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(matrix_power, "aten::matrix_power", "", "matrix_power_out")(input, n, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def addr_out(input, vec1, vec2, *, beta=1, alpha=1, out): return complete(addr_out, "aten::addr", "out")(input, vec1, vec2, beta=beta, alpha=alpha, out=out)
-
-addr_op, addr_routes = operator("aten::addr", "")
-def addr(input=MISSING, vec1=MISSING, vec2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None):
-    if old1 is not MISSING:
-        return old_overload(addr, (input, vec1, vec2, old1, old2), {"beta": beta, "alpha": alpha, "out": out, "x": x, "x1": x1, "a": a})
-    if x is not None or x1 is not None or a is not None:
-        return numpy_call(addr, {"input": input, "vec1": vec1, "vec2": vec2, "beta": beta, "alpha": alpha, "out": out}, MISSING, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return addr_out(input, vec1, vec2, beta=beta, alpha=alpha, out=out)
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addr_op, (input, vec1, vec2,), {"beta": beta, "alpha": alpha}, addr)
-    try:
-        route = addr_routes[input._signature | vec1._signature | vec2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, vec1, vec2, beta, alpha)
-    return miss(addr_op, (input, vec1, vec2,), {"beta": beta, "alpha": alpha}, addr)
+def addr(input=MISSING, vec1=MISSING, vec2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None): return complete(addr, "aten::addr", "", "addr_out")(input, vec1, vec2, beta=beta, alpha=alpha, out=out, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addr"] = OldOverloads(
-    (
-        "(Number beta, Tensor input, Number alpha, Tensor vec1, Tensor vec2, *, Tensor out = None)",
-        "(Number beta, Tensor input, Tensor vec1, Tensor vec2, *, Tensor out = None)",
-    ),
-    (
-        "(Tensor input, Tensor vec1, Tensor vec2, *, Number beta = 1, Number alpha = 1, Tensor out = None)",
-    ),
+    ('(Number beta, Tensor input, Number alpha, Tensor vec1, Tensor vec2, *, Tensor out = None)', '(Number beta, Tensor input, Tensor vec1, Tensor vec2, *, Tensor out = None)'),
+    ('(Tensor input, Tensor vec1, Tensor vec2, *, Number beta = 1, Number alpha = 1, Tensor out = None)',),
 )
-
-
 def addr_(input=MISSING, vec1=MISSING, vec2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None): return complete(addr_, "aten::addr_", "")(input, vec1, vec2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addr_"] = OldOverloads(
-    (
-        "(Number beta, Tensor input, Number alpha, Tensor vec1, Tensor vec2)",
-        "(Number beta, Tensor input, Tensor vec1, Tensor vec2)",
-    ),
-    (
-        "(Tensor input, Tensor vec1, Tensor vec2, *, Number beta = 1, Number alpha = 1)",
-    ),
+    ('(Number beta, Tensor input, Number alpha, Tensor vec1, Tensor vec2)', '(Number beta, Tensor input, Tensor vec1, Tensor vec2)'),
+    ('(Tensor input, Tensor vec1, Tensor vec2, *, Number beta = 1, Number alpha = 1)',),
 )
-
-
-cartesian_prod_op, cartesian_prod_routes = operator("aten::cartesian_prod", "")
-def cartesian_prod(tensors):
-    if tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(cartesian_prod_op, (tensors,), {}, cartesian_prod)
-    try:
-        bits = state()
-        for each in tensors:
-            bits |= each._signature
-        route = cartesian_prod_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(tensors)
-    return miss(cartesian_prod_op, (tensors,), {}, cartesian_prod)
-
-
-combinations_op, combinations_routes = operator("aten::combinations", "")
-def combinations(input=MISSING, r=2, with_replacement=False, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(combinations, {"input": input, "r": r, "with_replacement": with_replacement}, surplus, {"x": x, "x1": x1, "a": a})
-    if r.__class__ is not int or with_replacement.__class__ is not bool:
-        return miss(combinations_op, (input, r, with_replacement,), {}, combinations)
-    try:
-        route = combinations_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, r, with_replacement)
-    return miss(combinations_op, (input, r, with_replacement,), {}, combinations)
-
-
-vander_op, vander_routes = operator("aten::vander", "")
-def vander(x, N=None, increasing=False):
-    if N is not None and N.__class__ is not int or increasing.__class__ is not bool:
-        return miss(vander_op, (x, N, increasing,), {}, vander)
-    try:
-        route = vander_routes[x._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, N, increasing)
-    return miss(vander_op, (x, N, increasing,), {}, vander)
-
+def cartesian_prod(tensors): return complete(cartesian_prod, "aten::cartesian_prod", "")(tensors)
+def combinations(input=MISSING, r=2, with_replacement=False, surplus=MISSING, x=None, x1=None, a=None): return complete(combinations, "aten::combinations", "")(input, r, with_replacement, surplus=surplus, x=x, x1=x1, a=a)
+def vander(x, N=None, increasing=False): return complete(vander, "aten::vander", "")(x, N, increasing)
 def linalg_vander(x, *, N=None): return complete(linalg_vander, "aten::linalg_vander", "")(x, N=N)
+def cov(input=MISSING, surplus=MISSING, correction=1, fweights=None, aweights=None, x=None, x1=None, a=None): return complete(cov, "aten::cov", "")(input, correction=correction, fweights=fweights, aweights=aweights, surplus=surplus, x=x, x1=x1, a=a)
+def corrcoef(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(corrcoef, "aten::corrcoef", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
-
-cov_op, cov_routes = operator("aten::cov", "")
-def cov(input=MISSING, surplus=MISSING, correction=1, fweights=None, aweights=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(cov, {"input": input, "correction": correction, "fweights": fweights, "aweights": aweights}, surplus, {"x": x, "x1": x1, "a": a})
-    if correction.__class__ is not int:
-        return miss(cov_op, (input,), {"correction": correction, "fweights": fweights, "aweights": aweights}, cov)
-    try:
-        bits = input._signature | state()
-        if fweights is not None:
-            bits |= fweights._signature
-        if aweights is not None:
-            bits |= aweights._signature
-        route = cov_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, correction, fweights, aweights)
-    return miss(cov_op, (input,), {"correction": correction, "fweights": fweights, "aweights": aweights}, cov)
-
-
-corrcoef_op, corrcoef_routes = operator("aten::corrcoef", "")
-def corrcoef(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(corrcoef, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = corrcoef_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(corrcoef_op, (input,), {}, corrcoef)
-
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

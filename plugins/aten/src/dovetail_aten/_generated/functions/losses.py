@@ -4,240 +4,30 @@
 # mypy: ignore-errors
 """Functions of the family losses."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "nll_loss_out", "nll_loss", "nll_loss_nd", "nll_loss_forward_output", "nll_loss_forward",
-    "nll_loss2d_forward_output", "nll_loss2d_forward", "cross_entropy_loss", "mse_loss_out",
-    "mse_loss", "l1_loss", "smooth_l1_loss_out", "smooth_l1_loss",
-    "binary_cross_entropy_with_logits", "huber_loss_out", "huber_loss", "binary_cross_entropy_out",
-    "binary_cross_entropy", "kl_div", "poisson_nll_loss", "nll_loss_backward_grad_input",
-    "nll_loss_backward", "nll_loss2d_backward_grad_input", "nll_loss2d_backward",
-    "mse_loss_backward_grad_input", "mse_loss_backward", "smooth_l1_loss_backward_grad_input",
-    "smooth_l1_loss_backward",
-]
-
-
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
 def nll_loss_out(input, target, weight=None, reduction=1, ignore_index=-100, *, out): return complete(nll_loss_out, "aten::nll_loss", "out")(input, target, weight, reduction, ignore_index, out=out)
-
-nll_loss_op, nll_loss_routes = operator("aten::nll_loss", "")
-def nll_loss(input=MISSING, target=MISSING, weight=None, reduction=1, ignore_index=-100, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(nll_loss, {"input": input, "target": target, "weight": weight, "reduction": reduction, "ignore_index": ignore_index, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return nll_loss_out(input, target, weight, reduction, ignore_index, out=out)
-    if reduction.__class__ is not int or ignore_index.__class__ is not int:
-        return miss(nll_loss_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss)
-    try:
-        bits = input._signature | target._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        route = nll_loss_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, target, weight, reduction, ignore_index)
-    return miss(nll_loss_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss)
-
-
-nll_loss_nd_op, nll_loss_nd_routes = operator("aten::nll_loss_nd", "")
-def nll_loss_nd(input=MISSING, target=MISSING, weight=None, reduction=1, ignore_index=-100, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(nll_loss_nd, {"input": input, "target": target, "weight": weight, "reduction": reduction, "ignore_index": ignore_index}, surplus, {"x": x, "x1": x1, "a": a})
-    if reduction.__class__ is not int or ignore_index.__class__ is not int:
-        return miss(nll_loss_nd_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_nd)
-    try:
-        bits = input._signature | target._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        route = nll_loss_nd_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, target, weight, reduction, ignore_index)
-    return miss(nll_loss_nd_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_nd)
-
+def nll_loss(input=MISSING, target=MISSING, weight=None, reduction=1, ignore_index=-100, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(nll_loss, "aten::nll_loss", "", "nll_loss_out")(input, target, weight, reduction, ignore_index, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def nll_loss_nd(input=MISSING, target=MISSING, weight=None, reduction=1, ignore_index=-100, surplus=MISSING, x=None, x1=None, a=None): return complete(nll_loss_nd, "aten::nll_loss_nd", "")(input, target, weight, reduction, ignore_index, surplus=surplus, x=x, x1=x1, a=a)
 def nll_loss_forward_output(input, target, weight, reduction, ignore_index, *, output, total_weight): return complete(nll_loss_forward_output, "aten::nll_loss_forward", "output")(input, target, weight, reduction, ignore_index, output=output, total_weight=total_weight)
 def nll_loss_forward(input=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(nll_loss_forward, "aten::nll_loss_forward", "", "nll_loss_forward_output", ('output', 'total_weight'))(input, target, weight, reduction, ignore_index, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def nll_loss2d_forward_output(input, target, weight, reduction, ignore_index, *, output, total_weight): return complete(nll_loss2d_forward_output, "aten::nll_loss2d_forward", "output")(input, target, weight, reduction, ignore_index, output=output, total_weight=total_weight)
 def nll_loss2d_forward(input=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(nll_loss2d_forward, "aten::nll_loss2d_forward", "", "nll_loss2d_forward_output", ('output', 'total_weight'))(input, target, weight, reduction, ignore_index, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
-cross_entropy_loss_op, cross_entropy_loss_routes = operator("aten::cross_entropy_loss", "")
-def cross_entropy_loss(input=MISSING, target=MISSING, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(cross_entropy_loss, {"input": input, "target": target, "weight": weight, "reduction": reduction, "ignore_index": ignore_index, "label_smoothing": label_smoothing}, surplus, {"x": x, "x1": x1, "a": a})
-    if reduction.__class__ is not int or ignore_index.__class__ is not int or label_smoothing.__class__ is not float:
-        return miss(cross_entropy_loss_op, (input, target, weight, reduction, ignore_index, label_smoothing,), {}, cross_entropy_loss)
-    try:
-        bits = input._signature | target._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        route = cross_entropy_loss_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, target, weight, reduction, ignore_index, label_smoothing)
-    return miss(cross_entropy_loss_op, (input, target, weight, reduction, ignore_index, label_smoothing,), {}, cross_entropy_loss)
-
-
+def cross_entropy_loss(input=MISSING, target=MISSING, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0, surplus=MISSING, x=None, x1=None, a=None): return complete(cross_entropy_loss, "aten::cross_entropy_loss", "")(input, target, weight, reduction, ignore_index, label_smoothing, surplus=surplus, x=x, x1=x1, a=a)
 def mse_loss_out(input, target, reduction=1, *, out): return complete(mse_loss_out, "aten::mse_loss", "out")(input, target, reduction, out=out)
-
-mse_loss_op, mse_loss_routes = operator("aten::mse_loss", "")
-def mse_loss(input=MISSING, target=MISSING, reduction=1, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(mse_loss, {"input": input, "target": target, "reduction": reduction, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return mse_loss_out(input, target, reduction, out=out)
-    if reduction.__class__ is not int:
-        return miss(mse_loss_op, (input, target, reduction,), {}, mse_loss)
-    try:
-        route = mse_loss_routes[input._signature | target._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, target, reduction)
-    return miss(mse_loss_op, (input, target, reduction,), {}, mse_loss)
-
-
-l1_loss_op, l1_loss_routes = operator("aten::l1_loss", "")
-def l1_loss(input=MISSING, target=MISSING, reduction=1, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(l1_loss, {"input": input, "target": target, "reduction": reduction}, surplus, {"x": x, "x1": x1, "a": a})
-    if reduction.__class__ is not int:
-        return miss(l1_loss_op, (input, target, reduction,), {}, l1_loss)
-    try:
-        route = l1_loss_routes[input._signature | target._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, target, reduction)
-    return miss(l1_loss_op, (input, target, reduction,), {}, l1_loss)
-
-
+def mse_loss(input=MISSING, target=MISSING, reduction=1, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(mse_loss, "aten::mse_loss", "", "mse_loss_out")(input, target, reduction, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def l1_loss(input=MISSING, target=MISSING, reduction=1, surplus=MISSING, x=None, x1=None, a=None): return complete(l1_loss, "aten::l1_loss", "")(input, target, reduction, surplus=surplus, x=x, x1=x1, a=a)
 def smooth_l1_loss_out(input, target, reduction=1, beta=1.0, *, out): return complete(smooth_l1_loss_out, "aten::smooth_l1_loss", "out")(input, target, reduction, beta, out=out)
-
-smooth_l1_loss_op, smooth_l1_loss_routes = operator("aten::smooth_l1_loss", "")
-def smooth_l1_loss(input=MISSING, target=MISSING, reduction=1, beta=1.0, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(smooth_l1_loss, {"input": input, "target": target, "reduction": reduction, "beta": beta, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return smooth_l1_loss_out(input, target, reduction, beta, out=out)
-    if reduction.__class__ is not int or beta.__class__ is not float:
-        return miss(smooth_l1_loss_op, (input, target, reduction, beta,), {}, smooth_l1_loss)
-    try:
-        route = smooth_l1_loss_routes[input._signature | target._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, target, reduction, beta)
-    return miss(smooth_l1_loss_op, (input, target, reduction, beta,), {}, smooth_l1_loss)
-
-
-binary_cross_entropy_with_logits_op, binary_cross_entropy_with_logits_routes = operator("aten::binary_cross_entropy_with_logits", "")
-def binary_cross_entropy_with_logits(input=MISSING, target=MISSING, weight=None, pos_weight=None, reduction=1, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(binary_cross_entropy_with_logits, {"input": input, "target": target, "weight": weight, "pos_weight": pos_weight, "reduction": reduction}, surplus, {"x": x, "x1": x1, "a": a})
-    if reduction.__class__ is not int:
-        return miss(binary_cross_entropy_with_logits_op, (input, target, weight, pos_weight, reduction,), {}, binary_cross_entropy_with_logits)
-    try:
-        bits = input._signature | target._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        if pos_weight is not None:
-            bits |= pos_weight._signature
-        route = binary_cross_entropy_with_logits_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, target, weight, pos_weight, reduction)
-    return miss(binary_cross_entropy_with_logits_op, (input, target, weight, pos_weight, reduction,), {}, binary_cross_entropy_with_logits)
-
-
+def smooth_l1_loss(input=MISSING, target=MISSING, reduction=1, beta=1.0, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(smooth_l1_loss, "aten::smooth_l1_loss", "", "smooth_l1_loss_out")(input, target, reduction, beta, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def binary_cross_entropy_with_logits(input=MISSING, target=MISSING, weight=None, pos_weight=None, reduction=1, surplus=MISSING, x=None, x1=None, a=None): return complete(binary_cross_entropy_with_logits, "aten::binary_cross_entropy_with_logits", "")(input, target, weight, pos_weight, reduction, surplus=surplus, x=x, x1=x1, a=a)
 def huber_loss_out(input, target, reduction=1, delta=1.0, *, out): return complete(huber_loss_out, "aten::huber_loss", "out")(input, target, reduction, delta, out=out)
-
-huber_loss_op, huber_loss_routes = operator("aten::huber_loss", "")
-def huber_loss(input=MISSING, target=MISSING, reduction=1, delta=1.0, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(huber_loss, {"input": input, "target": target, "reduction": reduction, "delta": delta, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return huber_loss_out(input, target, reduction, delta, out=out)
-    if reduction.__class__ is not int or delta.__class__ is not float:
-        return miss(huber_loss_op, (input, target, reduction, delta,), {}, huber_loss)
-    try:
-        route = huber_loss_routes[input._signature | target._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, target, reduction, delta)
-    return miss(huber_loss_op, (input, target, reduction, delta,), {}, huber_loss)
-
-
+def huber_loss(input=MISSING, target=MISSING, reduction=1, delta=1.0, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(huber_loss, "aten::huber_loss", "", "huber_loss_out")(input, target, reduction, delta, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def binary_cross_entropy_out(input, target, weight=None, reduction=1, *, out): return complete(binary_cross_entropy_out, "aten::binary_cross_entropy", "out")(input, target, weight, reduction, out=out)
-
-binary_cross_entropy_op, binary_cross_entropy_routes = operator("aten::binary_cross_entropy", "")
-def binary_cross_entropy(input=MISSING, target=MISSING, weight=None, reduction=1, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(binary_cross_entropy, {"input": input, "target": target, "weight": weight, "reduction": reduction, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return binary_cross_entropy_out(input, target, weight, reduction, out=out)
-    if reduction.__class__ is not int:
-        return miss(binary_cross_entropy_op, (input, target, weight, reduction,), {}, binary_cross_entropy)
-    try:
-        bits = input._signature | target._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        route = binary_cross_entropy_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, target, weight, reduction)
-    return miss(binary_cross_entropy_op, (input, target, weight, reduction,), {}, binary_cross_entropy)
-
-
-kl_div_op, kl_div_routes = operator("aten::kl_div", "")
-def kl_div(input=MISSING, target=MISSING, reduction=1, surplus=MISSING, log_target=False, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(kl_div, {"input": input, "target": target, "reduction": reduction, "log_target": log_target}, surplus, {"x": x, "x1": x1, "a": a})
-    if reduction.__class__ is not int or log_target.__class__ is not bool:
-        return miss(kl_div_op, (input, target, reduction,), {"log_target": log_target}, kl_div)
-    try:
-        route = kl_div_routes[input._signature | target._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, target, reduction, log_target)
-    return miss(kl_div_op, (input, target, reduction,), {"log_target": log_target}, kl_div)
-
-
-poisson_nll_loss_op, poisson_nll_loss_routes = operator("aten::poisson_nll_loss", "")
-def poisson_nll_loss(input=MISSING, target=MISSING, log_input=MISSING, full=MISSING, eps=MISSING, reduction=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(poisson_nll_loss, {"input": input, "target": target, "log_input": log_input, "full": full, "eps": eps, "reduction": reduction}, surplus, {"x": x, "x1": x1, "a": a})
-    if log_input.__class__ is not bool or full.__class__ is not bool or eps.__class__ is not float or reduction.__class__ is not int:
-        return miss(poisson_nll_loss_op, (input, target, log_input, full, eps, reduction,), {}, poisson_nll_loss)
-    try:
-        route = poisson_nll_loss_routes[input._signature | target._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, target, log_input, full, eps, reduction)
-    return miss(poisson_nll_loss_op, (input, target, log_input, full, eps, reduction,), {}, poisson_nll_loss)
-
+def binary_cross_entropy(input=MISSING, target=MISSING, weight=None, reduction=1, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(binary_cross_entropy, "aten::binary_cross_entropy", "", "binary_cross_entropy_out")(input, target, weight, reduction, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def kl_div(input=MISSING, target=MISSING, reduction=1, surplus=MISSING, log_target=False, x=None, x1=None, a=None): return complete(kl_div, "aten::kl_div", "")(input, target, reduction, log_target=log_target, surplus=surplus, x=x, x1=x1, a=a)
+def poisson_nll_loss(input=MISSING, target=MISSING, log_input=MISSING, full=MISSING, eps=MISSING, reduction=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(poisson_nll_loss, "aten::poisson_nll_loss", "")(input, target, log_input, full, eps, reduction, surplus=surplus, x=x, x1=x1, a=a)
 def nll_loss_backward_grad_input(grad_output, input, target, weight, reduction, ignore_index, total_weight, *, grad_input): return complete(nll_loss_backward_grad_input, "aten::nll_loss_backward", "grad_input")(grad_output, input, target, weight, reduction, ignore_index, total_weight, grad_input=grad_input)
 def nll_loss_backward(grad_output=MISSING, input=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, total_weight=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(nll_loss_backward, "aten::nll_loss_backward", "", "nll_loss_backward_grad_input", ('grad_input',))(grad_output, input, target, weight, reduction, ignore_index, total_weight, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def nll_loss2d_backward_grad_input(grad_output, input, target, weight, reduction, ignore_index, total_weight, *, grad_input): return complete(nll_loss2d_backward_grad_input, "aten::nll_loss2d_backward", "grad_input")(grad_output, input, target, weight, reduction, ignore_index, total_weight, grad_input=grad_input)
@@ -247,5 +37,4 @@ def mse_loss_backward(grad_output=MISSING, input=MISSING, target=MISSING, reduct
 def smooth_l1_loss_backward_grad_input(grad_output, input, target, reduction, beta, *, grad_input): return complete(smooth_l1_loss_backward_grad_input, "aten::smooth_l1_loss_backward", "grad_input")(grad_output, input, target, reduction, beta, grad_input=grad_input)
 def smooth_l1_loss_backward(grad_output=MISSING, input=MISSING, target=MISSING, reduction=MISSING, beta=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(smooth_l1_loss_backward, "aten::smooth_l1_loss_backward", "", "smooth_l1_loss_backward_grad_input", ('grad_input',))(grad_output, input, target, reduction, beta, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

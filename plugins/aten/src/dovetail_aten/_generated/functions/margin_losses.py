@@ -4,141 +4,19 @@
 # mypy: ignore-errors
 """Functions of the family margin_losses."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "hinge_embedding_loss", "margin_ranking_loss", "cosine_embedding_loss", "triplet_margin_loss",
-    "soft_margin_loss_out", "soft_margin_loss", "multi_margin_loss_out", "multi_margin_loss",
-    "multilabel_margin_loss_out", "multilabel_margin_loss",
-]
-
-
-hinge_embedding_loss_op, hinge_embedding_loss_routes = operator("aten::hinge_embedding_loss", "")
-def hinge_embedding_loss(input=MISSING, target=MISSING, margin=1.0, reduction=1, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(hinge_embedding_loss, {"input": input, "target": target, "margin": margin, "reduction": reduction}, surplus, {"x": x, "x1": x1, "a": a})
-    if margin.__class__ is not float or reduction.__class__ is not int:
-        return miss(hinge_embedding_loss_op, (input, target, margin, reduction,), {}, hinge_embedding_loss)
-    try:
-        route = hinge_embedding_loss_routes[input._signature | target._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, target, margin, reduction)
-    return miss(hinge_embedding_loss_op, (input, target, margin, reduction,), {}, hinge_embedding_loss)
-
-
-margin_ranking_loss_op, margin_ranking_loss_routes = operator("aten::margin_ranking_loss", "")
-def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=1):
-    if margin.__class__ is not float or reduction.__class__ is not int:
-        return miss(margin_ranking_loss_op, (input1, input2, target, margin, reduction,), {}, margin_ranking_loss)
-    try:
-        route = margin_ranking_loss_routes[input1._signature | input2._signature | target._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input1, input2, target, margin, reduction)
-    return miss(margin_ranking_loss_op, (input1, input2, target, margin, reduction,), {}, margin_ranking_loss)
-
-
-cosine_embedding_loss_op, cosine_embedding_loss_routes = operator("aten::cosine_embedding_loss", "")
-def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=1):
-    if margin.__class__ is not float or reduction.__class__ is not int:
-        return miss(cosine_embedding_loss_op, (input1, input2, target, margin, reduction,), {}, cosine_embedding_loss)
-    try:
-        route = cosine_embedding_loss_routes[input1._signature | input2._signature | target._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input1, input2, target, margin, reduction)
-    return miss(cosine_embedding_loss_op, (input1, input2, target, margin, reduction,), {}, cosine_embedding_loss)
-
-
-triplet_margin_loss_op, triplet_margin_loss_routes = operator("aten::triplet_margin_loss", "")
-def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=1):
-    if margin.__class__ is not float or p.__class__ is not float or eps.__class__ is not float or swap.__class__ is not bool or reduction.__class__ is not int:
-        return miss(triplet_margin_loss_op, (anchor, positive, negative, margin, p, eps, swap, reduction,), {}, triplet_margin_loss)
-    try:
-        route = triplet_margin_loss_routes[anchor._signature | positive._signature | negative._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(anchor, positive, negative, margin, p, eps, swap, reduction)
-    return miss(triplet_margin_loss_op, (anchor, positive, negative, margin, p, eps, swap, reduction,), {}, triplet_margin_loss)
-
-
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
+def hinge_embedding_loss(input=MISSING, target=MISSING, margin=1.0, reduction=1, surplus=MISSING, x=None, x1=None, a=None): return complete(hinge_embedding_loss, "aten::hinge_embedding_loss", "")(input, target, margin, reduction, surplus=surplus, x=x, x1=x1, a=a)
+def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=1): return complete(margin_ranking_loss, "aten::margin_ranking_loss", "")(input1, input2, target, margin, reduction)
+def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=1): return complete(cosine_embedding_loss, "aten::cosine_embedding_loss", "")(input1, input2, target, margin, reduction)
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=1): return complete(triplet_margin_loss, "aten::triplet_margin_loss", "")(anchor, positive, negative, margin, p, eps, swap, reduction)
 def soft_margin_loss_out(input, target, reduction=1, *, out): return complete(soft_margin_loss_out, "aten::soft_margin_loss", "out")(input, target, reduction, out=out)
-
-soft_margin_loss_op, soft_margin_loss_routes = operator("aten::soft_margin_loss", "")
-def soft_margin_loss(input=MISSING, target=MISSING, reduction=1, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(soft_margin_loss, {"input": input, "target": target, "reduction": reduction, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return soft_margin_loss_out(input, target, reduction, out=out)
-    if reduction.__class__ is not int:
-        return miss(soft_margin_loss_op, (input, target, reduction,), {}, soft_margin_loss)
-    try:
-        route = soft_margin_loss_routes[input._signature | target._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, target, reduction)
-    return miss(soft_margin_loss_op, (input, target, reduction,), {}, soft_margin_loss)
-
-
+def soft_margin_loss(input=MISSING, target=MISSING, reduction=1, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(soft_margin_loss, "aten::soft_margin_loss", "", "soft_margin_loss_out")(input, target, reduction, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def multi_margin_loss_out(input, target, p=1, margin=1, weight=None, reduction=1, *, out): return complete(multi_margin_loss_out, "aten::multi_margin_loss", "out")(input, target, p, margin, weight, reduction, out=out)
-
-multi_margin_loss_op, multi_margin_loss_routes = operator("aten::multi_margin_loss", "")
-def multi_margin_loss(input=MISSING, target=MISSING, p=1, margin=1, weight=None, reduction=1, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(multi_margin_loss, {"input": input, "target": target, "p": p, "margin": margin, "weight": weight, "reduction": reduction, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return multi_margin_loss_out(input, target, p, margin, weight, reduction, out=out)
-    if p.__class__ is not int and p.__class__ is not float or margin.__class__ is not int and margin.__class__ is not float or reduction.__class__ is not int:
-        return miss(multi_margin_loss_op, (input, target, p, margin, weight, reduction,), {}, multi_margin_loss)
-    try:
-        bits = input._signature | target._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        route = multi_margin_loss_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, target, p, margin, weight, reduction)
-    return miss(multi_margin_loss_op, (input, target, p, margin, weight, reduction,), {}, multi_margin_loss)
-
-
+def multi_margin_loss(input=MISSING, target=MISSING, p=1, margin=1, weight=None, reduction=1, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(multi_margin_loss, "aten::multi_margin_loss", "", "multi_margin_loss_out")(input, target, p, margin, weight, reduction, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def multilabel_margin_loss_out(input, target, reduction=1, *, out): return complete(multilabel_margin_loss_out, "aten::multilabel_margin_loss", "out")(input, target, reduction, out=out)
+def multilabel_margin_loss(input=MISSING, target=MISSING, reduction=1, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(multilabel_margin_loss, "aten::multilabel_margin_loss", "", "multilabel_margin_loss_out")(input, target, reduction, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
-multilabel_margin_loss_op, multilabel_margin_loss_routes = operator("aten::multilabel_margin_loss", "")
-def multilabel_margin_loss(input=MISSING, target=MISSING, reduction=1, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(multilabel_margin_loss, {"input": input, "target": target, "reduction": reduction, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return multilabel_margin_loss_out(input, target, reduction, out=out)
-    if reduction.__class__ is not int:
-        return miss(multilabel_margin_loss_op, (input, target, reduction,), {}, multilabel_margin_loss)
-    try:
-        route = multilabel_margin_loss_routes[input._signature | target._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, target, reduction)
-    return miss(multilabel_margin_loss_op, (input, target, reduction,), {}, multilabel_margin_loss)
-
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

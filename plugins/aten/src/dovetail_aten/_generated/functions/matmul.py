@@ -4,410 +4,76 @@
 # mypy: ignore-errors
 """Functions of the family matmul."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "mm_out", "mm", "bmm_out", "bmm", "mv_out", "mv", "dot_out", "dot", "vdot_out", "vdot",
-    "inner_out", "inner", "addmm_out", "addmm", "addmm_", "addmv_out", "addmv", "addmv_",
-    "addbmm_out", "addbmm", "addbmm_", "baddbmm_out", "baddbmm", "baddbmm_", "matmul_out", "matmul",
-    "matmul_operator", "linear_out", "linear", "outer_out", "outer", "ger_out", "ger", "einsum",
-    "bilinear",
-]
-
-
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
 def mm_out(input, mat2, *, out): return complete(mm_out, "aten::mm", "out")(input, mat2, out=out)
-
-mm_op, mm_routes = operator("aten::mm", "")
-def mm(input=MISSING, mat2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(mm, {"input": input, "mat2": mat2, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return mm_out(input, mat2, out=out)
-    try:
-        route = mm_routes[input._signature | mat2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mat2)
-    return miss(mm_op, (input, mat2,), {}, mm)
-
-
+def mm(input=MISSING, mat2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(mm, "aten::mm", "", "mm_out")(input, mat2, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def bmm_out(input, mat2, *, out): return complete(bmm_out, "aten::bmm", "out")(input, mat2, out=out)
-
-bmm_op, bmm_routes = operator("aten::bmm", "")
-def bmm(input=MISSING, mat2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(bmm, {"input": input, "mat2": mat2, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return bmm_out(input, mat2, out=out)
-    try:
-        route = bmm_routes[input._signature | mat2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mat2)
-    return miss(bmm_op, (input, mat2,), {}, bmm)
-
-
+def bmm(input=MISSING, mat2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(bmm, "aten::bmm", "", "bmm_out")(input, mat2, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def mv_out(input, vec, *, out): return complete(mv_out, "aten::mv", "out")(input, vec, out=out)
-
-mv_op, mv_routes = operator("aten::mv", "")
-def mv(input=MISSING, vec=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(mv, {"input": input, "vec": vec, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return mv_out(input, vec, out=out)
-    try:
-        route = mv_routes[input._signature | vec._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, vec)
-    return miss(mv_op, (input, vec,), {}, mv)
-
-
+def mv(input=MISSING, vec=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(mv, "aten::mv", "", "mv_out")(input, vec, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def dot_out(input, tensor, *, out): return complete(dot_out, "aten::dot", "out")(input, tensor, out=out)
-
-dot_op, dot_routes = operator("aten::dot", "")
-def dot(input=MISSING, tensor=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(dot, {"input": input, "tensor": tensor, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return dot_out(input, tensor, out=out)
-    try:
-        route = dot_routes[input._signature | tensor._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, tensor)
-    return miss(dot_op, (input, tensor,), {}, dot)
-
-
+def dot(input=MISSING, tensor=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(dot, "aten::dot", "", "dot_out")(input, tensor, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def vdot_out(input, other, *, out): return complete(vdot_out, "aten::vdot", "out")(input, other, out=out)
-
-vdot_op, vdot_routes = operator("aten::vdot", "")
-def vdot(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(vdot, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return vdot_out(input, other, out=out)
-    try:
-        route = vdot_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(vdot_op, (input, other,), {}, vdot)
-
-
+def vdot(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(vdot, "aten::vdot", "", "vdot_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def inner_out(input, other, *, out): return complete(inner_out, "aten::inner", "out")(input, other, out=out)
-
-inner_op, inner_routes = operator("aten::inner", "")
-def inner(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(inner, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return inner_out(input, other, out=out)
-    try:
-        route = inner_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(inner_op, (input, other,), {}, inner)
-
-
+def inner(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(inner, "aten::inner", "", "inner_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def addmm_out(input, mat1, mat2, *, beta=1, alpha=1, out): return complete(addmm_out, "aten::addmm", "out")(input, mat1, mat2, beta=beta, alpha=alpha, out=out)
-
-addmm_op, addmm_routes = operator("aten::addmm", "")
-def addmm(input=MISSING, mat1=MISSING, mat2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None):
-    if old1 is not MISSING:
-        return old_overload(addmm, (input, mat1, mat2, old1, old2), {"beta": beta, "alpha": alpha, "out": out, "x": x, "x1": x1, "a": a})
-    if x is not None or x1 is not None or a is not None:
-        return numpy_call(addmm, {"input": input, "mat1": mat1, "mat2": mat2, "beta": beta, "alpha": alpha, "out": out}, MISSING, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return addmm_out(input, mat1, mat2, beta=beta, alpha=alpha, out=out)
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addmm_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha}, addmm)
-    try:
-        route = addmm_routes[input._signature | mat1._signature | mat2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mat1, mat2, beta, alpha)
-    return miss(addmm_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha}, addmm)
+def addmm(input=MISSING, mat1=MISSING, mat2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None): return complete(addmm, "aten::addmm", "", "addmm_out")(input, mat1, mat2, beta=beta, alpha=alpha, out=out, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addmm"] = OldOverloads(
-    (
-        "(Number beta, Tensor input, Number alpha, Tensor mat1, Tensor mat2, *, Tensor out = None)",
-        "(Number beta, Tensor input, Tensor mat1, Tensor mat2, *, Tensor out = None)",
-    ),
-    (
-        "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1, Tensor out = None)",
-    ),
+    ('(Number beta, Tensor input, Number alpha, Tensor mat1, Tensor mat2, *, Tensor out = None)', '(Number beta, Tensor input, Tensor mat1, Tensor mat2, *, Tensor out = None)'),
+    ('(Tensor input, Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1, Tensor out = None)',),
 )
-
-
 def addmm_(input=MISSING, mat1=MISSING, mat2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None): return complete(addmm_, "aten::addmm_", "")(input, mat1, mat2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addmm_"] = OldOverloads(
-    (
-        "(Number beta, Tensor input, Number alpha, Tensor mat1, Tensor mat2)",
-        "(Number beta, Tensor input, Tensor mat1, Tensor mat2)",
-    ),
-    (
-        "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1)",
-    ),
+    ('(Number beta, Tensor input, Number alpha, Tensor mat1, Tensor mat2)', '(Number beta, Tensor input, Tensor mat1, Tensor mat2)'),
+    ('(Tensor input, Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1)',),
 )
-
-
 def addmv_out(input, mat, vec, *, beta=1, alpha=1, out): return complete(addmv_out, "aten::addmv", "out")(input, mat, vec, beta=beta, alpha=alpha, out=out)
-
-addmv_op, addmv_routes = operator("aten::addmv", "")
-def addmv(input=MISSING, mat=MISSING, vec=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None):
-    if old1 is not MISSING:
-        return old_overload(addmv, (input, mat, vec, old1, old2), {"beta": beta, "alpha": alpha, "out": out, "x": x, "x1": x1, "a": a})
-    if x is not None or x1 is not None or a is not None:
-        return numpy_call(addmv, {"input": input, "mat": mat, "vec": vec, "beta": beta, "alpha": alpha, "out": out}, MISSING, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return addmv_out(input, mat, vec, beta=beta, alpha=alpha, out=out)
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addmv_op, (input, mat, vec,), {"beta": beta, "alpha": alpha}, addmv)
-    try:
-        route = addmv_routes[input._signature | mat._signature | vec._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mat, vec, beta, alpha)
-    return miss(addmv_op, (input, mat, vec,), {"beta": beta, "alpha": alpha}, addmv)
+def addmv(input=MISSING, mat=MISSING, vec=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None): return complete(addmv, "aten::addmv", "", "addmv_out")(input, mat, vec, beta=beta, alpha=alpha, out=out, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addmv"] = OldOverloads(
-    (
-        "(Number beta, Tensor input, Number alpha, Tensor mat, Tensor vec, *, Tensor out = None)",
-        "(Number beta, Tensor input, Tensor mat, Tensor vec, *, Tensor out = None)",
-    ),
-    (
-        "(Tensor input, Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1, Tensor out = None)",
-    ),
+    ('(Number beta, Tensor input, Number alpha, Tensor mat, Tensor vec, *, Tensor out = None)', '(Number beta, Tensor input, Tensor mat, Tensor vec, *, Tensor out = None)'),
+    ('(Tensor input, Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1, Tensor out = None)',),
 )
-
-
 def addmv_(input=MISSING, mat=MISSING, vec=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None): return complete(addmv_, "aten::addmv_", "")(input, mat, vec, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addmv_"] = OldOverloads(
-    (
-        "(Number beta, Tensor input, Number alpha, Tensor mat, Tensor vec)",
-        "(Number beta, Tensor input, Tensor mat, Tensor vec)",
-    ),
-    (
-        "(Tensor input, Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)",
-    ),
+    ('(Number beta, Tensor input, Number alpha, Tensor mat, Tensor vec)', '(Number beta, Tensor input, Tensor mat, Tensor vec)'),
+    ('(Tensor input, Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)',),
 )
-
-
 def addbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out): return complete(addbmm_out, "aten::addbmm", "out")(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
-
-addbmm_op, addbmm_routes = operator("aten::addbmm", "")
-def addbmm(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None):
-    if old1 is not MISSING:
-        return old_overload(addbmm, (input, batch1, batch2, old1, old2), {"beta": beta, "alpha": alpha, "out": out, "x": x, "x1": x1, "a": a})
-    if x is not None or x1 is not None or a is not None:
-        return numpy_call(addbmm, {"input": input, "batch1": batch1, "batch2": batch2, "beta": beta, "alpha": alpha, "out": out}, MISSING, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return addbmm_out(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(addbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, addbmm)
-    try:
-        route = addbmm_routes[input._signature | batch1._signature | batch2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, batch1, batch2, beta, alpha)
-    return miss(addbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, addbmm)
+def addbmm(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None): return complete(addbmm, "aten::addbmm", "", "addbmm_out")(input, batch1, batch2, beta=beta, alpha=alpha, out=out, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addbmm"] = OldOverloads(
-    (
-        "(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2, *, Tensor out = None)",
-        "(Number beta, Tensor input, Tensor batch1, Tensor batch2, *, Tensor out = None)",
-    ),
-    (
-        "(Tensor input, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1, Tensor out = None)",
-    ),
+    ('(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2, *, Tensor out = None)', '(Number beta, Tensor input, Tensor batch1, Tensor batch2, *, Tensor out = None)'),
+    ('(Tensor input, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1, Tensor out = None)',),
 )
-
-
 def addbmm_(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None): return complete(addbmm_, "aten::addbmm_", "")(input, batch1, batch2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addbmm_"] = OldOverloads(
-    (
-        "(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2)",
-        "(Number beta, Tensor input, Tensor batch1, Tensor batch2)",
-    ),
-    (
-        "(Tensor input, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)",
-    ),
+    ('(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2)', '(Number beta, Tensor input, Tensor batch1, Tensor batch2)'),
+    ('(Tensor input, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)',),
 )
-
-
 def baddbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out): return complete(baddbmm_out, "aten::baddbmm", "out")(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
-
-baddbmm_op, baddbmm_routes = operator("aten::baddbmm", "")
-def baddbmm(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None):
-    if old1 is not MISSING:
-        return old_overload(baddbmm, (input, batch1, batch2, old1, old2), {"beta": beta, "alpha": alpha, "out": out, "x": x, "x1": x1, "a": a})
-    if x is not None or x1 is not None or a is not None:
-        return numpy_call(baddbmm, {"input": input, "batch1": batch1, "batch2": batch2, "beta": beta, "alpha": alpha, "out": out}, MISSING, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return baddbmm_out(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
-    if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(baddbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, baddbmm)
-    try:
-        route = baddbmm_routes[input._signature | batch1._signature | batch2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, batch1, batch2, beta, alpha)
-    return miss(baddbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, baddbmm)
+def baddbmm(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None): return complete(baddbmm, "aten::baddbmm", "", "baddbmm_out")(input, batch1, batch2, beta=beta, alpha=alpha, out=out, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS["baddbmm"] = OldOverloads(
-    (
-        "(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2, *, Tensor out = None)",
-        "(Number beta, Tensor input, Tensor batch1, Tensor batch2, *, Tensor out = None)",
-    ),
-    (
-        "(Tensor input, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1, Tensor out = None)",
-    ),
+    ('(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2, *, Tensor out = None)', '(Number beta, Tensor input, Tensor batch1, Tensor batch2, *, Tensor out = None)'),
+    ('(Tensor input, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1, Tensor out = None)',),
 )
-
-
 def baddbmm_(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None): return complete(baddbmm_, "aten::baddbmm_", "")(input, batch1, batch2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS["baddbmm_"] = OldOverloads(
-    (
-        "(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2)",
-        "(Number beta, Tensor input, Tensor batch1, Tensor batch2)",
-    ),
-    (
-        "(Tensor input, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)",
-    ),
+    ('(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2)', '(Number beta, Tensor input, Tensor batch1, Tensor batch2)'),
+    ('(Tensor input, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)',),
 )
-
-
 def matmul_out(input, other, *, out): return complete(matmul_out, "aten::matmul", "out")(input, other, out=out)
-
-matmul_op, matmul_routes = operator("aten::matmul", "")
-def matmul(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(matmul, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return matmul_out(input, other, out=out)
-    try:
-        route = matmul_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(matmul_op, (input, other,), {}, matmul)
-
-def matmul_operator(input, other):
-    try:
-        route = matmul_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return operate(matmul, input, other)
-
-
+def matmul(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(matmul, "aten::matmul", "", "matmul_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def matmul_operator(input, other): return complete(matmul_operator, "aten::matmul", "")(input, other)
 def linear_out(input, weight, bias=None, *, out): return complete(linear_out, "aten::linear", "out")(input, weight, bias, out=out)
-
-linear_op, linear_routes = operator("aten::linear", "")
-def linear(input=MISSING, weight=MISSING, bias=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(linear, {"input": input, "weight": weight, "bias": bias, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return linear_out(input, weight, bias, out=out)
-    try:
-        bits = input._signature | weight._signature | state()
-        if bias is not None:
-            bits |= bias._signature
-        route = linear_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias)
-    return miss(linear_op, (input, weight, bias,), {}, linear)
-
-
+def linear(input=MISSING, weight=MISSING, bias=None, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(linear, "aten::linear", "", "linear_out")(input, weight, bias, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def outer_out(input, vec2, *, out): return complete(outer_out, "aten::outer", "out")(input, vec2, out=out)
-
-outer_op, outer_routes = operator("aten::outer", "")
-def outer(input=MISSING, vec2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(outer, {"input": input, "vec2": vec2, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return outer_out(input, vec2, out=out)
-    try:
-        route = outer_routes[input._signature | vec2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, vec2)
-    return miss(outer_op, (input, vec2,), {}, outer)
-
-
+def outer(input=MISSING, vec2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(outer, "aten::outer", "", "outer_out")(input, vec2, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def ger_out(input, vec2, *, out): return complete(ger_out, "aten::ger", "out")(input, vec2, out=out)
+def ger(input=MISSING, vec2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(ger, "aten::ger", "", "ger_out")(input, vec2, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def einsum(equation, tensors, *, path=None): return complete(einsum, "aten::einsum", "")(equation, tensors, path=path)
+def bilinear(input1, input2, weight, bias=None): return complete(bilinear, "aten::bilinear", "")(input1, input2, weight, bias)
 
-ger_op, ger_routes = operator("aten::ger", "")
-def ger(input=MISSING, vec2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(ger, {"input": input, "vec2": vec2, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return ger_out(input, vec2, out=out)
-    try:
-        route = ger_routes[input._signature | vec2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, vec2)
-    return miss(ger_op, (input, vec2,), {}, ger)
-
-
-einsum_op, einsum_routes = operator("aten::einsum", "")
-def einsum(equation, tensors, *, path=None):
-    path_ints = tuple(path) if path.__class__ is list else path
-    if equation.__class__ is not str or path_ints is not None and not are_ints(path_ints) or tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(einsum_op, (equation, tensors,), {"path": path}, einsum)
-    try:
-        bits = state()
-        for each in tensors:
-            bits |= each._signature
-        route = einsum_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(equation, tensors, path_ints)
-    return miss(einsum_op, (equation, tensors,), {"path": path}, einsum)
-
-
-bilinear_op, bilinear_routes = operator("aten::bilinear", "")
-def bilinear(input1, input2, weight, bias=None):
-    try:
-        bits = input1._signature | input2._signature | weight._signature | state()
-        if bias is not None:
-            bits |= bias._signature
-        route = bilinear_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input1, input2, weight, bias)
-    return miss(bilinear_op, (input1, input2, weight, bias,), {}, bilinear)
-
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

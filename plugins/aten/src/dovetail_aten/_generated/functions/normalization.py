@@ -4,242 +4,34 @@
 # mypy: ignore-errors
 """Functions of the family normalization."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "layer_norm", "native_layer_norm_out", "native_layer_norm", "native_layer_norm_backward",
-    "batch_norm", "native_batch_norm_out", "native_batch_norm", "_native_batch_norm_legit_default",
-    "_native_batch_norm_legit_no_stats", "_native_batch_norm_legit",
-    "_native_batch_norm_legit_no_training", "_batch_norm_with_update", "_batch_norm_no_update",
-    "_native_batch_norm_legit_functional", "instance_norm", "group_norm", "native_group_norm_out",
-    "native_group_norm", "rms_norm", "native_batch_norm_backward", "native_group_norm_backward",
-]
-
-
-layer_norm_op, layer_norm_routes = operator("aten::layer_norm", "")
-def layer_norm(input=MISSING, normalized_shape=MISSING, weight=None, bias=None, eps=1e-05, cudnn_enable=True, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(layer_norm, {"input": input, "normalized_shape": normalized_shape, "weight": weight, "bias": bias, "eps": eps, "cudnn_enable": cudnn_enable}, surplus, {"x": x, "x1": x1, "a": a})
-    normalized_shape_ints = tuple(normalized_shape) if normalized_shape.__class__ is list else normalized_shape
-    if not are_ints(normalized_shape_ints) or eps.__class__ is not float or cudnn_enable.__class__ is not bool:
-        return miss(layer_norm_op, (input, normalized_shape, weight, bias, eps, cudnn_enable,), {}, layer_norm)
-    try:
-        bits = input._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        if bias is not None:
-            bits |= bias._signature
-        route = layer_norm_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, normalized_shape_ints, weight, bias, eps, cudnn_enable)
-    return miss(layer_norm_op, (input, normalized_shape, weight, bias, eps, cudnn_enable,), {}, layer_norm)
-
-
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
+def layer_norm(input=MISSING, normalized_shape=MISSING, weight=None, bias=None, eps=1e-05, cudnn_enable=True, surplus=MISSING, x=None, x1=None, a=None): return complete(layer_norm, "aten::layer_norm", "")(input, normalized_shape, weight, bias, eps, cudnn_enable, surplus=surplus, x=x, x1=x1, a=a)
 def native_layer_norm_out(input, normalized_shape, weight, bias, eps, *, out0, out1, out2): return complete(native_layer_norm_out, "aten::native_layer_norm", "out")(input, normalized_shape, weight, bias, eps, out0=out0, out1=out1, out2=out2)
-
-native_layer_norm_op, native_layer_norm_routes = operator("aten::native_layer_norm", "")
-def native_layer_norm(input=MISSING, normalized_shape=MISSING, weight=MISSING, bias=MISSING, eps=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(native_layer_norm, {"input": input, "normalized_shape": normalized_shape, "weight": weight, "bias": bias, "eps": eps, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return native_layer_norm_out(input, normalized_shape, weight, bias, eps, **several_outs("native_layer_norm", ("out0", "out1", "out2"), out))
-    normalized_shape_ints = tuple(normalized_shape) if normalized_shape.__class__ is list else normalized_shape
-    if not are_ints(normalized_shape_ints) or eps.__class__ is not float:
-        return miss(native_layer_norm_op, (input, normalized_shape, weight, bias, eps,), {}, native_layer_norm)
-    try:
-        bits = input._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        if bias is not None:
-            bits |= bias._signature
-        route = native_layer_norm_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, normalized_shape_ints, weight, bias, eps)
-    return miss(native_layer_norm_op, (input, normalized_shape, weight, bias, eps,), {}, native_layer_norm)
-
+def native_layer_norm(input=MISSING, normalized_shape=MISSING, weight=MISSING, bias=MISSING, eps=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(native_layer_norm, "aten::native_layer_norm", "", "native_layer_norm_out", ('out0', 'out1', 'out2'))(input, normalized_shape, weight, bias, eps, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def native_layer_norm_backward(grad_out=MISSING, input=MISSING, normalized_shape=MISSING, mean=MISSING, rstd=MISSING, weight=MISSING, bias=MISSING, output_mask=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(native_layer_norm_backward, "aten::native_layer_norm_backward", "")(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask, surplus=surplus, x=x, x1=x1, a=a)
-
-
-batch_norm_op, batch_norm_routes = operator("aten::batch_norm", "")
-def batch_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING, running_var=MISSING, training=MISSING, momentum=MISSING, eps=MISSING, cudnn_enabled=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(batch_norm, {"input": input, "weight": weight, "bias": bias, "running_mean": running_mean, "running_var": running_var, "training": training, "momentum": momentum, "eps": eps, "cudnn_enabled": cudnn_enabled}, surplus, {"x": x, "x1": x1, "a": a})
-    if training.__class__ is not bool or momentum.__class__ is not float or eps.__class__ is not float or cudnn_enabled.__class__ is not bool:
-        return miss(batch_norm_op, (input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled,), {}, batch_norm)
-    try:
-        bits = input._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        if bias is not None:
-            bits |= bias._signature
-        if running_mean is not None:
-            bits |= running_mean._signature
-        if running_var is not None:
-            bits |= running_var._signature
-        route = batch_norm_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)
-    return miss(batch_norm_op, (input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled,), {}, batch_norm)
-
-
+def batch_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING, running_var=MISSING, training=MISSING, momentum=MISSING, eps=MISSING, cudnn_enabled=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(batch_norm, "aten::batch_norm", "")(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled, surplus=surplus, x=x, x1=x1, a=a)
 def native_batch_norm_out(input, weight, bias, running_mean, running_var, training, momentum, eps, *, out, save_mean, save_invstd): return complete(native_batch_norm_out, "aten::native_batch_norm", "out")(input, weight, bias, running_mean, running_var, training, momentum, eps, out=out, save_mean=save_mean, save_invstd=save_invstd)
-
-native_batch_norm_op, native_batch_norm_routes = operator("aten::native_batch_norm", "")
-def native_batch_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING, running_var=MISSING, training=MISSING, momentum=MISSING, eps=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(native_batch_norm, {"input": input, "weight": weight, "bias": bias, "running_mean": running_mean, "running_var": running_var, "training": training, "momentum": momentum, "eps": eps, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return native_batch_norm_out(input, weight, bias, running_mean, running_var, training, momentum, eps, **several_outs("native_batch_norm", ("out", "save_mean", "save_invstd"), out))
-    if training.__class__ is not bool or momentum.__class__ is not float or eps.__class__ is not float:
-        return miss(native_batch_norm_op, (input, weight, bias, running_mean, running_var, training, momentum, eps,), {}, native_batch_norm)
-    try:
-        bits = input._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        if bias is not None:
-            bits |= bias._signature
-        if running_mean is not None:
-            bits |= running_mean._signature
-        if running_var is not None:
-            bits |= running_var._signature
-        route = native_batch_norm_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, running_mean, running_var, training, momentum, eps)
-    return miss(native_batch_norm_op, (input, weight, bias, running_mean, running_var, training, momentum, eps,), {}, native_batch_norm)
-
-
+def native_batch_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING, running_var=MISSING, training=MISSING, momentum=MISSING, eps=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(native_batch_norm, "aten::native_batch_norm", "", "native_batch_norm_out", ('out', 'save_mean', 'save_invstd'))(input, weight, bias, running_mean, running_var, training, momentum, eps, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def _native_batch_norm_legit_default(input, weight, bias, running_mean, running_var, training, momentum, eps): return complete(_native_batch_norm_legit_default, "aten::_native_batch_norm_legit", "")(input, weight, bias, running_mean, running_var, training, momentum, eps)
 def _native_batch_norm_legit_no_stats(input, weight, bias, training, momentum, eps): return complete(_native_batch_norm_legit_no_stats, "aten::_native_batch_norm_legit", "no_stats")(input, weight, bias, training, momentum, eps)
-
 __native_batch_norm_legit_overloads = Overloads("aten::_native_batch_norm_legit", {
     "": (_native_batch_norm_legit_default, None),
     "no_stats": (_native_batch_norm_legit_no_stats, None),
 })
-def _native_batch_norm_legit(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 6:
-            return _native_batch_norm_legit_no_stats(*args)
-        if count == 8:
-            return _native_batch_norm_legit_default(*args)
-    return __native_batch_norm_legit_overloads.choose(args, kwargs)
-
+def _native_batch_norm_legit(*args, **kwargs): return complete_choice(_native_batch_norm_legit, __native_batch_norm_legit_overloads)(*args, **kwargs)
 def _native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum, eps): return complete(_native_batch_norm_legit_no_training, "aten::_native_batch_norm_legit_no_training", "")(input, weight, bias, running_mean, running_var, momentum, eps)
 def _batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps): return complete(_batch_norm_with_update, "aten::_batch_norm_with_update", "")(input, weight, bias, running_mean, running_var, momentum, eps)
 def _batch_norm_no_update(input, weight, bias, running_mean, running_var, momentum, eps): return complete(_batch_norm_no_update, "aten::_batch_norm_no_update", "")(input, weight, bias, running_mean, running_var, momentum, eps)
 def _native_batch_norm_legit_functional(input, weight, bias, running_mean, running_var, training, momentum, eps): return complete(_native_batch_norm_legit_functional, "aten::_native_batch_norm_legit_functional", "")(input, weight, bias, running_mean, running_var, training, momentum, eps)
-
-
-instance_norm_op, instance_norm_routes = operator("aten::instance_norm", "")
-def instance_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING, running_var=MISSING, use_input_stats=MISSING, momentum=MISSING, eps=MISSING, cudnn_enabled=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(instance_norm, {"input": input, "weight": weight, "bias": bias, "running_mean": running_mean, "running_var": running_var, "use_input_stats": use_input_stats, "momentum": momentum, "eps": eps, "cudnn_enabled": cudnn_enabled}, surplus, {"x": x, "x1": x1, "a": a})
-    if use_input_stats.__class__ is not bool or momentum.__class__ is not float or eps.__class__ is not float or cudnn_enabled.__class__ is not bool:
-        return miss(instance_norm_op, (input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled,), {}, instance_norm)
-    try:
-        bits = input._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        if bias is not None:
-            bits |= bias._signature
-        if running_mean is not None:
-            bits |= running_mean._signature
-        if running_var is not None:
-            bits |= running_var._signature
-        route = instance_norm_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled)
-    return miss(instance_norm_op, (input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled,), {}, instance_norm)
-
-
-group_norm_op, group_norm_routes = operator("aten::group_norm", "")
-def group_norm(input=MISSING, num_groups=MISSING, weight=None, bias=None, eps=1e-05, cudnn_enabled=True, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(group_norm, {"input": input, "num_groups": num_groups, "weight": weight, "bias": bias, "eps": eps, "cudnn_enabled": cudnn_enabled}, surplus, {"x": x, "x1": x1, "a": a})
-    if num_groups.__class__ is not int or eps.__class__ is not float or cudnn_enabled.__class__ is not bool:
-        return miss(group_norm_op, (input, num_groups, weight, bias, eps, cudnn_enabled,), {}, group_norm)
-    try:
-        bits = input._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        if bias is not None:
-            bits |= bias._signature
-        route = group_norm_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, num_groups, weight, bias, eps, cudnn_enabled)
-    return miss(group_norm_op, (input, num_groups, weight, bias, eps, cudnn_enabled,), {}, group_norm)
-
-
+def instance_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING, running_var=MISSING, use_input_stats=MISSING, momentum=MISSING, eps=MISSING, cudnn_enabled=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(instance_norm, "aten::instance_norm", "")(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled, surplus=surplus, x=x, x1=x1, a=a)
+def group_norm(input=MISSING, num_groups=MISSING, weight=None, bias=None, eps=1e-05, cudnn_enabled=True, surplus=MISSING, x=None, x1=None, a=None): return complete(group_norm, "aten::group_norm", "")(input, num_groups, weight, bias, eps, cudnn_enabled, surplus=surplus, x=x, x1=x1, a=a)
 def native_group_norm_out(input, weight, bias, N, C, HxW, group, eps, *, out0, out1, out2): return complete(native_group_norm_out, "aten::native_group_norm", "out")(input, weight, bias, N, C, HxW, group, eps, out0=out0, out1=out1, out2=out2)
-
-native_group_norm_op, native_group_norm_routes = operator("aten::native_group_norm", "")
-def native_group_norm(input=MISSING, weight=MISSING, bias=MISSING, N=MISSING, C=MISSING, HxW=MISSING, group=MISSING, eps=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(native_group_norm, {"input": input, "weight": weight, "bias": bias, "N": N, "C": C, "HxW": HxW, "group": group, "eps": eps, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return native_group_norm_out(input, weight, bias, N, C, HxW, group, eps, **several_outs("native_group_norm", ("out0", "out1", "out2"), out))
-    if N.__class__ is not int or C.__class__ is not int or HxW.__class__ is not int or group.__class__ is not int or eps.__class__ is not float:
-        return miss(native_group_norm_op, (input, weight, bias, N, C, HxW, group, eps,), {}, native_group_norm)
-    try:
-        bits = input._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        if bias is not None:
-            bits |= bias._signature
-        route = native_group_norm_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, N, C, HxW, group, eps)
-    return miss(native_group_norm_op, (input, weight, bias, N, C, HxW, group, eps,), {}, native_group_norm)
-
-
-rms_norm_op, rms_norm_routes = operator("aten::rms_norm", "")
-def rms_norm(input=MISSING, normalized_shape=MISSING, weight=None, eps=None, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(rms_norm, {"input": input, "normalized_shape": normalized_shape, "weight": weight, "eps": eps}, surplus, {"x": x, "x1": x1, "a": a})
-    normalized_shape_ints = tuple(normalized_shape) if normalized_shape.__class__ is list else normalized_shape
-    if not are_ints(normalized_shape_ints) or eps is not None and eps.__class__ is not float:
-        return miss(rms_norm_op, (input, normalized_shape, weight, eps,), {}, rms_norm)
-    try:
-        bits = input._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        route = rms_norm_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, normalized_shape_ints, weight, eps)
-    return miss(rms_norm_op, (input, normalized_shape, weight, eps,), {}, rms_norm)
-
+def native_group_norm(input=MISSING, weight=MISSING, bias=MISSING, N=MISSING, C=MISSING, HxW=MISSING, group=MISSING, eps=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(native_group_norm, "aten::native_group_norm", "", "native_group_norm_out", ('out0', 'out1', 'out2'))(input, weight, bias, N, C, HxW, group, eps, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def rms_norm(input=MISSING, normalized_shape=MISSING, weight=None, eps=None, surplus=MISSING, x=None, x1=None, a=None): return complete(rms_norm, "aten::rms_norm", "")(input, normalized_shape, weight, eps, surplus=surplus, x=x, x1=x1, a=a)
 def native_batch_norm_backward(grad_out=MISSING, input=MISSING, weight=MISSING, running_mean=MISSING, running_var=MISSING, save_mean=MISSING, save_invstd=MISSING, train=MISSING, eps=MISSING, output_mask=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(native_batch_norm_backward, "aten::native_batch_norm_backward", "")(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask, surplus=surplus, x=x, x1=x1, a=a)
 def native_group_norm_backward(grad_out=MISSING, input=MISSING, mean=MISSING, rstd=MISSING, weight=MISSING, N=MISSING, C=MISSING, HxW=MISSING, group=MISSING, output_mask=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(native_group_norm_backward, "aten::native_group_norm_backward", "")(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask, surplus=surplus, x=x, x1=x1, a=a)
 
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

@@ -4,152 +4,24 @@
 # mypy: ignore-errors
 """Functions of the family padding."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "_bordered", "_bordered_backward", "reflection_pad1d_out", "reflection_pad1d",
-    "reflection_pad2d_out", "reflection_pad2d", "reflection_pad3d_out", "reflection_pad3d",
-    "replication_pad1d_out", "replication_pad1d", "replication_pad2d_out", "replication_pad2d",
-    "replication_pad3d_out", "replication_pad3d", "fill_diagonal_",
-]
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
 def _bordered(input, pad, mode): return complete(_bordered, "aten::_bordered", "")(input, pad, mode)
 def _bordered_backward(grad_output, pad, mode, input_size): return complete(_bordered_backward, "aten::_bordered_backward", "")(grad_output, pad, mode, input_size)
-
-
 def reflection_pad1d_out(input, padding, *, out): return complete(reflection_pad1d_out, "aten::reflection_pad1d", "out")(input, padding, out=out)
-
-reflection_pad1d_op, reflection_pad1d_routes = operator("aten::reflection_pad1d", "")
-def reflection_pad1d(input=MISSING, padding=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(reflection_pad1d, {"input": input, "padding": padding, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return reflection_pad1d_out(input, padding, out=out)
-    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    if not are_ints(padding_ints):
-        return miss(reflection_pad1d_op, (input, padding,), {}, reflection_pad1d)
-    try:
-        route = reflection_pad1d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, padding_ints)
-    return miss(reflection_pad1d_op, (input, padding,), {}, reflection_pad1d)
-
-
+def reflection_pad1d(input=MISSING, padding=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(reflection_pad1d, "aten::reflection_pad1d", "", "reflection_pad1d_out")(input, padding, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def reflection_pad2d_out(input, padding, *, out): return complete(reflection_pad2d_out, "aten::reflection_pad2d", "out")(input, padding, out=out)
-
-reflection_pad2d_op, reflection_pad2d_routes = operator("aten::reflection_pad2d", "")
-def reflection_pad2d(input=MISSING, padding=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(reflection_pad2d, {"input": input, "padding": padding, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return reflection_pad2d_out(input, padding, out=out)
-    padding_ints = (padding,) * 4 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    if not are_ints(padding_ints):
-        return miss(reflection_pad2d_op, (input, padding,), {}, reflection_pad2d)
-    try:
-        route = reflection_pad2d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, padding_ints)
-    return miss(reflection_pad2d_op, (input, padding,), {}, reflection_pad2d)
-
-
+def reflection_pad2d(input=MISSING, padding=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(reflection_pad2d, "aten::reflection_pad2d", "", "reflection_pad2d_out")(input, padding, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def reflection_pad3d_out(input, padding, *, out): return complete(reflection_pad3d_out, "aten::reflection_pad3d", "out")(input, padding, out=out)
-
-reflection_pad3d_op, reflection_pad3d_routes = operator("aten::reflection_pad3d", "")
-def reflection_pad3d(input=MISSING, padding=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(reflection_pad3d, {"input": input, "padding": padding, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return reflection_pad3d_out(input, padding, out=out)
-    padding_ints = (padding,) * 6 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    if not are_ints(padding_ints):
-        return miss(reflection_pad3d_op, (input, padding,), {}, reflection_pad3d)
-    try:
-        route = reflection_pad3d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, padding_ints)
-    return miss(reflection_pad3d_op, (input, padding,), {}, reflection_pad3d)
-
-
+def reflection_pad3d(input=MISSING, padding=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(reflection_pad3d, "aten::reflection_pad3d", "", "reflection_pad3d_out")(input, padding, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def replication_pad1d_out(input, padding, *, out): return complete(replication_pad1d_out, "aten::replication_pad1d", "out")(input, padding, out=out)
-
-replication_pad1d_op, replication_pad1d_routes = operator("aten::replication_pad1d", "")
-def replication_pad1d(input=MISSING, padding=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(replication_pad1d, {"input": input, "padding": padding, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return replication_pad1d_out(input, padding, out=out)
-    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    if not are_ints(padding_ints):
-        return miss(replication_pad1d_op, (input, padding,), {}, replication_pad1d)
-    try:
-        route = replication_pad1d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, padding_ints)
-    return miss(replication_pad1d_op, (input, padding,), {}, replication_pad1d)
-
-
+def replication_pad1d(input=MISSING, padding=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(replication_pad1d, "aten::replication_pad1d", "", "replication_pad1d_out")(input, padding, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def replication_pad2d_out(input, padding, *, out): return complete(replication_pad2d_out, "aten::replication_pad2d", "out")(input, padding, out=out)
-
-replication_pad2d_op, replication_pad2d_routes = operator("aten::replication_pad2d", "")
-def replication_pad2d(input=MISSING, padding=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(replication_pad2d, {"input": input, "padding": padding, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return replication_pad2d_out(input, padding, out=out)
-    padding_ints = (padding,) * 4 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    if not are_ints(padding_ints):
-        return miss(replication_pad2d_op, (input, padding,), {}, replication_pad2d)
-    try:
-        route = replication_pad2d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, padding_ints)
-    return miss(replication_pad2d_op, (input, padding,), {}, replication_pad2d)
-
-
+def replication_pad2d(input=MISSING, padding=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(replication_pad2d, "aten::replication_pad2d", "", "replication_pad2d_out")(input, padding, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def replication_pad3d_out(input, padding, *, out): return complete(replication_pad3d_out, "aten::replication_pad3d", "out")(input, padding, out=out)
-
-replication_pad3d_op, replication_pad3d_routes = operator("aten::replication_pad3d", "")
-def replication_pad3d(input=MISSING, padding=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(replication_pad3d, {"input": input, "padding": padding, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return replication_pad3d_out(input, padding, out=out)
-    padding_ints = (padding,) * 6 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    if not are_ints(padding_ints):
-        return miss(replication_pad3d_op, (input, padding,), {}, replication_pad3d)
-    try:
-        route = replication_pad3d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, padding_ints)
-    return miss(replication_pad3d_op, (input, padding,), {}, replication_pad3d)
-
+def replication_pad3d(input=MISSING, padding=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(replication_pad3d, "aten::replication_pad3d", "", "replication_pad3d_out")(input, padding, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def fill_diagonal_(input=MISSING, fill_value=MISSING, wrap=False, surplus=MISSING, x=None, x1=None, a=None): return complete(fill_diagonal_, "aten::fill_diagonal_", "")(input, fill_value, wrap, surplus=surplus, x=x, x1=x1, a=a)
 
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

@@ -4,4442 +4,814 @@
 # mypy: ignore-errors
 """Functions of the family pointwise."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "add_out", "add_Scalar_out", "add", "add_operator", "add_", "iadd_operator", "sub_out",
-    "sub_Scalar_out", "sub", "sub_operator", "sub_", "isub_operator", "rsub_Tensor_out",
-    "rsub_Scalar_out", "rsub_Tensor", "rsub_Scalar", "rsub", "rsub_operator", "mul_out",
-    "mul_Scalar_out", "mul", "mul_operator", "mul_", "imul_operator", "div_out", "div_Scalar_out",
-    "div_out_mode", "div_Scalar_mode_out", "div_Tensor", "div_Scalar", "div_Tensor_mode",
-    "div_Scalar_mode", "div", "truediv_operator", "div__Tensor", "div__Scalar", "div__Tensor_mode",
-    "div__Scalar_mode", "div_", "itruediv_operator", "floor_divide_out", "floor_divide_Scalar_out",
-    "floor_divide", "floordiv_operator", "floor_divide_", "ifloordiv_operator",
-    "remainder_Tensor_out", "remainder_Scalar_out", "remainder_Tensor", "remainder_Scalar",
-    "remainder", "mod_operator", "remainder__Tensor", "remainder__Scalar", "remainder_",
-    "imod_operator", "fmod_Tensor_out", "fmod_Scalar_out", "fmod_Tensor", "fmod_Scalar", "fmod",
-    "fmod__Tensor", "fmod__Scalar", "fmod_", "pow_Tensor_Tensor_out", "pow_Tensor_Scalar_out",
-    "pow_Scalar_out", "pow_Tensor_Tensor", "pow_Tensor_Scalar", "pow_Scalar", "pow", "pow_operator",
-    "pow__Tensor", "pow__Scalar", "pow_", "ipow_operator", "subtract_out", "subtract_Tensor",
-    "subtract_Scalar", "subtract", "subtract__Tensor", "subtract__Scalar", "subtract_",
-    "multiply_out", "multiply_Tensor", "multiply_Scalar", "multiply", "multiply__Tensor",
-    "multiply__Scalar", "multiply_", "divide_out", "divide_out_mode", "divide_Tensor",
-    "divide_Scalar", "divide_Tensor_mode", "divide_Scalar_mode", "divide", "divide__Tensor",
-    "divide__Scalar", "divide__Tensor_mode", "divide__Scalar_mode", "divide_", "true_divide_out",
-    "true_divide_Tensor", "true_divide_Scalar", "true_divide", "true_divide__Tensor",
-    "true_divide__Scalar", "true_divide_", "negative_out", "negative", "negative_", "absolute_out",
-    "absolute", "absolute_", "logaddexp_out", "logaddexp", "hypot_out", "hypot", "hypot_",
-    "xlogy_OutTensor", "xlogy_OutScalar_Other", "xlogy_OutScalar_Self", "xlogy_Tensor",
-    "xlogy_Scalar_Other", "xlogy_Scalar_Self", "xlogy", "xlogy__Tensor", "xlogy__Scalar_Other",
-    "xlogy_", "neg_out", "neg", "neg_", "positive", "abs_out", "abs", "abs_", "sign_out", "sign",
-    "sign_", "sgn_out", "sgn", "sgn_", "reciprocal_out", "reciprocal", "reciprocal_", "sqrt_out",
-    "sqrt", "sqrt_", "rsqrt_out", "rsqrt", "rsqrt_", "square_out", "square", "square_", "exp_out",
-    "exp", "exp_", "exp2_out", "exp2", "exp2_", "expm1_out", "expm1", "expm1_", "log_out", "log",
-    "log_", "log2_out", "log2", "log2_", "log10_out", "log10", "log10_", "log1p_out", "log1p",
-    "log1p_", "sin_out", "sin", "sin_", "cos_out", "cos", "cos_", "tan_out", "tan", "tan_",
-    "asin_out", "asin", "asin_", "acos_out", "acos", "acos_", "atan_out", "atan", "atan_",
-    "atan2_out", "atan2", "atan2_", "sinh_out", "sinh", "sinh_", "cosh_out", "cosh", "cosh_",
-    "tanh_out", "tanh", "tanh_", "asinh_out", "asinh", "asinh_", "acosh_out", "acosh", "acosh_",
-    "atanh_out", "atanh", "atanh_", "erf_out", "erf", "erf_", "erfc_out", "erfc", "erfc_",
-    "sigmoid_out", "sigmoid", "sigmoid_", "floor_out", "floor", "floor_", "ceil_out", "ceil",
-    "ceil_", "round_out", "round_decimals_out", "round_default", "round_decimals", "round",
-    "round__default", "round__decimals", "round_", "trunc_out", "trunc", "trunc_", "fix_out", "fix",
-    "fix_", "frac_out", "frac", "frac_", "isnan_out", "isnan", "isinf_out", "isinf", "isfinite",
-    "nan_to_num_out", "nan_to_num", "nan_to_num_", "arcsin_out", "arcsin", "arcsin_", "arccos_out",
-    "arccos", "arccos_", "arctan_out", "arctan", "arctan_", "arctan2_out", "arctan2", "arctan2_",
-    "arcsinh_out", "arcsinh", "arcsinh_", "arccosh_out", "arccosh", "arccosh_", "arctanh_out",
-    "arctanh", "arctanh_", "clip_out", "clip_Tensor_out", "clip_default", "clip_Tensor", "clip",
-    "clip__default", "clip__Tensor", "clip_", "clamp_out", "clamp_Tensor_out", "clamp_default",
-    "clamp_Tensor", "clamp", "clamp__default", "clamp__Tensor", "clamp_", "clamp_min_out",
-    "clamp_min_Tensor_out", "clamp_min_default", "clamp_min_Tensor", "clamp_min",
-    "clamp_min__default", "clamp_min__Tensor", "clamp_min_", "clamp_max_out",
-    "clamp_max_Tensor_out", "clamp_max_default", "clamp_max_Tensor", "clamp_max",
-    "clamp_max__default", "clamp_max__Tensor", "clamp_max_", "maximum_out", "maximum",
-    "minimum_out", "minimum", "where_self_out", "where_self", "where_ScalarOther",
-    "where_ScalarSelf", "where_Scalar", "where_default", "where", "lerp_Scalar_out",
-    "lerp_Tensor_out", "lerp_Scalar", "lerp_Tensor", "lerp", "lerp__Scalar", "lerp__Tensor",
-    "lerp_", "addcmul_out", "addcmul", "addcmul_", "addcdiv_out", "addcdiv", "addcdiv_",
-    "masked_fill_Scalar_out", "masked_fill_Tensor_out", "masked_fill_Scalar", "masked_fill_Tensor",
-    "masked_fill", "masked_fill__Scalar", "masked_fill__Tensor", "masked_fill_", "logical_and_out",
-    "logical_and", "logical_and_", "logical_or_out", "logical_or", "logical_or_", "logical_xor_out",
-    "logical_xor", "logical_xor_", "logical_not_out", "logical_not", "logical_not_",
-    "bitwise_and_Tensor_out", "bitwise_and_Scalar_out", "bitwise_and_Scalar_Tensor_out",
-    "bitwise_and_Tensor", "bitwise_and_Scalar", "bitwise_and_Scalar_Tensor", "bitwise_and",
-    "and_operator", "bitwise_and_", "iand_operator", "bitwise_or_Tensor_out",
-    "bitwise_or_Scalar_out", "bitwise_or_Scalar_Tensor_out", "bitwise_or_Tensor",
-    "bitwise_or_Scalar", "bitwise_or_Scalar_Tensor", "bitwise_or", "or_operator", "bitwise_or_",
-    "ior_operator", "bitwise_xor_Tensor_out", "bitwise_xor_Scalar_out",
-    "bitwise_xor_Scalar_Tensor_out", "bitwise_xor_Tensor", "bitwise_xor_Scalar",
-    "bitwise_xor_Scalar_Tensor", "bitwise_xor", "xor_operator", "bitwise_xor_", "ixor_operator",
-    "bitwise_not_out", "bitwise_not", "bitwise_not_", "__and___Scalar", "__and___Tensor", "__and__",
-    "__or___Tensor", "__or___Scalar", "__or__", "__xor___Tensor", "__xor___Scalar", "__xor__",
-    "eq_Tensor_out", "eq_Scalar_out", "eq", "eq_operator", "eq_", "ne_Tensor_out", "ne_Scalar_out",
-    "ne", "ne_operator", "ne_", "lt_Tensor_out", "lt_Scalar_out", "lt", "lt_operator", "lt_",
-    "le_Tensor_out", "le_Scalar_out", "le", "le_operator", "le_", "gt_Tensor_out", "gt_Scalar_out",
-    "gt", "gt_operator", "gt_", "ge_Tensor_out", "ge_Scalar_out", "ge", "ge_operator", "ge_",
-    "greater_Tensor_out", "greater_Scalar_out", "greater_Tensor", "greater_Scalar", "greater",
-    "greater__Tensor", "greater__Scalar", "greater_", "greater_equal_Tensor_out",
-    "greater_equal_Scalar_out", "greater_equal_Tensor", "greater_equal_Scalar", "greater_equal",
-    "greater_equal__Tensor", "greater_equal__Scalar", "greater_equal_", "less_Tensor_out",
-    "less_Scalar_out", "less_Tensor", "less_Scalar", "less", "less__Tensor", "less__Scalar",
-    "less_", "less_equal_Tensor_out", "less_equal_Scalar_out", "less_equal_Tensor",
-    "less_equal_Scalar", "less_equal", "less_equal__Tensor", "less_equal__Scalar", "less_equal_",
-    "not_equal_Tensor_out", "not_equal_Scalar_out", "not_equal_Tensor", "not_equal_Scalar",
-    "not_equal", "not_equal__Tensor", "not_equal__Scalar", "not_equal_", "isclose", "equal",
-    "allclose", "copysign_out", "copysign_Scalar_out", "copysign", "copysign_", "signbit_out",
-    "signbit", "isposinf_out", "isposinf", "isneginf_out", "isneginf", "isreal", "nextafter_out",
-    "nextafter", "nextafter_", "heaviside_out", "heaviside", "heaviside_", "ldexp_out", "ldexp",
-    "ldexp_", "frexp_Tensor_out", "frexp", "gcd_out", "gcd", "gcd_", "lcm_out", "lcm", "lcm_",
-    "bitwise_left_shift_Tensor_out", "bitwise_left_shift_Tensor_Scalar_out",
-    "bitwise_left_shift_Scalar_Tensor_out", "bitwise_left_shift_Tensor",
-    "bitwise_left_shift_Tensor_Scalar", "bitwise_left_shift_Scalar_Tensor", "bitwise_left_shift",
-    "lshift_operator", "bitwise_left_shift__Tensor", "bitwise_left_shift__Tensor_Scalar",
-    "bitwise_left_shift_", "ilshift_operator", "bitwise_right_shift_Tensor_out",
-    "bitwise_right_shift_Tensor_Scalar_out", "bitwise_right_shift_Scalar_Tensor_out",
-    "bitwise_right_shift_Tensor", "bitwise_right_shift_Tensor_Scalar",
-    "bitwise_right_shift_Scalar_Tensor", "bitwise_right_shift", "rshift_operator",
-    "bitwise_right_shift__Tensor", "bitwise_right_shift__Tensor_Scalar", "bitwise_right_shift_",
-    "irshift_operator", "__lshift___Tensor", "__lshift___Scalar", "__lshift__", "__rshift___Tensor",
-    "__rshift___Scalar", "__rshift__", "logaddexp2_out", "logaddexp2", "fmax_out", "fmax",
-    "fmin_out", "fmin", "deg2rad_out", "deg2rad", "deg2rad_", "rad2deg_out", "rad2deg", "rad2deg_",
-    "float_power_Tensor_Tensor_out", "float_power_Tensor_Scalar_out", "float_power_Scalar_out",
-    "float_power_Tensor_Tensor", "float_power_Tensor_Scalar", "float_power_Scalar", "float_power",
-    "float_power__Tensor", "float_power__Scalar", "float_power_", "conj_physical_out",
-    "conj_physical", "conj_physical_", "resolve_neg", "is_conj", "is_neg", "_conj_physical_out",
-    "_conj_physical", "is_complex", "is_floating_point", "angle_out", "angle", "item",
-    "_local_scalar_dense", "is_nonzero", "sigmoid_backward_grad_input", "sigmoid_backward",
-    "tanh_backward_grad_input", "tanh_backward",
-]
-
-
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
 def add_out(input, other, *, alpha=1, out): return complete(add_out, "aten::add", "out")(input, other, alpha=alpha, out=out)
 def add_Scalar_out(input, other, alpha=1, *, out): return complete(add_Scalar_out, "aten::add", "Scalar_out")(input, other, alpha, out=out)
-
-add_Tensor_op, add_Tensor_routes = operator("aten::add", "Tensor")
-def add(input=MISSING, other=MISSING, old1=MISSING, alpha=1, out=None, x=None, x1=None, a=None, x2=None):
-    if old1 is not MISSING:
-        return old_overload(add, (input, other, old1), {"alpha": alpha, "out": out, "x": x, "x1": x1, "a": a, "x2": x2})
-    if x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(add, {"input": input, "other": other, "alpha": alpha, "out": out}, MISSING, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return add_out(input, other, alpha=alpha, out=out)
-    if alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(add_Tensor_op, (input, other,), {"alpha": alpha}, add)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = add_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = add_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, alpha)
-    return miss(add_Tensor_op, (input, other,), {"alpha": alpha}, add)
+def add(input=MISSING, other=MISSING, old1=MISSING, alpha=1, out=None, x=None, x1=None, a=None, x2=None): return complete(add, "aten::add", "Tensor", "add_out")(input, other, alpha=alpha, out=out, old1=old1, x=x, x1=x1, a=a, x2=x2)
+def add_operator(input, other): return complete(add_operator, "aten::add", "Tensor")(input, other)
 OLD_OVERLOADS["add"] = OldOverloads(
-    (
-        "(Tensor input, Number alpha, Tensor other, *, Tensor out = None)",
-    ),
-    (
-        "(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)",
-    ),
-    ('other',),
+    ('(Tensor input, Number alpha, Tensor other, *, Tensor out = None)',),
+    ('(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)',), ('other',),
 )
-
-def add_operator(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = add_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = add_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, 1)
-    return operate(add, input, other)
-
-
 def add_(input=MISSING, other=MISSING, old1=MISSING, alpha=1, x=None, x1=None, a=None, x2=None): return complete(add_, "aten::add_", "Tensor")(input, other, alpha=alpha, old1=old1, x=x, x1=x1, a=a, x2=x2)
-OLD_OVERLOADS["add_"] = OldOverloads(
-    (
-        "(Tensor input, Number alpha, Tensor other)",
-    ),
-    (
-        "(Tensor input, Tensor other, *, Number alpha = 1)",
-    ),
-    ('other',),
-)
-
 def iadd_operator(input, other): return complete(iadd_operator, "aten::add_", "Tensor")(input, other)
-
-
+OLD_OVERLOADS["add_"] = OldOverloads(
+    ('(Tensor input, Number alpha, Tensor other)',),
+    ('(Tensor input, Tensor other, *, Number alpha = 1)',), ('other',),
+)
 def sub_out(input, other, *, alpha=1, out): return complete(sub_out, "aten::sub", "out")(input, other, alpha=alpha, out=out)
 def sub_Scalar_out(input, other, alpha=1, *, out): return complete(sub_Scalar_out, "aten::sub", "Scalar_out")(input, other, alpha, out=out)
-
-sub_Tensor_op, sub_Tensor_routes = operator("aten::sub", "Tensor")
-def sub(input=MISSING, other=MISSING, old1=MISSING, alpha=1, out=None, x=None, x1=None, a=None, x2=None):
-    if old1 is not MISSING:
-        return old_overload(sub, (input, other, old1), {"alpha": alpha, "out": out, "x": x, "x1": x1, "a": a, "x2": x2})
-    if x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(sub, {"input": input, "other": other, "alpha": alpha, "out": out}, MISSING, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return sub_out(input, other, alpha=alpha, out=out)
-    if alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(sub_Tensor_op, (input, other,), {"alpha": alpha}, sub)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = sub_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = sub_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, alpha)
-    return miss(sub_Tensor_op, (input, other,), {"alpha": alpha}, sub)
+def sub(input=MISSING, other=MISSING, old1=MISSING, alpha=1, out=None, x=None, x1=None, a=None, x2=None): return complete(sub, "aten::sub", "Tensor", "sub_out")(input, other, alpha=alpha, out=out, old1=old1, x=x, x1=x1, a=a, x2=x2)
+def sub_operator(input, other): return complete(sub_operator, "aten::sub", "Tensor")(input, other)
 OLD_OVERLOADS["sub"] = OldOverloads(
-    (
-        "(Tensor input, Number alpha, Tensor other, *, Tensor out = None)",
-    ),
-    (
-        "(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)",
-    ),
-    ('other',),
+    ('(Tensor input, Number alpha, Tensor other, *, Tensor out = None)',),
+    ('(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)',), ('other',),
 )
-
-def sub_operator(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = sub_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = sub_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, 1)
-    return operate(sub, input, other)
-
-
 def sub_(input=MISSING, other=MISSING, old1=MISSING, alpha=1, x=None, x1=None, a=None, x2=None): return complete(sub_, "aten::sub_", "Tensor")(input, other, alpha=alpha, old1=old1, x=x, x1=x1, a=a, x2=x2)
-OLD_OVERLOADS["sub_"] = OldOverloads(
-    (
-        "(Tensor input, Number alpha, Tensor other)",
-    ),
-    (
-        "(Tensor input, Tensor other, *, Number alpha = 1)",
-    ),
-    ('other',),
-)
-
 def isub_operator(input, other): return complete(isub_operator, "aten::sub_", "Tensor")(input, other)
-
-
+OLD_OVERLOADS["sub_"] = OldOverloads(
+    ('(Tensor input, Number alpha, Tensor other)',),
+    ('(Tensor input, Tensor other, *, Number alpha = 1)',), ('other',),
+)
 def rsub_Tensor_out(input, other, *, alpha=1, out): return complete(rsub_Tensor_out, "aten::rsub", "Tensor_out")(input, other, alpha=alpha, out=out)
 def rsub_Scalar_out(input, other, alpha=1, *, out): return complete(rsub_Scalar_out, "aten::rsub", "Scalar_out")(input, other, alpha, out=out)
-
-rsub_Tensor_op, rsub_Tensor_routes = operator("aten::rsub", "Tensor")
-def rsub_Tensor(input, other, *, alpha=1):
-    if alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(rsub_Tensor_op, (input, other,), {"alpha": alpha}, rsub)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = rsub_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = rsub_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, alpha)
-    return miss(rsub_Tensor_op, (input, other,), {"alpha": alpha}, rsub)
-
-rsub_Scalar_op, rsub_Scalar_routes = operator("aten::rsub", "Scalar")
-def rsub_Scalar(input, other, alpha=1):
-    if other.__class__ is not int and other.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(rsub_Scalar_op, (input, other, alpha,), {}, rsub)
-    try:
-        route = rsub_Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, alpha)
-    return miss(rsub_Scalar_op, (input, other, alpha,), {}, rsub)
-
+def rsub_Tensor(input, other, *, alpha=1): return complete(rsub_Tensor, "aten::rsub", "Tensor")(input, other, alpha=alpha)
+def rsub_Scalar(input, other, alpha=1): return complete(rsub_Scalar, "aten::rsub", "Scalar")(input, other, alpha)
 _rsub_overloads = Overloads("aten::rsub", {
     "Tensor": (rsub_Tensor, rsub_Tensor_out), "Scalar": (rsub_Scalar, rsub_Scalar_out),
 })
-def rsub(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return rsub_Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return rsub_Scalar(*args)
-        if count == 3:
-            return rsub_Scalar(*args)
-    return _rsub_overloads.choose(args, kwargs)
-
-def rsub_operator(input, other):
-    if isinstance(other, TensorBase):
-        return rsub_Tensor(input, other)
-    if other.__class__ in NUMBERS:
-        return rsub_Scalar(input, other)
-    return operate(rsub, input, other)
-
-
+def rsub(*args, **kwargs): return complete_choice(rsub, _rsub_overloads)(*args, **kwargs)
+def rsub_operator(input, other): return complete_choice(rsub_operator, _rsub_overloads)(input, other)
 def mul_out(input, other, *, out): return complete(mul_out, "aten::mul", "out")(input, other, out=out)
 def mul_Scalar_out(input, other, *, out): return complete(mul_Scalar_out, "aten::mul", "Scalar_out")(input, other, out=out)
-
-mul_Tensor_op, mul_Tensor_routes = operator("aten::mul", "Tensor")
-def mul(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(mul, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return mul_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = mul_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = mul_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(mul_Tensor_op, (input, other,), {}, mul)
-
-def mul_operator(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = mul_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = mul_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return operate(mul, input, other)
-
+def mul(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(mul, "aten::mul", "Tensor", "mul_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def mul_operator(input, other): return complete(mul_operator, "aten::mul", "Tensor")(input, other)
 def mul_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(mul_, "aten::mul_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def imul_operator(input, other): return complete(imul_operator, "aten::mul_", "Tensor")(input, other)
-
-
 def div_out(input, other, *, out): return complete(div_out, "aten::div", "out")(input, other, out=out)
 def div_Scalar_out(input, other, *, out): return complete(div_Scalar_out, "aten::div", "Scalar_out")(input, other, out=out)
 def div_out_mode(input, other, *, rounding_mode, out): return complete(div_out_mode, "aten::div", "out_mode")(input, other, rounding_mode=rounding_mode, out=out)
 def div_Scalar_mode_out(input, other, *, rounding_mode, out): return complete(div_Scalar_mode_out, "aten::div", "Scalar_mode_out")(input, other, rounding_mode=rounding_mode, out=out)
-
-div_Tensor_op, div_Tensor_routes = operator("aten::div", "Tensor")
-def div_Tensor(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = div_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = div_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(div_Tensor_op, (input, other,), {}, div)
-
-div_Scalar_op, div_Scalar_routes = operator("aten::div", "Scalar")
-def div_Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(div_Scalar_op, (input, other,), {}, div)
-    try:
-        route = div_Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(div_Scalar_op, (input, other,), {}, div)
-
-div_Tensor_mode_op, div_Tensor_mode_routes = operator("aten::div", "Tensor_mode")
-def div_Tensor_mode(input, other, *, rounding_mode):
-    if rounding_mode is not None and rounding_mode.__class__ is not str:
-        return miss(div_Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode}, div)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = div_Tensor_mode_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = div_Tensor_mode_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, rounding_mode)
-    return miss(div_Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode}, div)
-
-div_Scalar_mode_op, div_Scalar_mode_routes = operator("aten::div", "Scalar_mode")
-def div_Scalar_mode(input, other, *, rounding_mode):
-    if other.__class__ is not int and other.__class__ is not float or rounding_mode is not None and rounding_mode.__class__ is not str:
-        return miss(div_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, div)
-    try:
-        route = div_Scalar_mode_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, rounding_mode)
-    return miss(div_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, div)
-
+def div_Tensor(input, other): return complete(div_Tensor, "aten::div", "Tensor")(input, other)
+def div_Scalar(input, other): return complete(div_Scalar, "aten::div", "Scalar")(input, other)
+def div_Tensor_mode(input, other, *, rounding_mode): return complete(div_Tensor_mode, "aten::div", "Tensor_mode")(input, other, rounding_mode=rounding_mode)
+def div_Scalar_mode(input, other, *, rounding_mode): return complete(div_Scalar_mode, "aten::div", "Scalar_mode")(input, other, rounding_mode=rounding_mode)
 _div_overloads = Overloads("aten::div", {
     "Tensor": (div_Tensor, div_out), "Scalar": (div_Tensor, div_Scalar_out),
     "Tensor_mode": (div_Tensor_mode, div_out_mode),
     "Scalar_mode": (div_Tensor_mode, div_Scalar_mode_out),
 })
-def div(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase) or args[1].__class__ in NUMBERS:
-                return div_Tensor(*args)
-    return _div_overloads.choose(args, kwargs)
-
-def truediv_operator(input, other):
-    if isinstance(other, TensorBase) or other.__class__ in NUMBERS:
-        return div_Tensor(input, other)
-    return operate(div, input, other)
-
-
+def div(*args, **kwargs): return complete_choice(div, _div_overloads)(*args, **kwargs)
+def truediv_operator(input, other): return complete_choice(truediv_operator, _div_overloads)(input, other)
 def div__Tensor(input, other): return complete(div__Tensor, "aten::div_", "Tensor")(input, other)
 def div__Scalar(input, other): return complete(div__Scalar, "aten::div_", "Scalar")(input, other)
 def div__Tensor_mode(input, other, *, rounding_mode): return complete(div__Tensor_mode, "aten::div_", "Tensor_mode")(input, other, rounding_mode=rounding_mode)
 def div__Scalar_mode(input, other, *, rounding_mode): return complete(div__Scalar_mode, "aten::div_", "Scalar_mode")(input, other, rounding_mode=rounding_mode)
-
 _div__overloads = Overloads("aten::div_", {
     "Tensor": (div__Tensor, None), "Scalar": (div__Tensor, None),
     "Tensor_mode": (div__Tensor_mode, None), "Scalar_mode": (div__Tensor_mode, None),
 })
-def div_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase) or args[1].__class__ in NUMBERS:
-                return div__Tensor(*args)
-    return _div__overloads.choose(args, kwargs)
-
-def itruediv_operator(input, other):
-    if isinstance(other, TensorBase) or other.__class__ in NUMBERS:
-        return div__Tensor(input, other)
-    return operate(div_, input, other)
-
-
+def div_(*args, **kwargs): return complete_choice(div_, _div__overloads)(*args, **kwargs)
+def itruediv_operator(input, other): return complete_choice(itruediv_operator, _div__overloads)(input, other)
 def floor_divide_out(input, other, *, out): return complete(floor_divide_out, "aten::floor_divide", "out")(input, other, out=out)
 def floor_divide_Scalar_out(input, other, *, out): return complete(floor_divide_Scalar_out, "aten::floor_divide", "Scalar_out")(input, other, out=out)
-
-floor_divide_op, floor_divide_routes = operator("aten::floor_divide", "")
-def floor_divide(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(floor_divide, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return floor_divide_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = floor_divide_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = floor_divide_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(floor_divide_op, (input, other,), {}, floor_divide)
-
-def floordiv_operator(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = floor_divide_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = floor_divide_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return operate(floor_divide, input, other)
-
+def floor_divide(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(floor_divide, "aten::floor_divide", "", "floor_divide_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def floordiv_operator(input, other): return complete(floordiv_operator, "aten::floor_divide", "")(input, other)
 def floor_divide_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(floor_divide_, "aten::floor_divide_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def ifloordiv_operator(input, other): return complete(ifloordiv_operator, "aten::floor_divide_", "Tensor")(input, other)
-
-
 def remainder_Tensor_out(input, other, *, out): return complete(remainder_Tensor_out, "aten::remainder", "Tensor_out")(input, other, out=out)
 def remainder_Scalar_out(input, other, *, out): return complete(remainder_Scalar_out, "aten::remainder", "Scalar_out")(input, other, out=out)
-
-remainder_Tensor_op, remainder_Tensor_routes = operator("aten::remainder", "Tensor")
-def remainder_Tensor(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = remainder_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = remainder_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(remainder_Tensor_op, (input, other,), {}, remainder)
-
-remainder_Scalar_op, remainder_Scalar_routes = operator("aten::remainder", "Scalar")
-def remainder_Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(remainder_Scalar_op, (input, other,), {}, remainder)
-    try:
-        route = remainder_Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(remainder_Scalar_op, (input, other,), {}, remainder)
-
+def remainder_Tensor(input, other): return complete(remainder_Tensor, "aten::remainder", "Tensor")(input, other)
+def remainder_Scalar(input, other): return complete(remainder_Scalar, "aten::remainder", "Scalar")(input, other)
 _remainder_overloads = Overloads("aten::remainder", {
     "Tensor": (remainder_Tensor, remainder_Tensor_out),
     "Scalar": (remainder_Scalar, remainder_Scalar_out),
 })
-def remainder(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return remainder_Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return remainder_Scalar(*args)
-    return _remainder_overloads.choose(args, kwargs)
-
-def mod_operator(input, other):
-    if isinstance(other, TensorBase):
-        return remainder_Tensor(input, other)
-    if other.__class__ in NUMBERS:
-        return remainder_Scalar(input, other)
-    return operate(remainder, input, other)
-
-
+def remainder(*args, **kwargs): return complete_choice(remainder, _remainder_overloads)(*args, **kwargs)
+def mod_operator(input, other): return complete_choice(mod_operator, _remainder_overloads)(input, other)
 def remainder__Tensor(input, other): return complete(remainder__Tensor, "aten::remainder_", "Tensor")(input, other)
 def remainder__Scalar(input, other): return complete(remainder__Scalar, "aten::remainder_", "Scalar")(input, other)
-
 _remainder__overloads = Overloads("aten::remainder_", {
     "Tensor": (remainder__Tensor, None), "Scalar": (remainder__Scalar, None),
 })
-def remainder_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return remainder__Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return remainder__Scalar(*args)
-    return _remainder__overloads.choose(args, kwargs)
-
-def imod_operator(input, other):
-    if isinstance(other, TensorBase):
-        return remainder__Tensor(input, other)
-    if other.__class__ in NUMBERS:
-        return remainder__Scalar(input, other)
-    return operate(remainder_, input, other)
-
-
+def remainder_(*args, **kwargs): return complete_choice(remainder_, _remainder__overloads)(*args, **kwargs)
+def imod_operator(input, other): return complete_choice(imod_operator, _remainder__overloads)(input, other)
 def fmod_Tensor_out(input, other, *, out): return complete(fmod_Tensor_out, "aten::fmod", "Tensor_out")(input, other, out=out)
 def fmod_Scalar_out(input, other, *, out): return complete(fmod_Scalar_out, "aten::fmod", "Scalar_out")(input, other, out=out)
-
-fmod_Tensor_op, fmod_Tensor_routes = operator("aten::fmod", "Tensor")
-def fmod_Tensor(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = fmod_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = fmod_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(fmod_Tensor_op, (input, other,), {}, fmod)
-
-fmod_Scalar_op, fmod_Scalar_routes = operator("aten::fmod", "Scalar")
-def fmod_Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(fmod_Scalar_op, (input, other,), {}, fmod)
-    try:
-        route = fmod_Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(fmod_Scalar_op, (input, other,), {}, fmod)
-
+def fmod_Tensor(input, other): return complete(fmod_Tensor, "aten::fmod", "Tensor")(input, other)
+def fmod_Scalar(input, other): return complete(fmod_Scalar, "aten::fmod", "Scalar")(input, other)
 _fmod_overloads = Overloads("aten::fmod", {
     "Tensor": (fmod_Tensor, fmod_Tensor_out), "Scalar": (fmod_Scalar, fmod_Scalar_out),
 })
-def fmod(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return fmod_Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return fmod_Scalar(*args)
-    return _fmod_overloads.choose(args, kwargs)
-
-
+def fmod(*args, **kwargs): return complete_choice(fmod, _fmod_overloads)(*args, **kwargs)
 def fmod__Tensor(input, other): return complete(fmod__Tensor, "aten::fmod_", "Tensor")(input, other)
 def fmod__Scalar(input, other): return complete(fmod__Scalar, "aten::fmod_", "Scalar")(input, other)
-
 _fmod__overloads = Overloads("aten::fmod_", {
     "Tensor": (fmod__Tensor, None), "Scalar": (fmod__Scalar, None),
 })
-def fmod_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return fmod__Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return fmod__Scalar(*args)
-    return _fmod__overloads.choose(args, kwargs)
-
-
+def fmod_(*args, **kwargs): return complete_choice(fmod_, _fmod__overloads)(*args, **kwargs)
 def pow_Tensor_Tensor_out(input, exponent, *, out): return complete(pow_Tensor_Tensor_out, "aten::pow", "Tensor_Tensor_out")(input, exponent, out=out)
 def pow_Tensor_Scalar_out(input, exponent, *, out): return complete(pow_Tensor_Scalar_out, "aten::pow", "Tensor_Scalar_out")(input, exponent, out=out)
 def pow_Scalar_out(input, exponent, *, out): return complete(pow_Scalar_out, "aten::pow", "Scalar_out")(input, exponent, out=out)
-
-pow_Tensor_Tensor_op, pow_Tensor_Tensor_routes = operator("aten::pow", "Tensor_Tensor")
-def pow_Tensor_Tensor(input, exponent):
-    try:
-        cls = exponent.__class__
-        if cls in SCALAR_BITS:
-            route = pow_Tensor_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = pow_Tensor_Tensor_routes[input._signature | exponent._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, exponent)
-    return miss(pow_Tensor_Tensor_op, (input, exponent,), {}, pow)
-
-pow_Tensor_Scalar_op, pow_Tensor_Scalar_routes = operator("aten::pow", "Tensor_Scalar")
-def pow_Tensor_Scalar(input, exponent):
-    if exponent.__class__ is not int and exponent.__class__ is not float:
-        return miss(pow_Tensor_Scalar_op, (input, exponent,), {}, pow)
-    try:
-        route = pow_Tensor_Scalar_routes[input._signature | SCALAR_BITS[exponent.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, exponent)
-    return miss(pow_Tensor_Scalar_op, (input, exponent,), {}, pow)
-
-pow_Scalar_op, pow_Scalar_routes = operator("aten::pow", "Scalar")
-def pow_Scalar(input, exponent):
-    if input.__class__ is not int and input.__class__ is not float:
-        return miss(pow_Scalar_op, (input, exponent,), {}, pow)
-    try:
-        route = pow_Scalar_routes[exponent._signature | SCALAR_BITS[input.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, exponent)
-    return miss(pow_Scalar_op, (input, exponent,), {}, pow)
-
+def pow_Tensor_Tensor(input, exponent): return complete(pow_Tensor_Tensor, "aten::pow", "Tensor_Tensor")(input, exponent)
+def pow_Tensor_Scalar(input, exponent): return complete(pow_Tensor_Scalar, "aten::pow", "Tensor_Scalar")(input, exponent)
+def pow_Scalar(input, exponent): return complete(pow_Scalar, "aten::pow", "Scalar")(input, exponent)
 _pow_overloads = Overloads("aten::pow", {
     "Tensor_Tensor": (pow_Tensor_Tensor, pow_Tensor_Tensor_out),
     "Tensor_Scalar": (pow_Tensor_Scalar, pow_Tensor_Scalar_out),
     "Scalar": (pow_Scalar, pow_Scalar_out),
 })
-def pow(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return pow_Tensor_Tensor(*args)
-            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
-                return pow_Tensor_Scalar(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return pow_Scalar(*args)
-    return _pow_overloads.choose(args, kwargs)
-
-def pow_operator(input, other):
-    if isinstance(other, TensorBase):
-        return pow_Tensor_Tensor(input, other)
-    if other.__class__ in NUMBERS:
-        return pow_Tensor_Scalar(input, other)
-    return operate(pow, input, other)
-
-
+def pow(*args, **kwargs): return complete_choice(pow, _pow_overloads)(*args, **kwargs)
+def pow_operator(input, other): return complete_choice(pow_operator, _pow_overloads)(input, other)
 def pow__Tensor(input, exponent): return complete(pow__Tensor, "aten::pow_", "Tensor")(input, exponent)
 def pow__Scalar(input, exponent): return complete(pow__Scalar, "aten::pow_", "Scalar")(input, exponent)
-
 _pow__overloads = Overloads("aten::pow_", {
     "Tensor": (pow__Tensor, None), "Scalar": (pow__Scalar, None),
 })
-def pow_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return pow__Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return pow__Scalar(*args)
-    return _pow__overloads.choose(args, kwargs)
-
-def ipow_operator(input, other):
-    if isinstance(other, TensorBase):
-        return pow__Tensor(input, other)
-    if other.__class__ in NUMBERS:
-        return pow__Scalar(input, other)
-    return operate(pow_, input, other)
-
-
+def pow_(*args, **kwargs): return complete_choice(pow_, _pow__overloads)(*args, **kwargs)
+def ipow_operator(input, other): return complete_choice(ipow_operator, _pow__overloads)(input, other)
 def subtract_out(input, other, *, alpha=1, out): return complete(subtract_out, "aten::subtract", "out")(input, other, alpha=alpha, out=out)
-
-subtract_Tensor_op, subtract_Tensor_routes = operator("aten::subtract", "Tensor")
-def subtract_Tensor(input, other, *, alpha=1):
-    if alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(subtract_Tensor_op, (input, other,), {"alpha": alpha}, subtract)
-    try:
-        route = subtract_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, alpha)
-    return miss(subtract_Tensor_op, (input, other,), {"alpha": alpha}, subtract)
-
-subtract_Scalar_op, subtract_Scalar_routes = operator("aten::subtract", "Scalar")
-def subtract_Scalar(input, other, alpha=1):
-    if other.__class__ is not int and other.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
-        return miss(subtract_Scalar_op, (input, other, alpha,), {}, subtract)
-    try:
-        route = subtract_Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, alpha)
-    return miss(subtract_Scalar_op, (input, other, alpha,), {}, subtract)
-
+def subtract_Tensor(input, other, *, alpha=1): return complete(subtract_Tensor, "aten::subtract", "Tensor")(input, other, alpha=alpha)
+def subtract_Scalar(input, other, alpha=1): return complete(subtract_Scalar, "aten::subtract", "Scalar")(input, other, alpha)
 _subtract_overloads = Overloads("aten::subtract", {
     "Tensor": (subtract_Tensor, subtract_out), "Scalar": (subtract_Scalar, subtract_out),
 })
-def subtract(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return subtract_Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return subtract_Scalar(*args)
-        if count == 3:
-            return subtract_Scalar(*args)
-    return _subtract_overloads.choose(args, kwargs)
-
-
+def subtract(*args, **kwargs): return complete_choice(subtract, _subtract_overloads)(*args, **kwargs)
 def subtract__Tensor(input, other, *, alpha=1): return complete(subtract__Tensor, "aten::subtract_", "Tensor")(input, other, alpha=alpha)
 def subtract__Scalar(input, other, alpha=1): return complete(subtract__Scalar, "aten::subtract_", "Scalar")(input, other, alpha)
-
 _subtract__overloads = Overloads("aten::subtract_", {
     "Tensor": (subtract__Tensor, None), "Scalar": (subtract__Scalar, None),
 })
-def subtract_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return subtract__Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return subtract__Scalar(*args)
-        if count == 3:
-            return subtract__Scalar(*args)
-    return _subtract__overloads.choose(args, kwargs)
-
-
+def subtract_(*args, **kwargs): return complete_choice(subtract_, _subtract__overloads)(*args, **kwargs)
 def multiply_out(input, other, *, out): return complete(multiply_out, "aten::multiply", "out")(input, other, out=out)
-
-multiply_Tensor_op, multiply_Tensor_routes = operator("aten::multiply", "Tensor")
-def multiply_Tensor(input, other):
-    try:
-        route = multiply_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(multiply_Tensor_op, (input, other,), {}, multiply)
-
-multiply_Scalar_op, multiply_Scalar_routes = operator("aten::multiply", "Scalar")
-def multiply_Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(multiply_Scalar_op, (input, other,), {}, multiply)
-    try:
-        route = multiply_Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(multiply_Scalar_op, (input, other,), {}, multiply)
-
+def multiply_Tensor(input, other): return complete(multiply_Tensor, "aten::multiply", "Tensor")(input, other)
+def multiply_Scalar(input, other): return complete(multiply_Scalar, "aten::multiply", "Scalar")(input, other)
 _multiply_overloads = Overloads("aten::multiply", {
     "Tensor": (multiply_Tensor, multiply_out), "Scalar": (multiply_Scalar, multiply_out),
 })
-def multiply(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return multiply_Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return multiply_Scalar(*args)
-    return _multiply_overloads.choose(args, kwargs)
-
-
+def multiply(*args, **kwargs): return complete_choice(multiply, _multiply_overloads)(*args, **kwargs)
 def multiply__Tensor(input, other): return complete(multiply__Tensor, "aten::multiply_", "Tensor")(input, other)
 def multiply__Scalar(input, other): return complete(multiply__Scalar, "aten::multiply_", "Scalar")(input, other)
-
 _multiply__overloads = Overloads("aten::multiply_", {
     "Tensor": (multiply__Tensor, None), "Scalar": (multiply__Scalar, None),
 })
-def multiply_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return multiply__Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return multiply__Scalar(*args)
-    return _multiply__overloads.choose(args, kwargs)
-
-
+def multiply_(*args, **kwargs): return complete_choice(multiply_, _multiply__overloads)(*args, **kwargs)
 def divide_out(input, other, *, out): return complete(divide_out, "aten::divide", "out")(input, other, out=out)
 def divide_out_mode(input, other, *, rounding_mode, out): return complete(divide_out_mode, "aten::divide", "out_mode")(input, other, rounding_mode=rounding_mode, out=out)
-
-divide_Tensor_op, divide_Tensor_routes = operator("aten::divide", "Tensor")
-def divide_Tensor(input, other):
-    try:
-        route = divide_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(divide_Tensor_op, (input, other,), {}, divide)
-
-divide_Scalar_op, divide_Scalar_routes = operator("aten::divide", "Scalar")
-def divide_Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(divide_Scalar_op, (input, other,), {}, divide)
-    try:
-        route = divide_Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(divide_Scalar_op, (input, other,), {}, divide)
-
-divide_Tensor_mode_op, divide_Tensor_mode_routes = operator("aten::divide", "Tensor_mode")
-def divide_Tensor_mode(input, other, *, rounding_mode):
-    if rounding_mode is not None and rounding_mode.__class__ is not str:
-        return miss(divide_Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide)
-    try:
-        route = divide_Tensor_mode_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, rounding_mode)
-    return miss(divide_Tensor_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide)
-
-divide_Scalar_mode_op, divide_Scalar_mode_routes = operator("aten::divide", "Scalar_mode")
-def divide_Scalar_mode(input, other, *, rounding_mode):
-    if other.__class__ is not int and other.__class__ is not float or rounding_mode is not None and rounding_mode.__class__ is not str:
-        return miss(divide_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide)
-    try:
-        route = divide_Scalar_mode_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, rounding_mode)
-    return miss(divide_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide)
-
+def divide_Tensor(input, other): return complete(divide_Tensor, "aten::divide", "Tensor")(input, other)
+def divide_Scalar(input, other): return complete(divide_Scalar, "aten::divide", "Scalar")(input, other)
+def divide_Tensor_mode(input, other, *, rounding_mode): return complete(divide_Tensor_mode, "aten::divide", "Tensor_mode")(input, other, rounding_mode=rounding_mode)
+def divide_Scalar_mode(input, other, *, rounding_mode): return complete(divide_Scalar_mode, "aten::divide", "Scalar_mode")(input, other, rounding_mode=rounding_mode)
 _divide_overloads = Overloads("aten::divide", {
     "Tensor": (divide_Tensor, divide_out), "Scalar": (divide_Scalar, divide_out),
     "Tensor_mode": (divide_Tensor_mode, divide_out_mode),
     "Scalar_mode": (divide_Scalar_mode, divide_out_mode),
 })
-def divide(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return divide_Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return divide_Scalar(*args)
-    return _divide_overloads.choose(args, kwargs)
-
-
+def divide(*args, **kwargs): return complete_choice(divide, _divide_overloads)(*args, **kwargs)
 def divide__Tensor(input, other): return complete(divide__Tensor, "aten::divide_", "Tensor")(input, other)
 def divide__Scalar(input, other): return complete(divide__Scalar, "aten::divide_", "Scalar")(input, other)
 def divide__Tensor_mode(input, other, *, rounding_mode): return complete(divide__Tensor_mode, "aten::divide_", "Tensor_mode")(input, other, rounding_mode=rounding_mode)
 def divide__Scalar_mode(input, other, *, rounding_mode): return complete(divide__Scalar_mode, "aten::divide_", "Scalar_mode")(input, other, rounding_mode=rounding_mode)
-
 _divide__overloads = Overloads("aten::divide_", {
     "Tensor": (divide__Tensor, None), "Scalar": (divide__Scalar, None),
     "Tensor_mode": (divide__Tensor_mode, None), "Scalar_mode": (divide__Scalar_mode, None),
 })
-def divide_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return divide__Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return divide__Scalar(*args)
-    return _divide__overloads.choose(args, kwargs)
-
-
+def divide_(*args, **kwargs): return complete_choice(divide_, _divide__overloads)(*args, **kwargs)
 def true_divide_out(input, other, *, out): return complete(true_divide_out, "aten::true_divide", "out")(input, other, out=out)
-
-true_divide_Tensor_op, true_divide_Tensor_routes = operator("aten::true_divide", "Tensor")
-def true_divide_Tensor(input, other):
-    try:
-        route = true_divide_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(true_divide_Tensor_op, (input, other,), {}, true_divide)
-
-true_divide_Scalar_op, true_divide_Scalar_routes = operator("aten::true_divide", "Scalar")
-def true_divide_Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(true_divide_Scalar_op, (input, other,), {}, true_divide)
-    try:
-        route = true_divide_Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(true_divide_Scalar_op, (input, other,), {}, true_divide)
-
+def true_divide_Tensor(input, other): return complete(true_divide_Tensor, "aten::true_divide", "Tensor")(input, other)
+def true_divide_Scalar(input, other): return complete(true_divide_Scalar, "aten::true_divide", "Scalar")(input, other)
 _true_divide_overloads = Overloads("aten::true_divide", {
     "Tensor": (true_divide_Tensor, true_divide_out),
     "Scalar": (true_divide_Scalar, true_divide_out),
 })
-def true_divide(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return true_divide_Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return true_divide_Scalar(*args)
-    return _true_divide_overloads.choose(args, kwargs)
-
-
+def true_divide(*args, **kwargs): return complete_choice(true_divide, _true_divide_overloads)(*args, **kwargs)
 def true_divide__Tensor(input, other): return complete(true_divide__Tensor, "aten::true_divide_", "Tensor")(input, other)
 def true_divide__Scalar(input, other): return complete(true_divide__Scalar, "aten::true_divide_", "Scalar")(input, other)
-
 _true_divide__overloads = Overloads("aten::true_divide_", {
     "Tensor": (true_divide__Tensor, None), "Scalar": (true_divide__Scalar, None),
 })
-def true_divide_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return true_divide__Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return true_divide__Scalar(*args)
-    return _true_divide__overloads.choose(args, kwargs)
-
-
+def true_divide_(*args, **kwargs): return complete_choice(true_divide_, _true_divide__overloads)(*args, **kwargs)
 def negative_out(input, *, out): return complete(negative_out, "aten::negative", "out")(input, out=out)
-
-negative_op, negative_routes = operator("aten::negative", "")
-def negative(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(negative, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return negative_out(input, out=out)
-    try:
-        route = negative_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(negative_op, (input,), {}, negative)
-
+def negative(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(negative, "aten::negative", "", "negative_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def negative_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(negative_, "aten::negative_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def absolute_out(input, *, out): return complete(absolute_out, "aten::absolute", "out")(input, out=out)
-
-absolute_op, absolute_routes = operator("aten::absolute", "")
-def absolute(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(absolute, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return absolute_out(input, out=out)
-    try:
-        route = absolute_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(absolute_op, (input,), {}, absolute)
-
+def absolute(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(absolute, "aten::absolute", "", "absolute_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def absolute_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(absolute_, "aten::absolute_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def logaddexp_out(input, other, *, out): return complete(logaddexp_out, "aten::logaddexp", "out")(input, other, out=out)
-
-logaddexp_op, logaddexp_routes = operator("aten::logaddexp", "")
-def logaddexp(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(logaddexp, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return logaddexp_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = logaddexp_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = logaddexp_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(logaddexp_op, (input, other,), {}, logaddexp)
-
-
+def logaddexp(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(logaddexp, "aten::logaddexp", "", "logaddexp_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def hypot_out(input, other, *, out): return complete(hypot_out, "aten::hypot", "out")(input, other, out=out)
-
-hypot_op, hypot_routes = operator("aten::hypot", "")
-def hypot(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(hypot, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return hypot_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = hypot_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = hypot_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(hypot_op, (input, other,), {}, hypot)
-
+def hypot(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(hypot, "aten::hypot", "", "hypot_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def hypot_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(hypot_, "aten::hypot_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
-
 def xlogy_OutTensor(input, other, *, out): return complete(xlogy_OutTensor, "aten::xlogy", "OutTensor")(input, other, out=out)
 def xlogy_OutScalar_Other(input, other, *, out): return complete(xlogy_OutScalar_Other, "aten::xlogy", "OutScalar_Other")(input, other, out=out)
 def xlogy_OutScalar_Self(input, other, *, out): return complete(xlogy_OutScalar_Self, "aten::xlogy", "OutScalar_Self")(input, other, out=out)
-
-xlogy_Tensor_op, xlogy_Tensor_routes = operator("aten::xlogy", "Tensor")
-def xlogy_Tensor(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = xlogy_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = xlogy_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(xlogy_Tensor_op, (input, other,), {}, xlogy)
-
-xlogy_Scalar_Other_op, xlogy_Scalar_Other_routes = operator("aten::xlogy", "Scalar_Other")
-def xlogy_Scalar_Other(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(xlogy_Scalar_Other_op, (input, other,), {}, xlogy)
-    try:
-        route = xlogy_Scalar_Other_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(xlogy_Scalar_Other_op, (input, other,), {}, xlogy)
-
-xlogy_Scalar_Self_op, xlogy_Scalar_Self_routes = operator("aten::xlogy", "Scalar_Self")
-def xlogy_Scalar_Self(input, other):
-    if input.__class__ is not int and input.__class__ is not float:
-        return miss(xlogy_Scalar_Self_op, (input, other,), {}, xlogy)
-    try:
-        route = xlogy_Scalar_Self_routes[other._signature | SCALAR_BITS[input.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(xlogy_Scalar_Self_op, (input, other,), {}, xlogy)
-
+def xlogy_Tensor(input, other): return complete(xlogy_Tensor, "aten::xlogy", "Tensor")(input, other)
+def xlogy_Scalar_Other(input, other): return complete(xlogy_Scalar_Other, "aten::xlogy", "Scalar_Other")(input, other)
+def xlogy_Scalar_Self(input, other): return complete(xlogy_Scalar_Self, "aten::xlogy", "Scalar_Self")(input, other)
 _xlogy_overloads = Overloads("aten::xlogy", {
     "Tensor": (xlogy_Tensor, xlogy_OutTensor),
     "Scalar_Other": (xlogy_Scalar_Other, xlogy_OutScalar_Other),
     "Scalar_Self": (xlogy_Scalar_Self, xlogy_OutScalar_Self),
 })
-def xlogy(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return xlogy_Tensor(*args)
-            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
-                return xlogy_Scalar_Other(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return xlogy_Scalar_Self(*args)
-    return _xlogy_overloads.choose(args, kwargs)
-
-
+def xlogy(*args, **kwargs): return complete_choice(xlogy, _xlogy_overloads)(*args, **kwargs)
 def xlogy__Tensor(input, other): return complete(xlogy__Tensor, "aten::xlogy_", "Tensor")(input, other)
 def xlogy__Scalar_Other(input, other): return complete(xlogy__Scalar_Other, "aten::xlogy_", "Scalar_Other")(input, other)
-
 _xlogy__overloads = Overloads("aten::xlogy_", {
     "Tensor": (xlogy__Tensor, None), "Scalar_Other": (xlogy__Scalar_Other, None),
 })
-def xlogy_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return xlogy__Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return xlogy__Scalar_Other(*args)
-    return _xlogy__overloads.choose(args, kwargs)
-
-
+def xlogy_(*args, **kwargs): return complete_choice(xlogy_, _xlogy__overloads)(*args, **kwargs)
 def neg_out(input, *, out): return complete(neg_out, "aten::neg", "out")(input, out=out)
-
-neg_op, neg_routes = operator("aten::neg", "")
-def neg(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(neg, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return neg_out(input, out=out)
-    try:
-        route = neg_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(neg_op, (input,), {}, neg)
-
+def neg(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(neg, "aten::neg", "", "neg_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def neg_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(neg_, "aten::neg_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
-positive_op, positive_routes = operator("aten::positive", "")
-def positive(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(positive, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = positive_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(positive_op, (input,), {}, positive)
-
-
+def positive(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(positive, "aten::positive", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def abs_out(input, *, out): return complete(abs_out, "aten::abs", "out")(input, out=out)
-
-abs_op, abs_routes = operator("aten::abs", "")
-def abs(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(abs, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return abs_out(input, out=out)
-    try:
-        route = abs_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(abs_op, (input,), {}, abs)
-
+def abs(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(abs, "aten::abs", "", "abs_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def abs_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(abs_, "aten::abs_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def sign_out(input, *, out): return complete(sign_out, "aten::sign", "out")(input, out=out)
-
-sign_op, sign_routes = operator("aten::sign", "")
-def sign(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(sign, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return sign_out(input, out=out)
-    try:
-        route = sign_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(sign_op, (input,), {}, sign)
-
+def sign(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(sign, "aten::sign", "", "sign_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def sign_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(sign_, "aten::sign_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def sgn_out(input, *, out): return complete(sgn_out, "aten::sgn", "out")(input, out=out)
-
-sgn_op, sgn_routes = operator("aten::sgn", "")
-def sgn(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(sgn, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return sgn_out(input, out=out)
-    try:
-        route = sgn_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(sgn_op, (input,), {}, sgn)
-
+def sgn(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(sgn, "aten::sgn", "", "sgn_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def sgn_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(sgn_, "aten::sgn_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def reciprocal_out(input, *, out): return complete(reciprocal_out, "aten::reciprocal", "out")(input, out=out)
-
-reciprocal_op, reciprocal_routes = operator("aten::reciprocal", "")
-def reciprocal(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(reciprocal, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return reciprocal_out(input, out=out)
-    try:
-        route = reciprocal_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(reciprocal_op, (input,), {}, reciprocal)
-
+def reciprocal(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(reciprocal, "aten::reciprocal", "", "reciprocal_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def reciprocal_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(reciprocal_, "aten::reciprocal_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def sqrt_out(input, *, out): return complete(sqrt_out, "aten::sqrt", "out")(input, out=out)
-
-sqrt_op, sqrt_routes = operator("aten::sqrt", "")
-def sqrt(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(sqrt, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return sqrt_out(input, out=out)
-    try:
-        route = sqrt_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(sqrt_op, (input,), {}, sqrt)
-
+def sqrt(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(sqrt, "aten::sqrt", "", "sqrt_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def sqrt_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(sqrt_, "aten::sqrt_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def rsqrt_out(input, *, out): return complete(rsqrt_out, "aten::rsqrt", "out")(input, out=out)
-
-rsqrt_op, rsqrt_routes = operator("aten::rsqrt", "")
-def rsqrt(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(rsqrt, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return rsqrt_out(input, out=out)
-    try:
-        route = rsqrt_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(rsqrt_op, (input,), {}, rsqrt)
-
+def rsqrt(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(rsqrt, "aten::rsqrt", "", "rsqrt_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def rsqrt_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(rsqrt_, "aten::rsqrt_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def square_out(input, *, out): return complete(square_out, "aten::square", "out")(input, out=out)
-
-square_op, square_routes = operator("aten::square", "")
-def square(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(square, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return square_out(input, out=out)
-    try:
-        route = square_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(square_op, (input,), {}, square)
-
+def square(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(square, "aten::square", "", "square_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def square_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(square_, "aten::square_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def exp_out(input, *, out): return complete(exp_out, "aten::exp", "out")(input, out=out)
-
-exp_op, exp_routes = operator("aten::exp", "")
-def exp(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(exp, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return exp_out(input, out=out)
-    try:
-        route = exp_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(exp_op, (input,), {}, exp)
-
+def exp(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(exp, "aten::exp", "", "exp_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def exp_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(exp_, "aten::exp_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def exp2_out(input, *, out): return complete(exp2_out, "aten::exp2", "out")(input, out=out)
-
-exp2_op, exp2_routes = operator("aten::exp2", "")
-def exp2(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(exp2, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return exp2_out(input, out=out)
-    try:
-        route = exp2_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(exp2_op, (input,), {}, exp2)
-
+def exp2(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(exp2, "aten::exp2", "", "exp2_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def exp2_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(exp2_, "aten::exp2_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def expm1_out(input, *, out): return complete(expm1_out, "aten::expm1", "out")(input, out=out)
-
-expm1_op, expm1_routes = operator("aten::expm1", "")
-def expm1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(expm1, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return expm1_out(input, out=out)
-    try:
-        route = expm1_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(expm1_op, (input,), {}, expm1)
-
+def expm1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(expm1, "aten::expm1", "", "expm1_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def expm1_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(expm1_, "aten::expm1_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def log_out(input, *, out): return complete(log_out, "aten::log", "out")(input, out=out)
-
-log_op, log_routes = operator("aten::log", "")
-def log(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(log, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return log_out(input, out=out)
-    try:
-        route = log_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(log_op, (input,), {}, log)
-
+def log(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(log, "aten::log", "", "log_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def log_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(log_, "aten::log_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def log2_out(input, *, out): return complete(log2_out, "aten::log2", "out")(input, out=out)
-
-log2_op, log2_routes = operator("aten::log2", "")
-def log2(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(log2, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return log2_out(input, out=out)
-    try:
-        route = log2_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(log2_op, (input,), {}, log2)
-
+def log2(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(log2, "aten::log2", "", "log2_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def log2_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(log2_, "aten::log2_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def log10_out(input, *, out): return complete(log10_out, "aten::log10", "out")(input, out=out)
-
-log10_op, log10_routes = operator("aten::log10", "")
-def log10(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(log10, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return log10_out(input, out=out)
-    try:
-        route = log10_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(log10_op, (input,), {}, log10)
-
+def log10(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(log10, "aten::log10", "", "log10_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def log10_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(log10_, "aten::log10_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def log1p_out(input, *, out): return complete(log1p_out, "aten::log1p", "out")(input, out=out)
-
-log1p_op, log1p_routes = operator("aten::log1p", "")
-def log1p(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(log1p, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return log1p_out(input, out=out)
-    try:
-        route = log1p_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(log1p_op, (input,), {}, log1p)
-
+def log1p(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(log1p, "aten::log1p", "", "log1p_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def log1p_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(log1p_, "aten::log1p_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def sin_out(input, *, out): return complete(sin_out, "aten::sin", "out")(input, out=out)
-
-sin_op, sin_routes = operator("aten::sin", "")
-def sin(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(sin, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return sin_out(input, out=out)
-    try:
-        route = sin_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(sin_op, (input,), {}, sin)
-
+def sin(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(sin, "aten::sin", "", "sin_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def sin_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(sin_, "aten::sin_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def cos_out(input, *, out): return complete(cos_out, "aten::cos", "out")(input, out=out)
-
-cos_op, cos_routes = operator("aten::cos", "")
-def cos(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(cos, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return cos_out(input, out=out)
-    try:
-        route = cos_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(cos_op, (input,), {}, cos)
-
+def cos(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(cos, "aten::cos", "", "cos_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def cos_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(cos_, "aten::cos_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def tan_out(input, *, out): return complete(tan_out, "aten::tan", "out")(input, out=out)
-
-tan_op, tan_routes = operator("aten::tan", "")
-def tan(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(tan, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return tan_out(input, out=out)
-    try:
-        route = tan_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(tan_op, (input,), {}, tan)
-
+def tan(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(tan, "aten::tan", "", "tan_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def tan_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(tan_, "aten::tan_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def asin_out(input, *, out): return complete(asin_out, "aten::asin", "out")(input, out=out)
-
-asin_op, asin_routes = operator("aten::asin", "")
-def asin(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(asin, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return asin_out(input, out=out)
-    try:
-        route = asin_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(asin_op, (input,), {}, asin)
-
+def asin(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(asin, "aten::asin", "", "asin_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def asin_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(asin_, "aten::asin_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def acos_out(input, *, out): return complete(acos_out, "aten::acos", "out")(input, out=out)
-
-acos_op, acos_routes = operator("aten::acos", "")
-def acos(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(acos, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return acos_out(input, out=out)
-    try:
-        route = acos_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(acos_op, (input,), {}, acos)
-
+def acos(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(acos, "aten::acos", "", "acos_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def acos_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(acos_, "aten::acos_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def atan_out(input, *, out): return complete(atan_out, "aten::atan", "out")(input, out=out)
-
-atan_op, atan_routes = operator("aten::atan", "")
-def atan(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(atan, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return atan_out(input, out=out)
-    try:
-        route = atan_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(atan_op, (input,), {}, atan)
-
+def atan(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(atan, "aten::atan", "", "atan_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def atan_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(atan_, "aten::atan_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def atan2_out(input, other, *, out): return complete(atan2_out, "aten::atan2", "out")(input, other, out=out)
-
-atan2_op, atan2_routes = operator("aten::atan2", "")
-def atan2(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(atan2, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return atan2_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = atan2_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = atan2_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(atan2_op, (input, other,), {}, atan2)
-
+def atan2(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(atan2, "aten::atan2", "", "atan2_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def atan2_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(atan2_, "aten::atan2_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
-
 def sinh_out(input, *, out): return complete(sinh_out, "aten::sinh", "out")(input, out=out)
-
-sinh_op, sinh_routes = operator("aten::sinh", "")
-def sinh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(sinh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return sinh_out(input, out=out)
-    try:
-        route = sinh_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(sinh_op, (input,), {}, sinh)
-
+def sinh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(sinh, "aten::sinh", "", "sinh_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def sinh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(sinh_, "aten::sinh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def cosh_out(input, *, out): return complete(cosh_out, "aten::cosh", "out")(input, out=out)
-
-cosh_op, cosh_routes = operator("aten::cosh", "")
-def cosh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(cosh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return cosh_out(input, out=out)
-    try:
-        route = cosh_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(cosh_op, (input,), {}, cosh)
-
+def cosh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(cosh, "aten::cosh", "", "cosh_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def cosh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(cosh_, "aten::cosh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def tanh_out(input, *, out): return complete(tanh_out, "aten::tanh", "out")(input, out=out)
-
-tanh_op, tanh_routes = operator("aten::tanh", "")
-def tanh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(tanh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return tanh_out(input, out=out)
-    try:
-        route = tanh_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(tanh_op, (input,), {}, tanh)
-
+def tanh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(tanh, "aten::tanh", "", "tanh_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def tanh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(tanh_, "aten::tanh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def asinh_out(input, *, out): return complete(asinh_out, "aten::asinh", "out")(input, out=out)
-
-asinh_op, asinh_routes = operator("aten::asinh", "")
-def asinh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(asinh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return asinh_out(input, out=out)
-    try:
-        route = asinh_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(asinh_op, (input,), {}, asinh)
-
+def asinh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(asinh, "aten::asinh", "", "asinh_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def asinh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(asinh_, "aten::asinh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def acosh_out(input, *, out): return complete(acosh_out, "aten::acosh", "out")(input, out=out)
-
-acosh_op, acosh_routes = operator("aten::acosh", "")
-def acosh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(acosh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return acosh_out(input, out=out)
-    try:
-        route = acosh_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(acosh_op, (input,), {}, acosh)
-
+def acosh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(acosh, "aten::acosh", "", "acosh_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def acosh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(acosh_, "aten::acosh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def atanh_out(input, *, out): return complete(atanh_out, "aten::atanh", "out")(input, out=out)
-
-atanh_op, atanh_routes = operator("aten::atanh", "")
-def atanh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(atanh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return atanh_out(input, out=out)
-    try:
-        route = atanh_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(atanh_op, (input,), {}, atanh)
-
+def atanh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(atanh, "aten::atanh", "", "atanh_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def atanh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(atanh_, "aten::atanh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def erf_out(input, *, out): return complete(erf_out, "aten::erf", "out")(input, out=out)
-
-erf_op, erf_routes = operator("aten::erf", "")
-def erf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(erf, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return erf_out(input, out=out)
-    try:
-        route = erf_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(erf_op, (input,), {}, erf)
-
+def erf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(erf, "aten::erf", "", "erf_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def erf_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(erf_, "aten::erf_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def erfc_out(input, *, out): return complete(erfc_out, "aten::erfc", "out")(input, out=out)
-
-erfc_op, erfc_routes = operator("aten::erfc", "")
-def erfc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(erfc, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return erfc_out(input, out=out)
-    try:
-        route = erfc_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(erfc_op, (input,), {}, erfc)
-
+def erfc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(erfc, "aten::erfc", "", "erfc_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def erfc_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(erfc_, "aten::erfc_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def sigmoid_out(input, *, out): return complete(sigmoid_out, "aten::sigmoid", "out")(input, out=out)
-
-sigmoid_op, sigmoid_routes = operator("aten::sigmoid", "")
-def sigmoid(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(sigmoid, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return sigmoid_out(input, out=out)
-    try:
-        route = sigmoid_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(sigmoid_op, (input,), {}, sigmoid)
-
+def sigmoid(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(sigmoid, "aten::sigmoid", "", "sigmoid_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def sigmoid_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(sigmoid_, "aten::sigmoid_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def floor_out(input, *, out): return complete(floor_out, "aten::floor", "out")(input, out=out)
-
-floor_op, floor_routes = operator("aten::floor", "")
-def floor(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(floor, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return floor_out(input, out=out)
-    try:
-        route = floor_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(floor_op, (input,), {}, floor)
-
+def floor(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(floor, "aten::floor", "", "floor_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def floor_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(floor_, "aten::floor_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def ceil_out(input, *, out): return complete(ceil_out, "aten::ceil", "out")(input, out=out)
-
-ceil_op, ceil_routes = operator("aten::ceil", "")
-def ceil(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(ceil, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return ceil_out(input, out=out)
-    try:
-        route = ceil_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(ceil_op, (input,), {}, ceil)
-
+def ceil(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(ceil, "aten::ceil", "", "ceil_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def ceil_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(ceil_, "aten::ceil_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def round_out(input, *, out): return complete(round_out, "aten::round", "out")(input, out=out)
 def round_decimals_out(input, *, decimals, out): return complete(round_decimals_out, "aten::round", "decimals_out")(input, decimals=decimals, out=out)
-
-round_op, round_routes = operator("aten::round", "")
-def round_default(input):
-    try:
-        route = round_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(round_op, (input,), {}, round)
-
-round_decimals_op, round_decimals_routes = operator("aten::round", "decimals")
-def round_decimals(input, *, decimals):
-    if decimals.__class__ is not int:
-        return miss(round_decimals_op, (input,), {"decimals": decimals}, round)
-    try:
-        route = round_decimals_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, decimals)
-    return miss(round_decimals_op, (input,), {"decimals": decimals}, round)
-
+def round_default(input): return complete(round_default, "aten::round", "")(input)
+def round_decimals(input, *, decimals): return complete(round_decimals, "aten::round", "decimals")(input, decimals=decimals)
 _round_overloads = Overloads("aten::round", {
     "": (round_default, round_out), "decimals": (round_decimals, round_decimals_out),
 })
-def round(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return round_default(*args)
-    return _round_overloads.choose(args, kwargs)
-
-
+def round(*args, **kwargs): return complete_choice(round, _round_overloads)(*args, **kwargs)
 def round__default(input): return complete(round__default, "aten::round_", "")(input)
 def round__decimals(input, *, decimals): return complete(round__decimals, "aten::round_", "decimals")(input, decimals=decimals)
-
 _round__overloads = Overloads("aten::round_", {
     "": (round__default, None), "decimals": (round__decimals, None),
 })
-def round_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return round__default(*args)
-    return _round__overloads.choose(args, kwargs)
-
-
+def round_(*args, **kwargs): return complete_choice(round_, _round__overloads)(*args, **kwargs)
 def trunc_out(input, *, out): return complete(trunc_out, "aten::trunc", "out")(input, out=out)
-
-trunc_op, trunc_routes = operator("aten::trunc", "")
-def trunc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(trunc, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return trunc_out(input, out=out)
-    try:
-        route = trunc_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(trunc_op, (input,), {}, trunc)
-
+def trunc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(trunc, "aten::trunc", "", "trunc_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def trunc_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(trunc_, "aten::trunc_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def fix_out(input, *, out): return complete(fix_out, "aten::fix", "out")(input, out=out)
-
-fix_op, fix_routes = operator("aten::fix", "")
-def fix(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(fix, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return fix_out(input, out=out)
-    try:
-        route = fix_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(fix_op, (input,), {}, fix)
-
+def fix(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(fix, "aten::fix", "", "fix_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def fix_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(fix_, "aten::fix_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def frac_out(input, *, out): return complete(frac_out, "aten::frac", "out")(input, out=out)
-
-frac_op, frac_routes = operator("aten::frac", "")
-def frac(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(frac, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return frac_out(input, out=out)
-    try:
-        route = frac_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(frac_op, (input,), {}, frac)
-
+def frac(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(frac, "aten::frac", "", "frac_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def frac_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(frac_, "aten::frac_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def isnan_out(input, *, out): return complete(isnan_out, "aten::isnan", "out")(input, out=out)
-
-isnan_op, isnan_routes = operator("aten::isnan", "")
-def isnan(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(isnan, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return isnan_out(input, out=out)
-    try:
-        route = isnan_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(isnan_op, (input,), {}, isnan)
-
-
+def isnan(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(isnan, "aten::isnan", "", "isnan_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def isinf_out(input, *, out): return complete(isinf_out, "aten::isinf", "out")(input, out=out)
-
-isinf_op, isinf_routes = operator("aten::isinf", "")
-def isinf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(isinf, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return isinf_out(input, out=out)
-    try:
-        route = isinf_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(isinf_op, (input,), {}, isinf)
-
-
-isfinite_op, isfinite_routes = operator("aten::isfinite", "")
-def isfinite(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(isfinite, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = isfinite_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(isfinite_op, (input,), {}, isfinite)
-
-
+def isinf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(isinf, "aten::isinf", "", "isinf_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def isfinite(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(isfinite, "aten::isfinite", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def nan_to_num_out(input, nan=None, posinf=None, neginf=None, *, out): return complete(nan_to_num_out, "aten::nan_to_num", "out")(input, nan, posinf, neginf, out=out)
-
-nan_to_num_op, nan_to_num_routes = operator("aten::nan_to_num", "")
-def nan_to_num(input=MISSING, nan=None, posinf=None, neginf=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(nan_to_num, {"input": input, "nan": nan, "posinf": posinf, "neginf": neginf, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return nan_to_num_out(input, nan, posinf, neginf, out=out)
-    if nan is not None and nan.__class__ is not float or posinf is not None and posinf.__class__ is not float or neginf is not None and neginf.__class__ is not float:
-        return miss(nan_to_num_op, (input, nan, posinf, neginf,), {}, nan_to_num)
-    try:
-        route = nan_to_num_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, nan, posinf, neginf)
-    return miss(nan_to_num_op, (input, nan, posinf, neginf,), {}, nan_to_num)
-
+def nan_to_num(input=MISSING, nan=None, posinf=None, neginf=None, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(nan_to_num, "aten::nan_to_num", "", "nan_to_num_out")(input, nan, posinf, neginf, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def nan_to_num_(input=MISSING, nan=None, posinf=None, neginf=None, surplus=MISSING, x=None, x1=None, a=None): return complete(nan_to_num_, "aten::nan_to_num_", "")(input, nan, posinf, neginf, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def arcsin_out(input, *, out): return complete(arcsin_out, "aten::arcsin", "out")(input, out=out)
-
-arcsin_op, arcsin_routes = operator("aten::arcsin", "")
-def arcsin(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(arcsin, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return arcsin_out(input, out=out)
-    try:
-        route = arcsin_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(arcsin_op, (input,), {}, arcsin)
-
+def arcsin(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(arcsin, "aten::arcsin", "", "arcsin_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def arcsin_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(arcsin_, "aten::arcsin_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def arccos_out(input, *, out): return complete(arccos_out, "aten::arccos", "out")(input, out=out)
-
-arccos_op, arccos_routes = operator("aten::arccos", "")
-def arccos(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(arccos, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return arccos_out(input, out=out)
-    try:
-        route = arccos_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(arccos_op, (input,), {}, arccos)
-
+def arccos(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(arccos, "aten::arccos", "", "arccos_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def arccos_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(arccos_, "aten::arccos_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def arctan_out(input, *, out): return complete(arctan_out, "aten::arctan", "out")(input, out=out)
-
-arctan_op, arctan_routes = operator("aten::arctan", "")
-def arctan(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(arctan, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return arctan_out(input, out=out)
-    try:
-        route = arctan_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(arctan_op, (input,), {}, arctan)
-
+def arctan(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(arctan, "aten::arctan", "", "arctan_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def arctan_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(arctan_, "aten::arctan_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def arctan2_out(input, other, *, out): return complete(arctan2_out, "aten::arctan2", "out")(input, other, out=out)
-
-arctan2_op, arctan2_routes = operator("aten::arctan2", "")
-def arctan2(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(arctan2, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return arctan2_out(input, other, out=out)
-    try:
-        route = arctan2_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(arctan2_op, (input, other,), {}, arctan2)
-
+def arctan2(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(arctan2, "aten::arctan2", "", "arctan2_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def arctan2_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(arctan2_, "aten::arctan2_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
-
 def arcsinh_out(input, *, out): return complete(arcsinh_out, "aten::arcsinh", "out")(input, out=out)
-
-arcsinh_op, arcsinh_routes = operator("aten::arcsinh", "")
-def arcsinh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(arcsinh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return arcsinh_out(input, out=out)
-    try:
-        route = arcsinh_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(arcsinh_op, (input,), {}, arcsinh)
-
+def arcsinh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(arcsinh, "aten::arcsinh", "", "arcsinh_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def arcsinh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(arcsinh_, "aten::arcsinh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def arccosh_out(input, *, out): return complete(arccosh_out, "aten::arccosh", "out")(input, out=out)
-
-arccosh_op, arccosh_routes = operator("aten::arccosh", "")
-def arccosh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(arccosh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return arccosh_out(input, out=out)
-    try:
-        route = arccosh_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(arccosh_op, (input,), {}, arccosh)
-
+def arccosh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(arccosh, "aten::arccosh", "", "arccosh_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def arccosh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(arccosh_, "aten::arccosh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def arctanh_out(input, *, out): return complete(arctanh_out, "aten::arctanh", "out")(input, out=out)
-
-arctanh_op, arctanh_routes = operator("aten::arctanh", "")
-def arctanh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(arctanh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return arctanh_out(input, out=out)
-    try:
-        route = arctanh_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(arctanh_op, (input,), {}, arctanh)
-
+def arctanh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(arctanh, "aten::arctanh", "", "arctanh_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def arctanh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(arctanh_, "aten::arctanh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def clip_out(input, min=None, max=None, *, out): return complete(clip_out, "aten::clip", "out")(input, min, max, out=out)
 def clip_Tensor_out(input, min=None, max=None, *, out): return complete(clip_Tensor_out, "aten::clip", "Tensor_out")(input, min, max, out=out)
-
-clip_op, clip_routes = operator("aten::clip", "")
-def clip_default(input, min=None, max=None):
-    if min is not None and min.__class__ is not int and min.__class__ is not float or max is not None and max.__class__ is not int and max.__class__ is not float:
-        return miss(clip_op, (input, min, max,), {}, clip)
-    try:
-        route = clip_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, min, max)
-    return miss(clip_op, (input, min, max,), {}, clip)
-
-clip_Tensor_op, clip_Tensor_routes = operator("aten::clip", "Tensor")
-def clip_Tensor(input, min=None, max=None):
-    try:
-        bits = input._signature | state()
-        if min is not None:
-            bits |= min._signature
-        if max is not None:
-            bits |= max._signature
-        route = clip_Tensor_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, min, max)
-    return miss(clip_Tensor_op, (input, min, max,), {}, clip)
-
+def clip_default(input, min=None, max=None): return complete(clip_default, "aten::clip", "")(input, min, max)
+def clip_Tensor(input, min=None, max=None): return complete(clip_Tensor, "aten::clip", "Tensor")(input, min, max)
 _clip_overloads = Overloads("aten::clip", {
     "": (clip_default, clip_out), "Tensor": (clip_Tensor, clip_Tensor_out),
 })
-def clip(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return clip_default(*args)
-        if count == 2:
-            if (args[1] is None or args[1].__class__ in NUMBERS):
-                return clip_default(*args)
-            if (args[1] is None or isinstance(args[1], TensorBase)):
-                return clip_Tensor(*args)
-        if count == 3:
-            if (args[1] is None or args[1].__class__ in NUMBERS) and (args[2] is None or args[2].__class__ in NUMBERS):
-                return clip_default(*args)
-            if (args[1] is None or isinstance(args[1], TensorBase)) and (args[2] is None or isinstance(args[2], TensorBase)):
-                return clip_Tensor(*args)
-    return _clip_overloads.choose(args, kwargs)
-
-
+def clip(*args, **kwargs): return complete_choice(clip, _clip_overloads)(*args, **kwargs)
 def clip__default(input, min=None, max=None): return complete(clip__default, "aten::clip_", "")(input, min, max)
 def clip__Tensor(input, min=None, max=None): return complete(clip__Tensor, "aten::clip_", "Tensor")(input, min, max)
-
 _clip__overloads = Overloads("aten::clip_", {
     "": (clip__default, None), "Tensor": (clip__Tensor, None),
 })
-def clip_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return clip__default(*args)
-        if count == 2:
-            if (args[1] is None or args[1].__class__ in NUMBERS):
-                return clip__default(*args)
-            if (args[1] is None or isinstance(args[1], TensorBase)):
-                return clip__Tensor(*args)
-        if count == 3:
-            if (args[1] is None or args[1].__class__ in NUMBERS) and (args[2] is None or args[2].__class__ in NUMBERS):
-                return clip__default(*args)
-            if (args[1] is None or isinstance(args[1], TensorBase)) and (args[2] is None or isinstance(args[2], TensorBase)):
-                return clip__Tensor(*args)
-    return _clip__overloads.choose(args, kwargs)
-
-
+def clip_(*args, **kwargs): return complete_choice(clip_, _clip__overloads)(*args, **kwargs)
 def clamp_out(input, min=None, max=None, *, out): return complete(clamp_out, "aten::clamp", "out")(input, min, max, out=out)
 def clamp_Tensor_out(input, min=None, max=None, *, out): return complete(clamp_Tensor_out, "aten::clamp", "Tensor_out")(input, min, max, out=out)
-
-clamp_op, clamp_routes = operator("aten::clamp", "")
-def clamp_default(input, min=None, max=None):
-    if min is not None and min.__class__ is not int and min.__class__ is not float or max is not None and max.__class__ is not int and max.__class__ is not float:
-        return miss(clamp_op, (input, min, max,), {}, clamp)
-    try:
-        bits = input._signature | state()
-        if min is not None:
-            bits |= SCALAR_BITS[min.__class__]
-        if max is not None:
-            bits |= SCALAR_BITS[max.__class__]
-        route = clamp_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, min, max)
-    return miss(clamp_op, (input, min, max,), {}, clamp)
-
-clamp_Tensor_op, clamp_Tensor_routes = operator("aten::clamp", "Tensor")
-def clamp_Tensor(input, min=None, max=None):
-    try:
-        bits = input._signature | state()
-        if min is not None:
-            bits |= min._signature
-        if max is not None:
-            bits |= max._signature
-        route = clamp_Tensor_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, min, max)
-    return miss(clamp_Tensor_op, (input, min, max,), {}, clamp)
-
+def clamp_default(input, min=None, max=None): return complete(clamp_default, "aten::clamp", "")(input, min, max)
+def clamp_Tensor(input, min=None, max=None): return complete(clamp_Tensor, "aten::clamp", "Tensor")(input, min, max)
 _clamp_overloads = Overloads("aten::clamp", {
     "": (clamp_default, clamp_out), "Tensor": (clamp_Tensor, clamp_Tensor_out),
 })
-def clamp(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return clamp_default(*args)
-        if count == 2:
-            if (args[1] is None or args[1].__class__ in NUMBERS):
-                return clamp_default(*args)
-            if (args[1] is None or isinstance(args[1], TensorBase)):
-                return clamp_Tensor(*args)
-        if count == 3:
-            if (args[1] is None or args[1].__class__ in NUMBERS) and (args[2] is None or args[2].__class__ in NUMBERS):
-                return clamp_default(*args)
-            if (args[1] is None or isinstance(args[1], TensorBase)) and (args[2] is None or isinstance(args[2], TensorBase)):
-                return clamp_Tensor(*args)
-    return _clamp_overloads.choose(args, kwargs)
-
-
+def clamp(*args, **kwargs): return complete_choice(clamp, _clamp_overloads)(*args, **kwargs)
 def clamp__default(input, min=None, max=None): return complete(clamp__default, "aten::clamp_", "")(input, min, max)
 def clamp__Tensor(input, min=None, max=None): return complete(clamp__Tensor, "aten::clamp_", "Tensor")(input, min, max)
-
 _clamp__overloads = Overloads("aten::clamp_", {
     "": (clamp__default, None), "Tensor": (clamp__Tensor, None),
 })
-def clamp_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return clamp__default(*args)
-        if count == 2:
-            if (args[1] is None or args[1].__class__ in NUMBERS):
-                return clamp__default(*args)
-            if (args[1] is None or isinstance(args[1], TensorBase)):
-                return clamp__Tensor(*args)
-        if count == 3:
-            if (args[1] is None or args[1].__class__ in NUMBERS) and (args[2] is None or args[2].__class__ in NUMBERS):
-                return clamp__default(*args)
-            if (args[1] is None or isinstance(args[1], TensorBase)) and (args[2] is None or isinstance(args[2], TensorBase)):
-                return clamp__Tensor(*args)
-    return _clamp__overloads.choose(args, kwargs)
-
-
+def clamp_(*args, **kwargs): return complete_choice(clamp_, _clamp__overloads)(*args, **kwargs)
 def clamp_min_out(input, min, *, out): return complete(clamp_min_out, "aten::clamp_min", "out")(input, min, out=out)
 def clamp_min_Tensor_out(input, min, *, out): return complete(clamp_min_Tensor_out, "aten::clamp_min", "Tensor_out")(input, min, out=out)
-
-clamp_min_op, clamp_min_routes = operator("aten::clamp_min", "")
-def clamp_min_default(input, min):
-    if min.__class__ is not int and min.__class__ is not float:
-        return miss(clamp_min_op, (input, min,), {}, clamp_min)
-    try:
-        route = clamp_min_routes[input._signature | SCALAR_BITS[min.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, min)
-    return miss(clamp_min_op, (input, min,), {}, clamp_min)
-
-clamp_min_Tensor_op, clamp_min_Tensor_routes = operator("aten::clamp_min", "Tensor")
-def clamp_min_Tensor(input, min):
-    try:
-        cls = min.__class__
-        if cls in SCALAR_BITS:
-            route = clamp_min_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = clamp_min_Tensor_routes[input._signature | min._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, min)
-    return miss(clamp_min_Tensor_op, (input, min,), {}, clamp_min)
-
+def clamp_min_default(input, min): return complete(clamp_min_default, "aten::clamp_min", "")(input, min)
+def clamp_min_Tensor(input, min): return complete(clamp_min_Tensor, "aten::clamp_min", "Tensor")(input, min)
 _clamp_min_overloads = Overloads("aten::clamp_min", {
     "": (clamp_min_default, clamp_min_out), "Tensor": (clamp_min_Tensor, clamp_min_Tensor_out),
 })
-def clamp_min(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if args[1].__class__ in NUMBERS:
-                return clamp_min_default(*args)
-            if isinstance(args[1], TensorBase):
-                return clamp_min_Tensor(*args)
-    return _clamp_min_overloads.choose(args, kwargs)
-
-
+def clamp_min(*args, **kwargs): return complete_choice(clamp_min, _clamp_min_overloads)(*args, **kwargs)
 def clamp_min__default(input, min): return complete(clamp_min__default, "aten::clamp_min_", "")(input, min)
 def clamp_min__Tensor(input, min): return complete(clamp_min__Tensor, "aten::clamp_min_", "Tensor")(input, min)
-
 _clamp_min__overloads = Overloads("aten::clamp_min_", {
     "": (clamp_min__default, None), "Tensor": (clamp_min__Tensor, None),
 })
-def clamp_min_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if args[1].__class__ in NUMBERS:
-                return clamp_min__default(*args)
-            if isinstance(args[1], TensorBase):
-                return clamp_min__Tensor(*args)
-    return _clamp_min__overloads.choose(args, kwargs)
-
-
+def clamp_min_(*args, **kwargs): return complete_choice(clamp_min_, _clamp_min__overloads)(*args, **kwargs)
 def clamp_max_out(input, max, *, out): return complete(clamp_max_out, "aten::clamp_max", "out")(input, max, out=out)
 def clamp_max_Tensor_out(input, max, *, out): return complete(clamp_max_Tensor_out, "aten::clamp_max", "Tensor_out")(input, max, out=out)
-
-clamp_max_op, clamp_max_routes = operator("aten::clamp_max", "")
-def clamp_max_default(input, max):
-    if max.__class__ is not int and max.__class__ is not float:
-        return miss(clamp_max_op, (input, max,), {}, clamp_max)
-    try:
-        route = clamp_max_routes[input._signature | SCALAR_BITS[max.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, max)
-    return miss(clamp_max_op, (input, max,), {}, clamp_max)
-
-clamp_max_Tensor_op, clamp_max_Tensor_routes = operator("aten::clamp_max", "Tensor")
-def clamp_max_Tensor(input, max):
-    try:
-        cls = max.__class__
-        if cls in SCALAR_BITS:
-            route = clamp_max_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = clamp_max_Tensor_routes[input._signature | max._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, max)
-    return miss(clamp_max_Tensor_op, (input, max,), {}, clamp_max)
-
+def clamp_max_default(input, max): return complete(clamp_max_default, "aten::clamp_max", "")(input, max)
+def clamp_max_Tensor(input, max): return complete(clamp_max_Tensor, "aten::clamp_max", "Tensor")(input, max)
 _clamp_max_overloads = Overloads("aten::clamp_max", {
     "": (clamp_max_default, clamp_max_out), "Tensor": (clamp_max_Tensor, clamp_max_Tensor_out),
 })
-def clamp_max(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if args[1].__class__ in NUMBERS:
-                return clamp_max_default(*args)
-            if isinstance(args[1], TensorBase):
-                return clamp_max_Tensor(*args)
-    return _clamp_max_overloads.choose(args, kwargs)
-
-
+def clamp_max(*args, **kwargs): return complete_choice(clamp_max, _clamp_max_overloads)(*args, **kwargs)
 def clamp_max__default(input, max): return complete(clamp_max__default, "aten::clamp_max_", "")(input, max)
 def clamp_max__Tensor(input, max): return complete(clamp_max__Tensor, "aten::clamp_max_", "Tensor")(input, max)
-
 _clamp_max__overloads = Overloads("aten::clamp_max_", {
     "": (clamp_max__default, None), "Tensor": (clamp_max__Tensor, None),
 })
-def clamp_max_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if args[1].__class__ in NUMBERS:
-                return clamp_max__default(*args)
-            if isinstance(args[1], TensorBase):
-                return clamp_max__Tensor(*args)
-    return _clamp_max__overloads.choose(args, kwargs)
-
-
+def clamp_max_(*args, **kwargs): return complete_choice(clamp_max_, _clamp_max__overloads)(*args, **kwargs)
 def maximum_out(input, other, *, out): return complete(maximum_out, "aten::maximum", "out")(input, other, out=out)
-
-maximum_op, maximum_routes = operator("aten::maximum", "")
-def maximum(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(maximum, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return maximum_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = maximum_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = maximum_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(maximum_op, (input, other,), {}, maximum)
-
-
+def maximum(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(maximum, "aten::maximum", "", "maximum_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def minimum_out(input, other, *, out): return complete(minimum_out, "aten::minimum", "out")(input, other, out=out)
-
-minimum_op, minimum_routes = operator("aten::minimum", "")
-def minimum(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(minimum, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return minimum_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = minimum_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = minimum_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(minimum_op, (input, other,), {}, minimum)
-
-
+def minimum(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(minimum, "aten::minimum", "", "minimum_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def where_self_out(condition, input, other, *, out): return complete(where_self_out, "aten::where", "self_out")(condition, input, other, out=out)
-
-where_self_op, where_self_routes = operator("aten::where", "self")
-def where_self(condition, input, other):
-    try:
-        route = where_self_routes[condition._signature | input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(condition, input, other)
-    return miss(where_self_op, (condition, input, other,), {}, where)
-
-where_ScalarOther_op, where_ScalarOther_routes = operator("aten::where", "ScalarOther")
-def where_ScalarOther(condition, input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(where_ScalarOther_op, (condition, input, other,), {}, where)
-    try:
-        route = where_ScalarOther_routes[condition._signature | input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(condition, input, other)
-    return miss(where_ScalarOther_op, (condition, input, other,), {}, where)
-
-where_ScalarSelf_op, where_ScalarSelf_routes = operator("aten::where", "ScalarSelf")
-def where_ScalarSelf(condition, input, other):
-    if input.__class__ is not int and input.__class__ is not float:
-        return miss(where_ScalarSelf_op, (condition, input, other,), {}, where)
-    try:
-        route = where_ScalarSelf_routes[condition._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(condition, input, other)
-    return miss(where_ScalarSelf_op, (condition, input, other,), {}, where)
-
-where_Scalar_op, where_Scalar_routes = operator("aten::where", "Scalar")
-def where_Scalar(condition, input, other):
-    if input.__class__ is not int and input.__class__ is not float or other.__class__ is not int and other.__class__ is not float:
-        return miss(where_Scalar_op, (condition, input, other,), {}, where)
-    try:
-        route = where_Scalar_routes[condition._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(condition, input, other)
-    return miss(where_Scalar_op, (condition, input, other,), {}, where)
-
-where_op, where_routes = operator("aten::where", "")
-def where_default(condition):
-    try:
-        route = where_routes[condition._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(condition))
-    return miss(where_op, (condition,), {}, where)
-
+def where_self(condition, input, other): return complete(where_self, "aten::where", "self")(condition, input, other)
+def where_ScalarOther(condition, input, other): return complete(where_ScalarOther, "aten::where", "ScalarOther")(condition, input, other)
+def where_ScalarSelf(condition, input, other): return complete(where_ScalarSelf, "aten::where", "ScalarSelf")(condition, input, other)
+def where_Scalar(condition, input, other): return complete(where_Scalar, "aten::where", "Scalar")(condition, input, other)
+def where_default(condition): return complete(where_default, "aten::where", "")(condition)
 _where_overloads = Overloads("aten::where", {
     "self": (where_self, where_self_out), "ScalarOther": (where_ScalarOther, None),
     "ScalarSelf": (where_ScalarSelf, None), "Scalar": (where_Scalar, None),
     "": (where_default, None),
 })
-def where(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return where_default(*args)
-        if count == 3:
-            if isinstance(args[1], TensorBase) and isinstance(args[2], TensorBase):
-                return where_self(*args)
-            if isinstance(args[1], TensorBase) and args[2].__class__ in NUMBERS:
-                return where_ScalarOther(*args)
-            if args[1].__class__ in NUMBERS and isinstance(args[2], TensorBase):
-                return where_ScalarSelf(*args)
-            if args[1].__class__ in NUMBERS and args[2].__class__ in NUMBERS:
-                return where_Scalar(*args)
-    return _where_overloads.choose(args, kwargs)
-
-
+def where(*args, **kwargs): return complete_choice(where, _where_overloads)(*args, **kwargs)
 def lerp_Scalar_out(input, end, weight, *, out): return complete(lerp_Scalar_out, "aten::lerp", "Scalar_out")(input, end, weight, out=out)
 def lerp_Tensor_out(input, end, weight, *, out): return complete(lerp_Tensor_out, "aten::lerp", "Tensor_out")(input, end, weight, out=out)
-
-lerp_Scalar_op, lerp_Scalar_routes = operator("aten::lerp", "Scalar")
-def lerp_Scalar(input, end, weight):
-    if weight.__class__ is not int and weight.__class__ is not float:
-        return miss(lerp_Scalar_op, (input, end, weight,), {}, lerp)
-    try:
-        cls = end.__class__
-        if cls in SCALAR_BITS:
-            route = lerp_Scalar_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = lerp_Scalar_routes[input._signature | end._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, end, weight)
-    return miss(lerp_Scalar_op, (input, end, weight,), {}, lerp)
-
-lerp_Tensor_op, lerp_Tensor_routes = operator("aten::lerp", "Tensor")
-def lerp_Tensor(input, end, weight):
-    try:
-        route = lerp_Tensor_routes[input._signature | end._signature | weight._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, end, weight)
-    return miss(lerp_Tensor_op, (input, end, weight,), {}, lerp)
-
+def lerp_Scalar(input, end, weight): return complete(lerp_Scalar, "aten::lerp", "Scalar")(input, end, weight)
+def lerp_Tensor(input, end, weight): return complete(lerp_Tensor, "aten::lerp", "Tensor")(input, end, weight)
 _lerp_overloads = Overloads("aten::lerp", {
     "Scalar": (lerp_Scalar, lerp_Scalar_out), "Tensor": (lerp_Tensor, lerp_Tensor_out),
 })
-def lerp(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 3:
-            if args[2].__class__ in NUMBERS:
-                return lerp_Scalar(*args)
-            if isinstance(args[2], TensorBase):
-                return lerp_Tensor(*args)
-    return _lerp_overloads.choose(args, kwargs)
-
-
+def lerp(*args, **kwargs): return complete_choice(lerp, _lerp_overloads)(*args, **kwargs)
 def lerp__Scalar(input, end, weight): return complete(lerp__Scalar, "aten::lerp_", "Scalar")(input, end, weight)
 def lerp__Tensor(input, end, weight): return complete(lerp__Tensor, "aten::lerp_", "Tensor")(input, end, weight)
-
 _lerp__overloads = Overloads("aten::lerp_", {
     "Scalar": (lerp__Scalar, None), "Tensor": (lerp__Tensor, None),
 })
-def lerp_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 3:
-            if args[2].__class__ in NUMBERS:
-                return lerp__Scalar(*args)
-            if isinstance(args[2], TensorBase):
-                return lerp__Tensor(*args)
-    return _lerp__overloads.choose(args, kwargs)
-
-
+def lerp_(*args, **kwargs): return complete_choice(lerp_, _lerp__overloads)(*args, **kwargs)
 def addcmul_out(input, tensor1, tensor2, *, value=1, out): return complete(addcmul_out, "aten::addcmul", "out")(input, tensor1, tensor2, value=value, out=out)
-
-addcmul_op, addcmul_routes = operator("aten::addcmul", "")
-def addcmul(input=MISSING, tensor1=MISSING, tensor2=MISSING, old1=MISSING, value=1, out=None, x=None, x1=None, a=None):
-    if old1 is not MISSING:
-        return old_overload(addcmul, (input, tensor1, tensor2, old1), {"value": value, "out": out, "x": x, "x1": x1, "a": a})
-    if x is not None or x1 is not None or a is not None:
-        return numpy_call(addcmul, {"input": input, "tensor1": tensor1, "tensor2": tensor2, "value": value, "out": out}, MISSING, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return addcmul_out(input, tensor1, tensor2, value=value, out=out)
-    if value.__class__ is not int and value.__class__ is not float:
-        return miss(addcmul_op, (input, tensor1, tensor2,), {"value": value}, addcmul)
-    try:
-        route = addcmul_routes[input._signature | tensor1._signature | tensor2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, tensor1, tensor2, value)
-    return miss(addcmul_op, (input, tensor1, tensor2,), {"value": value}, addcmul)
+def addcmul(input=MISSING, tensor1=MISSING, tensor2=MISSING, old1=MISSING, value=1, out=None, x=None, x1=None, a=None): return complete(addcmul, "aten::addcmul", "", "addcmul_out")(input, tensor1, tensor2, value=value, out=out, old1=old1, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addcmul"] = OldOverloads(
-    (
-        "(Tensor input, Number value, Tensor tensor1, Tensor tensor2, *, Tensor out = None)",
-    ),
-    (
-        "(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1, Tensor out = None)",
-    ),
+    ('(Tensor input, Number value, Tensor tensor1, Tensor tensor2, *, Tensor out = None)',),
+    ('(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1, Tensor out = None)',),
 )
-
-
 def addcmul_(input=MISSING, tensor1=MISSING, tensor2=MISSING, old1=MISSING, value=1, x=None, x1=None, a=None): return complete(addcmul_, "aten::addcmul_", "")(input, tensor1, tensor2, value=value, old1=old1, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addcmul_"] = OldOverloads(
-    (
-        "(Tensor input, Number value, Tensor tensor1, Tensor tensor2)",
-    ),
-    (
-        "(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1)",
-    ),
+    ('(Tensor input, Number value, Tensor tensor1, Tensor tensor2)',),
+    ('(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1)',),
 )
-
-
 def addcdiv_out(input, tensor1, tensor2, *, value=1, out): return complete(addcdiv_out, "aten::addcdiv", "out")(input, tensor1, tensor2, value=value, out=out)
-
-addcdiv_op, addcdiv_routes = operator("aten::addcdiv", "")
-def addcdiv(input=MISSING, tensor1=MISSING, tensor2=MISSING, old1=MISSING, value=1, out=None, x=None, x1=None, a=None):
-    if old1 is not MISSING:
-        return old_overload(addcdiv, (input, tensor1, tensor2, old1), {"value": value, "out": out, "x": x, "x1": x1, "a": a})
-    if x is not None or x1 is not None or a is not None:
-        return numpy_call(addcdiv, {"input": input, "tensor1": tensor1, "tensor2": tensor2, "value": value, "out": out}, MISSING, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return addcdiv_out(input, tensor1, tensor2, value=value, out=out)
-    if value.__class__ is not int and value.__class__ is not float:
-        return miss(addcdiv_op, (input, tensor1, tensor2,), {"value": value}, addcdiv)
-    try:
-        route = addcdiv_routes[input._signature | tensor1._signature | tensor2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, tensor1, tensor2, value)
-    return miss(addcdiv_op, (input, tensor1, tensor2,), {"value": value}, addcdiv)
+def addcdiv(input=MISSING, tensor1=MISSING, tensor2=MISSING, old1=MISSING, value=1, out=None, x=None, x1=None, a=None): return complete(addcdiv, "aten::addcdiv", "", "addcdiv_out")(input, tensor1, tensor2, value=value, out=out, old1=old1, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addcdiv"] = OldOverloads(
-    (
-        "(Tensor input, Number value, Tensor tensor1, Tensor tensor2, *, Tensor out = None)",
-    ),
-    (
-        "(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1, Tensor out = None)",
-    ),
+    ('(Tensor input, Number value, Tensor tensor1, Tensor tensor2, *, Tensor out = None)',),
+    ('(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1, Tensor out = None)',),
 )
-
-
 def addcdiv_(input=MISSING, tensor1=MISSING, tensor2=MISSING, old1=MISSING, value=1, x=None, x1=None, a=None): return complete(addcdiv_, "aten::addcdiv_", "")(input, tensor1, tensor2, value=value, old1=old1, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addcdiv_"] = OldOverloads(
-    (
-        "(Tensor input, Number value, Tensor tensor1, Tensor tensor2)",
-    ),
-    (
-        "(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1)",
-    ),
+    ('(Tensor input, Number value, Tensor tensor1, Tensor tensor2)',),
+    ('(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1)',),
 )
-
-
 def masked_fill_Scalar_out(input, mask, value, *, out): return complete(masked_fill_Scalar_out, "aten::masked_fill", "Scalar_out")(input, mask, value, out=out)
 def masked_fill_Tensor_out(input, mask, value, *, out): return complete(masked_fill_Tensor_out, "aten::masked_fill", "Tensor_out")(input, mask, value, out=out)
-
-masked_fill_Scalar_op, masked_fill_Scalar_routes = operator("aten::masked_fill", "Scalar")
-def masked_fill_Scalar(input, mask, value):
-    if value.__class__ is not int and value.__class__ is not float:
-        return miss(masked_fill_Scalar_op, (input, mask, value,), {}, masked_fill)
-    try:
-        route = masked_fill_Scalar_routes[input._signature | mask._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mask, value)
-    return miss(masked_fill_Scalar_op, (input, mask, value,), {}, masked_fill)
-
-masked_fill_Tensor_op, masked_fill_Tensor_routes = operator("aten::masked_fill", "Tensor")
-def masked_fill_Tensor(input, mask, value):
-    try:
-        route = masked_fill_Tensor_routes[input._signature | mask._signature | value._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mask, value)
-    return miss(masked_fill_Tensor_op, (input, mask, value,), {}, masked_fill)
-
+def masked_fill_Scalar(input, mask, value): return complete(masked_fill_Scalar, "aten::masked_fill", "Scalar")(input, mask, value)
+def masked_fill_Tensor(input, mask, value): return complete(masked_fill_Tensor, "aten::masked_fill", "Tensor")(input, mask, value)
 _masked_fill_overloads = Overloads("aten::masked_fill", {
     "Scalar": (masked_fill_Scalar, masked_fill_Scalar_out),
     "Tensor": (masked_fill_Tensor, masked_fill_Tensor_out),
 })
-def masked_fill(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 3:
-            if args[2].__class__ in NUMBERS:
-                return masked_fill_Scalar(*args)
-            if isinstance(args[2], TensorBase):
-                return masked_fill_Tensor(*args)
-    return _masked_fill_overloads.choose(args, kwargs)
-
-
+def masked_fill(*args, **kwargs): return complete_choice(masked_fill, _masked_fill_overloads)(*args, **kwargs)
 def masked_fill__Scalar(input, mask, value): return complete(masked_fill__Scalar, "aten::masked_fill_", "Scalar")(input, mask, value)
 def masked_fill__Tensor(input, mask, value): return complete(masked_fill__Tensor, "aten::masked_fill_", "Tensor")(input, mask, value)
-
 _masked_fill__overloads = Overloads("aten::masked_fill_", {
     "Scalar": (masked_fill__Scalar, None), "Tensor": (masked_fill__Tensor, None),
 })
-def masked_fill_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 3:
-            if args[2].__class__ in NUMBERS:
-                return masked_fill__Scalar(*args)
-            if isinstance(args[2], TensorBase):
-                return masked_fill__Tensor(*args)
-    return _masked_fill__overloads.choose(args, kwargs)
-
-
+def masked_fill_(*args, **kwargs): return complete_choice(masked_fill_, _masked_fill__overloads)(*args, **kwargs)
 def logical_and_out(input, other, *, out): return complete(logical_and_out, "aten::logical_and", "out")(input, other, out=out)
-
-logical_and_op, logical_and_routes = operator("aten::logical_and", "")
-def logical_and(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(logical_and, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return logical_and_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = logical_and_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = logical_and_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(logical_and_op, (input, other,), {}, logical_and)
-
+def logical_and(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(logical_and, "aten::logical_and", "", "logical_and_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def logical_and_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(logical_and_, "aten::logical_and_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
-
 def logical_or_out(input, other, *, out): return complete(logical_or_out, "aten::logical_or", "out")(input, other, out=out)
-
-logical_or_op, logical_or_routes = operator("aten::logical_or", "")
-def logical_or(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(logical_or, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return logical_or_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = logical_or_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = logical_or_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(logical_or_op, (input, other,), {}, logical_or)
-
+def logical_or(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(logical_or, "aten::logical_or", "", "logical_or_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def logical_or_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(logical_or_, "aten::logical_or_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
-
 def logical_xor_out(input, other, *, out): return complete(logical_xor_out, "aten::logical_xor", "out")(input, other, out=out)
-
-logical_xor_op, logical_xor_routes = operator("aten::logical_xor", "")
-def logical_xor(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(logical_xor, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return logical_xor_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = logical_xor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = logical_xor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(logical_xor_op, (input, other,), {}, logical_xor)
-
+def logical_xor(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(logical_xor, "aten::logical_xor", "", "logical_xor_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def logical_xor_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(logical_xor_, "aten::logical_xor_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
-
 def logical_not_out(input, *, out): return complete(logical_not_out, "aten::logical_not", "out")(input, out=out)
-
-logical_not_op, logical_not_routes = operator("aten::logical_not", "")
-def logical_not(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(logical_not, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return logical_not_out(input, out=out)
-    try:
-        route = logical_not_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(logical_not_op, (input,), {}, logical_not)
-
+def logical_not(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(logical_not, "aten::logical_not", "", "logical_not_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def logical_not_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(logical_not_, "aten::logical_not_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def bitwise_and_Tensor_out(input, other, *, out): return complete(bitwise_and_Tensor_out, "aten::bitwise_and", "Tensor_out")(input, other, out=out)
 def bitwise_and_Scalar_out(input, other, *, out): return complete(bitwise_and_Scalar_out, "aten::bitwise_and", "Scalar_out")(input, other, out=out)
 def bitwise_and_Scalar_Tensor_out(input, other, *, out): return complete(bitwise_and_Scalar_Tensor_out, "aten::bitwise_and", "Scalar_Tensor_out")(input, other, out=out)
-
-bitwise_and_Tensor_op, bitwise_and_Tensor_routes = operator("aten::bitwise_and", "Tensor")
-def bitwise_and_Tensor(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = bitwise_and_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = bitwise_and_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(bitwise_and_Tensor_op, (input, other,), {}, bitwise_and)
-
-bitwise_and_Scalar_op, bitwise_and_Scalar_routes = operator("aten::bitwise_and", "Scalar")
-def bitwise_and_Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(bitwise_and_Scalar_op, (input, other,), {}, bitwise_and)
-    try:
-        route = bitwise_and_Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(bitwise_and_Scalar_op, (input, other,), {}, bitwise_and)
-
-bitwise_and_Scalar_Tensor_op, bitwise_and_Scalar_Tensor_routes = operator("aten::bitwise_and", "Scalar_Tensor")
-def bitwise_and_Scalar_Tensor(input, other):
-    if input.__class__ is not int and input.__class__ is not float:
-        return miss(bitwise_and_Scalar_Tensor_op, (input, other,), {}, bitwise_and)
-    try:
-        route = bitwise_and_Scalar_Tensor_routes[other._signature | SCALAR_BITS[input.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(bitwise_and_Scalar_Tensor_op, (input, other,), {}, bitwise_and)
-
+def bitwise_and_Tensor(input, other): return complete(bitwise_and_Tensor, "aten::bitwise_and", "Tensor")(input, other)
+def bitwise_and_Scalar(input, other): return complete(bitwise_and_Scalar, "aten::bitwise_and", "Scalar")(input, other)
+def bitwise_and_Scalar_Tensor(input, other): return complete(bitwise_and_Scalar_Tensor, "aten::bitwise_and", "Scalar_Tensor")(input, other)
 _bitwise_and_overloads = Overloads("aten::bitwise_and", {
     "Tensor": (bitwise_and_Tensor, bitwise_and_Tensor_out),
     "Scalar": (bitwise_and_Tensor, bitwise_and_Scalar_out),
     "Scalar_Tensor": (bitwise_and_Scalar_Tensor, bitwise_and_Scalar_Tensor_out),
 })
-def bitwise_and(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return bitwise_and_Tensor(*args)
-            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
-                return bitwise_and_Tensor(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return bitwise_and_Scalar_Tensor(*args)
-    return _bitwise_and_overloads.choose(args, kwargs)
-
-def and_operator(input, other):
-    if isinstance(other, TensorBase):
-        return bitwise_and_Tensor(input, other)
-    if other.__class__ in NUMBERS:
-        return bitwise_and_Tensor(input, other)
-    return operate(bitwise_and, input, other)
-
+def bitwise_and(*args, **kwargs): return complete_choice(bitwise_and, _bitwise_and_overloads)(*args, **kwargs)
+def and_operator(input, other): return complete_choice(and_operator, _bitwise_and_overloads)(input, other)
 def bitwise_and_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(bitwise_and_, "aten::bitwise_and_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def iand_operator(input, other): return complete(iand_operator, "aten::bitwise_and_", "Tensor")(input, other)
-
-
 def bitwise_or_Tensor_out(input, other, *, out): return complete(bitwise_or_Tensor_out, "aten::bitwise_or", "Tensor_out")(input, other, out=out)
 def bitwise_or_Scalar_out(input, other, *, out): return complete(bitwise_or_Scalar_out, "aten::bitwise_or", "Scalar_out")(input, other, out=out)
 def bitwise_or_Scalar_Tensor_out(input, other, *, out): return complete(bitwise_or_Scalar_Tensor_out, "aten::bitwise_or", "Scalar_Tensor_out")(input, other, out=out)
-
-bitwise_or_Tensor_op, bitwise_or_Tensor_routes = operator("aten::bitwise_or", "Tensor")
-def bitwise_or_Tensor(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = bitwise_or_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = bitwise_or_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(bitwise_or_Tensor_op, (input, other,), {}, bitwise_or)
-
-bitwise_or_Scalar_op, bitwise_or_Scalar_routes = operator("aten::bitwise_or", "Scalar")
-def bitwise_or_Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(bitwise_or_Scalar_op, (input, other,), {}, bitwise_or)
-    try:
-        route = bitwise_or_Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(bitwise_or_Scalar_op, (input, other,), {}, bitwise_or)
-
-bitwise_or_Scalar_Tensor_op, bitwise_or_Scalar_Tensor_routes = operator("aten::bitwise_or", "Scalar_Tensor")
-def bitwise_or_Scalar_Tensor(input, other):
-    if input.__class__ is not int and input.__class__ is not float:
-        return miss(bitwise_or_Scalar_Tensor_op, (input, other,), {}, bitwise_or)
-    try:
-        route = bitwise_or_Scalar_Tensor_routes[other._signature | SCALAR_BITS[input.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(bitwise_or_Scalar_Tensor_op, (input, other,), {}, bitwise_or)
-
+def bitwise_or_Tensor(input, other): return complete(bitwise_or_Tensor, "aten::bitwise_or", "Tensor")(input, other)
+def bitwise_or_Scalar(input, other): return complete(bitwise_or_Scalar, "aten::bitwise_or", "Scalar")(input, other)
+def bitwise_or_Scalar_Tensor(input, other): return complete(bitwise_or_Scalar_Tensor, "aten::bitwise_or", "Scalar_Tensor")(input, other)
 _bitwise_or_overloads = Overloads("aten::bitwise_or", {
     "Tensor": (bitwise_or_Tensor, bitwise_or_Tensor_out),
     "Scalar": (bitwise_or_Tensor, bitwise_or_Scalar_out),
     "Scalar_Tensor": (bitwise_or_Scalar_Tensor, bitwise_or_Scalar_Tensor_out),
 })
-def bitwise_or(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return bitwise_or_Tensor(*args)
-            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
-                return bitwise_or_Tensor(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return bitwise_or_Scalar_Tensor(*args)
-    return _bitwise_or_overloads.choose(args, kwargs)
-
-def or_operator(input, other):
-    if isinstance(other, TensorBase):
-        return bitwise_or_Tensor(input, other)
-    if other.__class__ in NUMBERS:
-        return bitwise_or_Tensor(input, other)
-    return operate(bitwise_or, input, other)
-
+def bitwise_or(*args, **kwargs): return complete_choice(bitwise_or, _bitwise_or_overloads)(*args, **kwargs)
+def or_operator(input, other): return complete_choice(or_operator, _bitwise_or_overloads)(input, other)
 def bitwise_or_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(bitwise_or_, "aten::bitwise_or_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def ior_operator(input, other): return complete(ior_operator, "aten::bitwise_or_", "Tensor")(input, other)
-
-
 def bitwise_xor_Tensor_out(input, other, *, out): return complete(bitwise_xor_Tensor_out, "aten::bitwise_xor", "Tensor_out")(input, other, out=out)
 def bitwise_xor_Scalar_out(input, other, *, out): return complete(bitwise_xor_Scalar_out, "aten::bitwise_xor", "Scalar_out")(input, other, out=out)
 def bitwise_xor_Scalar_Tensor_out(input, other, *, out): return complete(bitwise_xor_Scalar_Tensor_out, "aten::bitwise_xor", "Scalar_Tensor_out")(input, other, out=out)
-
-bitwise_xor_Tensor_op, bitwise_xor_Tensor_routes = operator("aten::bitwise_xor", "Tensor")
-def bitwise_xor_Tensor(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = bitwise_xor_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = bitwise_xor_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(bitwise_xor_Tensor_op, (input, other,), {}, bitwise_xor)
-
-bitwise_xor_Scalar_op, bitwise_xor_Scalar_routes = operator("aten::bitwise_xor", "Scalar")
-def bitwise_xor_Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(bitwise_xor_Scalar_op, (input, other,), {}, bitwise_xor)
-    try:
-        route = bitwise_xor_Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(bitwise_xor_Scalar_op, (input, other,), {}, bitwise_xor)
-
-bitwise_xor_Scalar_Tensor_op, bitwise_xor_Scalar_Tensor_routes = operator("aten::bitwise_xor", "Scalar_Tensor")
-def bitwise_xor_Scalar_Tensor(input, other):
-    if input.__class__ is not int and input.__class__ is not float:
-        return miss(bitwise_xor_Scalar_Tensor_op, (input, other,), {}, bitwise_xor)
-    try:
-        route = bitwise_xor_Scalar_Tensor_routes[other._signature | SCALAR_BITS[input.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(bitwise_xor_Scalar_Tensor_op, (input, other,), {}, bitwise_xor)
-
+def bitwise_xor_Tensor(input, other): return complete(bitwise_xor_Tensor, "aten::bitwise_xor", "Tensor")(input, other)
+def bitwise_xor_Scalar(input, other): return complete(bitwise_xor_Scalar, "aten::bitwise_xor", "Scalar")(input, other)
+def bitwise_xor_Scalar_Tensor(input, other): return complete(bitwise_xor_Scalar_Tensor, "aten::bitwise_xor", "Scalar_Tensor")(input, other)
 _bitwise_xor_overloads = Overloads("aten::bitwise_xor", {
     "Tensor": (bitwise_xor_Tensor, bitwise_xor_Tensor_out),
     "Scalar": (bitwise_xor_Tensor, bitwise_xor_Scalar_out),
     "Scalar_Tensor": (bitwise_xor_Scalar_Tensor, bitwise_xor_Scalar_Tensor_out),
 })
-def bitwise_xor(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return bitwise_xor_Tensor(*args)
-            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
-                return bitwise_xor_Tensor(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return bitwise_xor_Scalar_Tensor(*args)
-    return _bitwise_xor_overloads.choose(args, kwargs)
-
-def xor_operator(input, other):
-    if isinstance(other, TensorBase):
-        return bitwise_xor_Tensor(input, other)
-    if other.__class__ in NUMBERS:
-        return bitwise_xor_Tensor(input, other)
-    return operate(bitwise_xor, input, other)
-
+def bitwise_xor(*args, **kwargs): return complete_choice(bitwise_xor, _bitwise_xor_overloads)(*args, **kwargs)
+def xor_operator(input, other): return complete_choice(xor_operator, _bitwise_xor_overloads)(input, other)
 def bitwise_xor_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(bitwise_xor_, "aten::bitwise_xor_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def ixor_operator(input, other): return complete(ixor_operator, "aten::bitwise_xor_", "Tensor")(input, other)
-
-
 def bitwise_not_out(input, *, out): return complete(bitwise_not_out, "aten::bitwise_not", "out")(input, out=out)
-
-bitwise_not_op, bitwise_not_routes = operator("aten::bitwise_not", "")
-def bitwise_not(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(bitwise_not, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return bitwise_not_out(input, out=out)
-    try:
-        route = bitwise_not_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(bitwise_not_op, (input,), {}, bitwise_not)
-
+def bitwise_not(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(bitwise_not, "aten::bitwise_not", "", "bitwise_not_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def bitwise_not_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(bitwise_not_, "aten::bitwise_not_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
-__and___Scalar_op, __and___Scalar_routes = operator("aten::__and__", "Scalar")
-def __and___Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(__and___Scalar_op, (input, other,), {}, __and__)
-    try:
-        route = __and___Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(__and___Scalar_op, (input, other,), {}, __and__)
-
-__and___Tensor_op, __and___Tensor_routes = operator("aten::__and__", "Tensor")
-def __and___Tensor(input, other):
-    try:
-        route = __and___Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(__and___Tensor_op, (input, other,), {}, __and__)
-
+def __and___Scalar(input, other): return complete(__and___Scalar, "aten::__and__", "Scalar")(input, other)
+def __and___Tensor(input, other): return complete(__and___Tensor, "aten::__and__", "Tensor")(input, other)
 ___and___overloads = Overloads("aten::__and__", {
     "Scalar": (__and___Scalar, None), "Tensor": (__and___Tensor, None),
 })
-def __and__(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if args[1].__class__ in NUMBERS:
-                return __and___Scalar(*args)
-            if isinstance(args[1], TensorBase):
-                return __and___Tensor(*args)
-    return ___and___overloads.choose(args, kwargs)
-
-
-__or___Tensor_op, __or___Tensor_routes = operator("aten::__or__", "Tensor")
-def __or___Tensor(input, other):
-    try:
-        route = __or___Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(__or___Tensor_op, (input, other,), {}, __or__)
-
-__or___Scalar_op, __or___Scalar_routes = operator("aten::__or__", "Scalar")
-def __or___Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(__or___Scalar_op, (input, other,), {}, __or__)
-    try:
-        route = __or___Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(__or___Scalar_op, (input, other,), {}, __or__)
-
+def __and__(*args, **kwargs): return complete_choice(__and__, ___and___overloads)(*args, **kwargs)
+def __or___Tensor(input, other): return complete(__or___Tensor, "aten::__or__", "Tensor")(input, other)
+def __or___Scalar(input, other): return complete(__or___Scalar, "aten::__or__", "Scalar")(input, other)
 ___or___overloads = Overloads("aten::__or__", {
     "Tensor": (__or___Tensor, None), "Scalar": (__or___Scalar, None),
 })
-def __or__(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return __or___Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return __or___Scalar(*args)
-    return ___or___overloads.choose(args, kwargs)
-
-
-__xor___Tensor_op, __xor___Tensor_routes = operator("aten::__xor__", "Tensor")
-def __xor___Tensor(input, other):
-    try:
-        route = __xor___Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(__xor___Tensor_op, (input, other,), {}, __xor__)
-
-__xor___Scalar_op, __xor___Scalar_routes = operator("aten::__xor__", "Scalar")
-def __xor___Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(__xor___Scalar_op, (input, other,), {}, __xor__)
-    try:
-        route = __xor___Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(__xor___Scalar_op, (input, other,), {}, __xor__)
-
+def __or__(*args, **kwargs): return complete_choice(__or__, ___or___overloads)(*args, **kwargs)
+def __xor___Tensor(input, other): return complete(__xor___Tensor, "aten::__xor__", "Tensor")(input, other)
+def __xor___Scalar(input, other): return complete(__xor___Scalar, "aten::__xor__", "Scalar")(input, other)
 ___xor___overloads = Overloads("aten::__xor__", {
     "Tensor": (__xor___Tensor, None), "Scalar": (__xor___Scalar, None),
 })
-def __xor__(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return __xor___Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return __xor___Scalar(*args)
-    return ___xor___overloads.choose(args, kwargs)
-
-
+def __xor__(*args, **kwargs): return complete_choice(__xor__, ___xor___overloads)(*args, **kwargs)
 def eq_Tensor_out(input, other, *, out): return complete(eq_Tensor_out, "aten::eq", "Tensor_out")(input, other, out=out)
 def eq_Scalar_out(input, other, *, out): return complete(eq_Scalar_out, "aten::eq", "Scalar_out")(input, other, out=out)
-
-eq_Tensor_op, eq_Tensor_routes = operator("aten::eq", "Tensor")
-def eq(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(eq, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return eq_Tensor_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = eq_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = eq_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(eq_Tensor_op, (input, other,), {}, eq)
-
-def eq_operator(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = eq_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = eq_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return operate(eq, input, other)
-
+def eq(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(eq, "aten::eq", "Tensor", "eq_Tensor_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def eq_operator(input, other): return complete(eq_operator, "aten::eq", "Tensor")(input, other)
 def eq_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(eq_, "aten::eq_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
-
 def ne_Tensor_out(input, other, *, out): return complete(ne_Tensor_out, "aten::ne", "Tensor_out")(input, other, out=out)
 def ne_Scalar_out(input, other, *, out): return complete(ne_Scalar_out, "aten::ne", "Scalar_out")(input, other, out=out)
-
-ne_Tensor_op, ne_Tensor_routes = operator("aten::ne", "Tensor")
-def ne(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(ne, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return ne_Tensor_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = ne_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = ne_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(ne_Tensor_op, (input, other,), {}, ne)
-
-def ne_operator(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = ne_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = ne_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return operate(ne, input, other)
-
+def ne(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(ne, "aten::ne", "Tensor", "ne_Tensor_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def ne_operator(input, other): return complete(ne_operator, "aten::ne", "Tensor")(input, other)
 def ne_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(ne_, "aten::ne_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
-
 def lt_Tensor_out(input, other, *, out): return complete(lt_Tensor_out, "aten::lt", "Tensor_out")(input, other, out=out)
 def lt_Scalar_out(input, other, *, out): return complete(lt_Scalar_out, "aten::lt", "Scalar_out")(input, other, out=out)
-
-lt_Tensor_op, lt_Tensor_routes = operator("aten::lt", "Tensor")
-def lt(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(lt, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return lt_Tensor_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = lt_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = lt_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(lt_Tensor_op, (input, other,), {}, lt)
-
-def lt_operator(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = lt_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = lt_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return operate(lt, input, other)
-
+def lt(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(lt, "aten::lt", "Tensor", "lt_Tensor_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def lt_operator(input, other): return complete(lt_operator, "aten::lt", "Tensor")(input, other)
 def lt_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(lt_, "aten::lt_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
-
 def le_Tensor_out(input, other, *, out): return complete(le_Tensor_out, "aten::le", "Tensor_out")(input, other, out=out)
 def le_Scalar_out(input, other, *, out): return complete(le_Scalar_out, "aten::le", "Scalar_out")(input, other, out=out)
-
-le_Tensor_op, le_Tensor_routes = operator("aten::le", "Tensor")
-def le(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(le, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return le_Tensor_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = le_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = le_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(le_Tensor_op, (input, other,), {}, le)
-
-def le_operator(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = le_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = le_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return operate(le, input, other)
-
+def le(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(le, "aten::le", "Tensor", "le_Tensor_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def le_operator(input, other): return complete(le_operator, "aten::le", "Tensor")(input, other)
 def le_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(le_, "aten::le_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
-
 def gt_Tensor_out(input, other, *, out): return complete(gt_Tensor_out, "aten::gt", "Tensor_out")(input, other, out=out)
 def gt_Scalar_out(input, other, *, out): return complete(gt_Scalar_out, "aten::gt", "Scalar_out")(input, other, out=out)
-
-gt_Tensor_op, gt_Tensor_routes = operator("aten::gt", "Tensor")
-def gt(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(gt, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return gt_Tensor_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = gt_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = gt_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(gt_Tensor_op, (input, other,), {}, gt)
-
-def gt_operator(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = gt_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = gt_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return operate(gt, input, other)
-
+def gt(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(gt, "aten::gt", "Tensor", "gt_Tensor_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def gt_operator(input, other): return complete(gt_operator, "aten::gt", "Tensor")(input, other)
 def gt_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(gt_, "aten::gt_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
-
 def ge_Tensor_out(input, other, *, out): return complete(ge_Tensor_out, "aten::ge", "Tensor_out")(input, other, out=out)
 def ge_Scalar_out(input, other, *, out): return complete(ge_Scalar_out, "aten::ge", "Scalar_out")(input, other, out=out)
-
-ge_Tensor_op, ge_Tensor_routes = operator("aten::ge", "Tensor")
-def ge(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(ge, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return ge_Tensor_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = ge_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = ge_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(ge_Tensor_op, (input, other,), {}, ge)
-
-def ge_operator(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = ge_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = ge_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return operate(ge, input, other)
-
+def ge(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(ge, "aten::ge", "Tensor", "ge_Tensor_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def ge_operator(input, other): return complete(ge_operator, "aten::ge", "Tensor")(input, other)
 def ge_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(ge_, "aten::ge_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
-
 def greater_Tensor_out(input, other, *, out): return complete(greater_Tensor_out, "aten::greater", "Tensor_out")(input, other, out=out)
 def greater_Scalar_out(input, other, *, out): return complete(greater_Scalar_out, "aten::greater", "Scalar_out")(input, other, out=out)
-
-greater_Tensor_op, greater_Tensor_routes = operator("aten::greater", "Tensor")
-def greater_Tensor(input, other):
-    try:
-        route = greater_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(greater_Tensor_op, (input, other,), {}, greater)
-
-greater_Scalar_op, greater_Scalar_routes = operator("aten::greater", "Scalar")
-def greater_Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(greater_Scalar_op, (input, other,), {}, greater)
-    try:
-        route = greater_Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(greater_Scalar_op, (input, other,), {}, greater)
-
+def greater_Tensor(input, other): return complete(greater_Tensor, "aten::greater", "Tensor")(input, other)
+def greater_Scalar(input, other): return complete(greater_Scalar, "aten::greater", "Scalar")(input, other)
 _greater_overloads = Overloads("aten::greater", {
     "Tensor": (greater_Tensor, greater_Tensor_out), "Scalar": (greater_Scalar, greater_Scalar_out),
 })
-def greater(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return greater_Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return greater_Scalar(*args)
-    return _greater_overloads.choose(args, kwargs)
-
-
+def greater(*args, **kwargs): return complete_choice(greater, _greater_overloads)(*args, **kwargs)
 def greater__Tensor(input, other): return complete(greater__Tensor, "aten::greater_", "Tensor")(input, other)
 def greater__Scalar(input, other): return complete(greater__Scalar, "aten::greater_", "Scalar")(input, other)
-
 _greater__overloads = Overloads("aten::greater_", {
     "Tensor": (greater__Tensor, None), "Scalar": (greater__Scalar, None),
 })
-def greater_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return greater__Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return greater__Scalar(*args)
-    return _greater__overloads.choose(args, kwargs)
-
-
+def greater_(*args, **kwargs): return complete_choice(greater_, _greater__overloads)(*args, **kwargs)
 def greater_equal_Tensor_out(input, other, *, out): return complete(greater_equal_Tensor_out, "aten::greater_equal", "Tensor_out")(input, other, out=out)
 def greater_equal_Scalar_out(input, other, *, out): return complete(greater_equal_Scalar_out, "aten::greater_equal", "Scalar_out")(input, other, out=out)
-
-greater_equal_Tensor_op, greater_equal_Tensor_routes = operator("aten::greater_equal", "Tensor")
-def greater_equal_Tensor(input, other):
-    try:
-        route = greater_equal_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(greater_equal_Tensor_op, (input, other,), {}, greater_equal)
-
-greater_equal_Scalar_op, greater_equal_Scalar_routes = operator("aten::greater_equal", "Scalar")
-def greater_equal_Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(greater_equal_Scalar_op, (input, other,), {}, greater_equal)
-    try:
-        route = greater_equal_Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(greater_equal_Scalar_op, (input, other,), {}, greater_equal)
-
+def greater_equal_Tensor(input, other): return complete(greater_equal_Tensor, "aten::greater_equal", "Tensor")(input, other)
+def greater_equal_Scalar(input, other): return complete(greater_equal_Scalar, "aten::greater_equal", "Scalar")(input, other)
 _greater_equal_overloads = Overloads("aten::greater_equal", {
     "Tensor": (greater_equal_Tensor, greater_equal_Tensor_out),
     "Scalar": (greater_equal_Scalar, greater_equal_Scalar_out),
 })
-def greater_equal(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return greater_equal_Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return greater_equal_Scalar(*args)
-    return _greater_equal_overloads.choose(args, kwargs)
-
-
+def greater_equal(*args, **kwargs): return complete_choice(greater_equal, _greater_equal_overloads)(*args, **kwargs)
 def greater_equal__Tensor(input, other): return complete(greater_equal__Tensor, "aten::greater_equal_", "Tensor")(input, other)
 def greater_equal__Scalar(input, other): return complete(greater_equal__Scalar, "aten::greater_equal_", "Scalar")(input, other)
-
 _greater_equal__overloads = Overloads("aten::greater_equal_", {
     "Tensor": (greater_equal__Tensor, None), "Scalar": (greater_equal__Scalar, None),
 })
-def greater_equal_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return greater_equal__Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return greater_equal__Scalar(*args)
-    return _greater_equal__overloads.choose(args, kwargs)
-
-
+def greater_equal_(*args, **kwargs): return complete_choice(greater_equal_, _greater_equal__overloads)(*args, **kwargs)
 def less_Tensor_out(input, other, *, out): return complete(less_Tensor_out, "aten::less", "Tensor_out")(input, other, out=out)
 def less_Scalar_out(input, other, *, out): return complete(less_Scalar_out, "aten::less", "Scalar_out")(input, other, out=out)
-
-less_Tensor_op, less_Tensor_routes = operator("aten::less", "Tensor")
-def less_Tensor(input, other):
-    try:
-        route = less_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(less_Tensor_op, (input, other,), {}, less)
-
-less_Scalar_op, less_Scalar_routes = operator("aten::less", "Scalar")
-def less_Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(less_Scalar_op, (input, other,), {}, less)
-    try:
-        route = less_Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(less_Scalar_op, (input, other,), {}, less)
-
+def less_Tensor(input, other): return complete(less_Tensor, "aten::less", "Tensor")(input, other)
+def less_Scalar(input, other): return complete(less_Scalar, "aten::less", "Scalar")(input, other)
 _less_overloads = Overloads("aten::less", {
     "Tensor": (less_Tensor, less_Tensor_out), "Scalar": (less_Scalar, less_Scalar_out),
 })
-def less(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return less_Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return less_Scalar(*args)
-    return _less_overloads.choose(args, kwargs)
-
-
+def less(*args, **kwargs): return complete_choice(less, _less_overloads)(*args, **kwargs)
 def less__Tensor(input, other): return complete(less__Tensor, "aten::less_", "Tensor")(input, other)
 def less__Scalar(input, other): return complete(less__Scalar, "aten::less_", "Scalar")(input, other)
-
 _less__overloads = Overloads("aten::less_", {
     "Tensor": (less__Tensor, None), "Scalar": (less__Scalar, None),
 })
-def less_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return less__Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return less__Scalar(*args)
-    return _less__overloads.choose(args, kwargs)
-
-
+def less_(*args, **kwargs): return complete_choice(less_, _less__overloads)(*args, **kwargs)
 def less_equal_Tensor_out(input, other, *, out): return complete(less_equal_Tensor_out, "aten::less_equal", "Tensor_out")(input, other, out=out)
 def less_equal_Scalar_out(input, other, *, out): return complete(less_equal_Scalar_out, "aten::less_equal", "Scalar_out")(input, other, out=out)
-
-less_equal_Tensor_op, less_equal_Tensor_routes = operator("aten::less_equal", "Tensor")
-def less_equal_Tensor(input, other):
-    try:
-        route = less_equal_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(less_equal_Tensor_op, (input, other,), {}, less_equal)
-
-less_equal_Scalar_op, less_equal_Scalar_routes = operator("aten::less_equal", "Scalar")
-def less_equal_Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(less_equal_Scalar_op, (input, other,), {}, less_equal)
-    try:
-        route = less_equal_Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(less_equal_Scalar_op, (input, other,), {}, less_equal)
-
+def less_equal_Tensor(input, other): return complete(less_equal_Tensor, "aten::less_equal", "Tensor")(input, other)
+def less_equal_Scalar(input, other): return complete(less_equal_Scalar, "aten::less_equal", "Scalar")(input, other)
 _less_equal_overloads = Overloads("aten::less_equal", {
     "Tensor": (less_equal_Tensor, less_equal_Tensor_out),
     "Scalar": (less_equal_Scalar, less_equal_Scalar_out),
 })
-def less_equal(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return less_equal_Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return less_equal_Scalar(*args)
-    return _less_equal_overloads.choose(args, kwargs)
-
-
+def less_equal(*args, **kwargs): return complete_choice(less_equal, _less_equal_overloads)(*args, **kwargs)
 def less_equal__Tensor(input, other): return complete(less_equal__Tensor, "aten::less_equal_", "Tensor")(input, other)
 def less_equal__Scalar(input, other): return complete(less_equal__Scalar, "aten::less_equal_", "Scalar")(input, other)
-
 _less_equal__overloads = Overloads("aten::less_equal_", {
     "Tensor": (less_equal__Tensor, None), "Scalar": (less_equal__Scalar, None),
 })
-def less_equal_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return less_equal__Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return less_equal__Scalar(*args)
-    return _less_equal__overloads.choose(args, kwargs)
-
-
+def less_equal_(*args, **kwargs): return complete_choice(less_equal_, _less_equal__overloads)(*args, **kwargs)
 def not_equal_Tensor_out(input, other, *, out): return complete(not_equal_Tensor_out, "aten::not_equal", "Tensor_out")(input, other, out=out)
 def not_equal_Scalar_out(input, other, *, out): return complete(not_equal_Scalar_out, "aten::not_equal", "Scalar_out")(input, other, out=out)
-
-not_equal_Tensor_op, not_equal_Tensor_routes = operator("aten::not_equal", "Tensor")
-def not_equal_Tensor(input, other):
-    try:
-        route = not_equal_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(not_equal_Tensor_op, (input, other,), {}, not_equal)
-
-not_equal_Scalar_op, not_equal_Scalar_routes = operator("aten::not_equal", "Scalar")
-def not_equal_Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(not_equal_Scalar_op, (input, other,), {}, not_equal)
-    try:
-        route = not_equal_Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(not_equal_Scalar_op, (input, other,), {}, not_equal)
-
+def not_equal_Tensor(input, other): return complete(not_equal_Tensor, "aten::not_equal", "Tensor")(input, other)
+def not_equal_Scalar(input, other): return complete(not_equal_Scalar, "aten::not_equal", "Scalar")(input, other)
 _not_equal_overloads = Overloads("aten::not_equal", {
     "Tensor": (not_equal_Tensor, not_equal_Tensor_out),
     "Scalar": (not_equal_Scalar, not_equal_Scalar_out),
 })
-def not_equal(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return not_equal_Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return not_equal_Scalar(*args)
-    return _not_equal_overloads.choose(args, kwargs)
-
-
+def not_equal(*args, **kwargs): return complete_choice(not_equal, _not_equal_overloads)(*args, **kwargs)
 def not_equal__Tensor(input, other): return complete(not_equal__Tensor, "aten::not_equal_", "Tensor")(input, other)
 def not_equal__Scalar(input, other): return complete(not_equal__Scalar, "aten::not_equal_", "Scalar")(input, other)
-
 _not_equal__overloads = Overloads("aten::not_equal_", {
     "Tensor": (not_equal__Tensor, None), "Scalar": (not_equal__Scalar, None),
 })
-def not_equal_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return not_equal__Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return not_equal__Scalar(*args)
-    return _not_equal__overloads.choose(args, kwargs)
-
-
-isclose_op, isclose_routes = operator("aten::isclose", "")
-def isclose(input=MISSING, other=MISSING, rtol=1e-05, atol=1e-08, equal_nan=False, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(isclose, {"input": input, "other": other, "rtol": rtol, "atol": atol, "equal_nan": equal_nan}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if rtol.__class__ is not float or atol.__class__ is not float or equal_nan.__class__ is not bool:
-        return miss(isclose_op, (input, other, rtol, atol, equal_nan,), {}, isclose)
-    try:
-        route = isclose_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, rtol, atol, equal_nan)
-    return miss(isclose_op, (input, other, rtol, atol, equal_nan,), {}, isclose)
-
-
-equal_op, equal_routes = operator("aten::equal", "")
-def equal(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(equal, {"input": input, "other": other}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    try:
-        route = equal_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(equal_op, (input, other,), {}, equal)
-
-
-allclose_op, allclose_routes = operator("aten::allclose", "")
-def allclose(input=MISSING, other=MISSING, rtol=1e-05, atol=1e-08, equal_nan=False, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(allclose, {"input": input, "other": other, "rtol": rtol, "atol": atol, "equal_nan": equal_nan}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if rtol.__class__ is not float or atol.__class__ is not float or equal_nan.__class__ is not bool:
-        return miss(allclose_op, (input, other, rtol, atol, equal_nan,), {}, allclose)
-    try:
-        route = allclose_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, rtol, atol, equal_nan)
-    return miss(allclose_op, (input, other, rtol, atol, equal_nan,), {}, allclose)
-
-
+def not_equal_(*args, **kwargs): return complete_choice(not_equal_, _not_equal__overloads)(*args, **kwargs)
+def isclose(input=MISSING, other=MISSING, rtol=1e-05, atol=1e-08, equal_nan=False, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(isclose, "aten::isclose", "")(input, other, rtol, atol, equal_nan, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def equal(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(equal, "aten::equal", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def allclose(input=MISSING, other=MISSING, rtol=1e-05, atol=1e-08, equal_nan=False, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(allclose, "aten::allclose", "")(input, other, rtol, atol, equal_nan, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def copysign_out(input, other, *, out): return complete(copysign_out, "aten::copysign", "out")(input, other, out=out)
 def copysign_Scalar_out(input, other, *, out): return complete(copysign_Scalar_out, "aten::copysign", "Scalar_out")(input, other, out=out)
-
-copysign_Tensor_op, copysign_Tensor_routes = operator("aten::copysign", "Tensor")
-def copysign(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(copysign, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return copysign_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = copysign_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = copysign_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(copysign_Tensor_op, (input, other,), {}, copysign)
-
+def copysign(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(copysign, "aten::copysign", "Tensor", "copysign_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def copysign_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(copysign_, "aten::copysign_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
-
 def signbit_out(input, *, out): return complete(signbit_out, "aten::signbit", "out")(input, out=out)
-
-signbit_op, signbit_routes = operator("aten::signbit", "")
-def signbit(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(signbit, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return signbit_out(input, out=out)
-    try:
-        route = signbit_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(signbit_op, (input,), {}, signbit)
-
-
+def signbit(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(signbit, "aten::signbit", "", "signbit_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def isposinf_out(input, *, out): return complete(isposinf_out, "aten::isposinf", "out")(input, out=out)
-
-isposinf_op, isposinf_routes = operator("aten::isposinf", "")
-def isposinf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(isposinf, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return isposinf_out(input, out=out)
-    try:
-        route = isposinf_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(isposinf_op, (input,), {}, isposinf)
-
-
+def isposinf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(isposinf, "aten::isposinf", "", "isposinf_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def isneginf_out(input, *, out): return complete(isneginf_out, "aten::isneginf", "out")(input, out=out)
-
-isneginf_op, isneginf_routes = operator("aten::isneginf", "")
-def isneginf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(isneginf, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return isneginf_out(input, out=out)
-    try:
-        route = isneginf_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(isneginf_op, (input,), {}, isneginf)
-
-
-isreal_op, isreal_routes = operator("aten::isreal", "")
-def isreal(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(isreal, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = isreal_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(isreal_op, (input,), {}, isreal)
-
-
+def isneginf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(isneginf, "aten::isneginf", "", "isneginf_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def isreal(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(isreal, "aten::isreal", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def nextafter_out(input, other, *, out): return complete(nextafter_out, "aten::nextafter", "out")(input, other, out=out)
-
-nextafter_op, nextafter_routes = operator("aten::nextafter", "")
-def nextafter(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(nextafter, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return nextafter_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = nextafter_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = nextafter_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(nextafter_op, (input, other,), {}, nextafter)
-
+def nextafter(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(nextafter, "aten::nextafter", "", "nextafter_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def nextafter_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(nextafter_, "aten::nextafter_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
-
 def heaviside_out(input, values, *, out): return complete(heaviside_out, "aten::heaviside", "out")(input, values, out=out)
-
-heaviside_op, heaviside_routes = operator("aten::heaviside", "")
-def heaviside(input=MISSING, values=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(heaviside, {"input": input, "values": values, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return heaviside_out(input, values, out=out)
-    try:
-        cls = values.__class__
-        if cls in SCALAR_BITS:
-            route = heaviside_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = heaviside_routes[input._signature | values._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, values)
-    return miss(heaviside_op, (input, values,), {}, heaviside)
-
+def heaviside(input=MISSING, values=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(heaviside, "aten::heaviside", "", "heaviside_out")(input, values, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def heaviside_(input=MISSING, values=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(heaviside_, "aten::heaviside_", "")(input, values, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def ldexp_out(input, other, *, out): return complete(ldexp_out, "aten::ldexp", "out")(input, other, out=out)
-
-ldexp_Tensor_op, ldexp_Tensor_routes = operator("aten::ldexp", "Tensor")
-def ldexp(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(ldexp, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return ldexp_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = ldexp_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = ldexp_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(ldexp_Tensor_op, (input, other,), {}, ldexp)
-
+def ldexp(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(ldexp, "aten::ldexp", "Tensor", "ldexp_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def ldexp_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(ldexp_, "aten::ldexp_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
-
 def frexp_Tensor_out(input, *, mantissa, exponent): return complete(frexp_Tensor_out, "aten::frexp", "Tensor_out")(input, mantissa=mantissa, exponent=exponent)
-
-frexp_Tensor_op, frexp_Tensor_routes = operator("aten::frexp", "Tensor")
-frexp_Tensor_named = named("frexp", ("mantissa", "exponent"))
-def frexp(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(frexp, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return frexp_Tensor_out(input, **several_outs("frexp", ("mantissa", "exponent"), out))
-    try:
-        route = frexp_Tensor_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return frexp_Tensor_named(route(input))
-    return frexp_Tensor_named(miss(frexp_Tensor_op, (input,), {}, frexp))
-
-
+def frexp(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(frexp, "aten::frexp", "Tensor", "frexp_Tensor_out", ('mantissa', 'exponent'))(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def gcd_out(input, other, *, out): return complete(gcd_out, "aten::gcd", "out")(input, other, out=out)
-
-gcd_op, gcd_routes = operator("aten::gcd", "")
-def gcd(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(gcd, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return gcd_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = gcd_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = gcd_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(gcd_op, (input, other,), {}, gcd)
-
+def gcd(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(gcd, "aten::gcd", "", "gcd_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def gcd_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(gcd_, "aten::gcd_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
-
 def lcm_out(input, other, *, out): return complete(lcm_out, "aten::lcm", "out")(input, other, out=out)
-
-lcm_op, lcm_routes = operator("aten::lcm", "")
-def lcm(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(lcm, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return lcm_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = lcm_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = lcm_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(lcm_op, (input, other,), {}, lcm)
-
+def lcm(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(lcm, "aten::lcm", "", "lcm_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def lcm_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(lcm_, "aten::lcm_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
-
 def bitwise_left_shift_Tensor_out(input, other, *, out): return complete(bitwise_left_shift_Tensor_out, "aten::bitwise_left_shift", "Tensor_out")(input, other, out=out)
 def bitwise_left_shift_Tensor_Scalar_out(input, other, *, out): return complete(bitwise_left_shift_Tensor_Scalar_out, "aten::bitwise_left_shift", "Tensor_Scalar_out")(input, other, out=out)
 def bitwise_left_shift_Scalar_Tensor_out(input, other, *, out): return complete(bitwise_left_shift_Scalar_Tensor_out, "aten::bitwise_left_shift", "Scalar_Tensor_out")(input, other, out=out)
-
-bitwise_left_shift_Tensor_op, bitwise_left_shift_Tensor_routes = operator("aten::bitwise_left_shift", "Tensor")
-def bitwise_left_shift_Tensor(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = bitwise_left_shift_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = bitwise_left_shift_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(bitwise_left_shift_Tensor_op, (input, other,), {}, bitwise_left_shift)
-
-bitwise_left_shift_Tensor_Scalar_op, bitwise_left_shift_Tensor_Scalar_routes = operator("aten::bitwise_left_shift", "Tensor_Scalar")
-def bitwise_left_shift_Tensor_Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(bitwise_left_shift_Tensor_Scalar_op, (input, other,), {}, bitwise_left_shift)
-    try:
-        route = bitwise_left_shift_Tensor_Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(bitwise_left_shift_Tensor_Scalar_op, (input, other,), {}, bitwise_left_shift)
-
-bitwise_left_shift_Scalar_Tensor_op, bitwise_left_shift_Scalar_Tensor_routes = operator("aten::bitwise_left_shift", "Scalar_Tensor")
-def bitwise_left_shift_Scalar_Tensor(input, other):
-    if input.__class__ is not int and input.__class__ is not float:
-        return miss(bitwise_left_shift_Scalar_Tensor_op, (input, other,), {}, bitwise_left_shift)
-    try:
-        route = bitwise_left_shift_Scalar_Tensor_routes[other._signature | SCALAR_BITS[input.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(bitwise_left_shift_Scalar_Tensor_op, (input, other,), {}, bitwise_left_shift)
-
+def bitwise_left_shift_Tensor(input, other): return complete(bitwise_left_shift_Tensor, "aten::bitwise_left_shift", "Tensor")(input, other)
+def bitwise_left_shift_Tensor_Scalar(input, other): return complete(bitwise_left_shift_Tensor_Scalar, "aten::bitwise_left_shift", "Tensor_Scalar")(input, other)
+def bitwise_left_shift_Scalar_Tensor(input, other): return complete(bitwise_left_shift_Scalar_Tensor, "aten::bitwise_left_shift", "Scalar_Tensor")(input, other)
 _bitwise_left_shift_overloads = Overloads("aten::bitwise_left_shift", {
     "Tensor": (bitwise_left_shift_Tensor, bitwise_left_shift_Tensor_out),
     "Tensor_Scalar": (bitwise_left_shift_Tensor_Scalar, bitwise_left_shift_Tensor_Scalar_out),
     "Scalar_Tensor": (bitwise_left_shift_Scalar_Tensor, bitwise_left_shift_Scalar_Tensor_out),
 })
-def bitwise_left_shift(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return bitwise_left_shift_Tensor(*args)
-            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
-                return bitwise_left_shift_Tensor_Scalar(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return bitwise_left_shift_Scalar_Tensor(*args)
-    return _bitwise_left_shift_overloads.choose(args, kwargs)
-
-def lshift_operator(input, other):
-    if isinstance(other, TensorBase):
-        return bitwise_left_shift_Tensor(input, other)
-    if other.__class__ in NUMBERS:
-        return bitwise_left_shift_Tensor_Scalar(input, other)
-    return operate(bitwise_left_shift, input, other)
-
-
+def bitwise_left_shift(*args, **kwargs): return complete_choice(bitwise_left_shift, _bitwise_left_shift_overloads)(*args, **kwargs)
+def lshift_operator(input, other): return complete_choice(lshift_operator, _bitwise_left_shift_overloads)(input, other)
 def bitwise_left_shift__Tensor(input, other): return complete(bitwise_left_shift__Tensor, "aten::bitwise_left_shift_", "Tensor")(input, other)
 def bitwise_left_shift__Tensor_Scalar(input, other): return complete(bitwise_left_shift__Tensor_Scalar, "aten::bitwise_left_shift_", "Tensor_Scalar")(input, other)
-
 _bitwise_left_shift__overloads = Overloads("aten::bitwise_left_shift_", {
     "Tensor": (bitwise_left_shift__Tensor, None),
     "Tensor_Scalar": (bitwise_left_shift__Tensor_Scalar, None),
 })
-def bitwise_left_shift_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return bitwise_left_shift__Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return bitwise_left_shift__Tensor_Scalar(*args)
-    return _bitwise_left_shift__overloads.choose(args, kwargs)
-
-def ilshift_operator(input, other):
-    if isinstance(other, TensorBase):
-        return bitwise_left_shift__Tensor(input, other)
-    if other.__class__ in NUMBERS:
-        return bitwise_left_shift__Tensor_Scalar(input, other)
-    return operate(bitwise_left_shift_, input, other)
-
-
+def bitwise_left_shift_(*args, **kwargs): return complete_choice(bitwise_left_shift_, _bitwise_left_shift__overloads)(*args, **kwargs)
+def ilshift_operator(input, other): return complete_choice(ilshift_operator, _bitwise_left_shift__overloads)(input, other)
 def bitwise_right_shift_Tensor_out(input, other, *, out): return complete(bitwise_right_shift_Tensor_out, "aten::bitwise_right_shift", "Tensor_out")(input, other, out=out)
 def bitwise_right_shift_Tensor_Scalar_out(input, other, *, out): return complete(bitwise_right_shift_Tensor_Scalar_out, "aten::bitwise_right_shift", "Tensor_Scalar_out")(input, other, out=out)
 def bitwise_right_shift_Scalar_Tensor_out(input, other, *, out): return complete(bitwise_right_shift_Scalar_Tensor_out, "aten::bitwise_right_shift", "Scalar_Tensor_out")(input, other, out=out)
-
-bitwise_right_shift_Tensor_op, bitwise_right_shift_Tensor_routes = operator("aten::bitwise_right_shift", "Tensor")
-def bitwise_right_shift_Tensor(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = bitwise_right_shift_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = bitwise_right_shift_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(bitwise_right_shift_Tensor_op, (input, other,), {}, bitwise_right_shift)
-
-bitwise_right_shift_Tensor_Scalar_op, bitwise_right_shift_Tensor_Scalar_routes = operator("aten::bitwise_right_shift", "Tensor_Scalar")
-def bitwise_right_shift_Tensor_Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(bitwise_right_shift_Tensor_Scalar_op, (input, other,), {}, bitwise_right_shift)
-    try:
-        route = bitwise_right_shift_Tensor_Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(bitwise_right_shift_Tensor_Scalar_op, (input, other,), {}, bitwise_right_shift)
-
-bitwise_right_shift_Scalar_Tensor_op, bitwise_right_shift_Scalar_Tensor_routes = operator("aten::bitwise_right_shift", "Scalar_Tensor")
-def bitwise_right_shift_Scalar_Tensor(input, other):
-    if input.__class__ is not int and input.__class__ is not float:
-        return miss(bitwise_right_shift_Scalar_Tensor_op, (input, other,), {}, bitwise_right_shift)
-    try:
-        route = bitwise_right_shift_Scalar_Tensor_routes[other._signature | SCALAR_BITS[input.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(bitwise_right_shift_Scalar_Tensor_op, (input, other,), {}, bitwise_right_shift)
-
+def bitwise_right_shift_Tensor(input, other): return complete(bitwise_right_shift_Tensor, "aten::bitwise_right_shift", "Tensor")(input, other)
+def bitwise_right_shift_Tensor_Scalar(input, other): return complete(bitwise_right_shift_Tensor_Scalar, "aten::bitwise_right_shift", "Tensor_Scalar")(input, other)
+def bitwise_right_shift_Scalar_Tensor(input, other): return complete(bitwise_right_shift_Scalar_Tensor, "aten::bitwise_right_shift", "Scalar_Tensor")(input, other)
 _bitwise_right_shift_overloads = Overloads("aten::bitwise_right_shift", {
     "Tensor": (bitwise_right_shift_Tensor, bitwise_right_shift_Tensor_out),
     "Tensor_Scalar": (bitwise_right_shift_Tensor_Scalar, bitwise_right_shift_Tensor_Scalar_out),
     "Scalar_Tensor": (bitwise_right_shift_Scalar_Tensor, bitwise_right_shift_Scalar_Tensor_out),
 })
-def bitwise_right_shift(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return bitwise_right_shift_Tensor(*args)
-            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
-                return bitwise_right_shift_Tensor_Scalar(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return bitwise_right_shift_Scalar_Tensor(*args)
-    return _bitwise_right_shift_overloads.choose(args, kwargs)
-
-def rshift_operator(input, other):
-    if isinstance(other, TensorBase):
-        return bitwise_right_shift_Tensor(input, other)
-    if other.__class__ in NUMBERS:
-        return bitwise_right_shift_Tensor_Scalar(input, other)
-    return operate(bitwise_right_shift, input, other)
-
-
+def bitwise_right_shift(*args, **kwargs): return complete_choice(bitwise_right_shift, _bitwise_right_shift_overloads)(*args, **kwargs)
+def rshift_operator(input, other): return complete_choice(rshift_operator, _bitwise_right_shift_overloads)(input, other)
 def bitwise_right_shift__Tensor(input, other): return complete(bitwise_right_shift__Tensor, "aten::bitwise_right_shift_", "Tensor")(input, other)
 def bitwise_right_shift__Tensor_Scalar(input, other): return complete(bitwise_right_shift__Tensor_Scalar, "aten::bitwise_right_shift_", "Tensor_Scalar")(input, other)
-
 _bitwise_right_shift__overloads = Overloads("aten::bitwise_right_shift_", {
     "Tensor": (bitwise_right_shift__Tensor, None),
     "Tensor_Scalar": (bitwise_right_shift__Tensor_Scalar, None),
 })
-def bitwise_right_shift_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return bitwise_right_shift__Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return bitwise_right_shift__Tensor_Scalar(*args)
-    return _bitwise_right_shift__overloads.choose(args, kwargs)
-
-def irshift_operator(input, other):
-    if isinstance(other, TensorBase):
-        return bitwise_right_shift__Tensor(input, other)
-    if other.__class__ in NUMBERS:
-        return bitwise_right_shift__Tensor_Scalar(input, other)
-    return operate(bitwise_right_shift_, input, other)
-
-
-__lshift___Tensor_op, __lshift___Tensor_routes = operator("aten::__lshift__", "Tensor")
-def __lshift___Tensor(input, other):
-    try:
-        route = __lshift___Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(__lshift___Tensor_op, (input, other,), {}, __lshift__)
-
-__lshift___Scalar_op, __lshift___Scalar_routes = operator("aten::__lshift__", "Scalar")
-def __lshift___Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(__lshift___Scalar_op, (input, other,), {}, __lshift__)
-    try:
-        route = __lshift___Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(__lshift___Scalar_op, (input, other,), {}, __lshift__)
-
+def bitwise_right_shift_(*args, **kwargs): return complete_choice(bitwise_right_shift_, _bitwise_right_shift__overloads)(*args, **kwargs)
+def irshift_operator(input, other): return complete_choice(irshift_operator, _bitwise_right_shift__overloads)(input, other)
+def __lshift___Tensor(input, other): return complete(__lshift___Tensor, "aten::__lshift__", "Tensor")(input, other)
+def __lshift___Scalar(input, other): return complete(__lshift___Scalar, "aten::__lshift__", "Scalar")(input, other)
 ___lshift___overloads = Overloads("aten::__lshift__", {
     "Tensor": (__lshift___Tensor, None), "Scalar": (__lshift___Scalar, None),
 })
-def __lshift__(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return __lshift___Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return __lshift___Scalar(*args)
-    return ___lshift___overloads.choose(args, kwargs)
-
-
-__rshift___Tensor_op, __rshift___Tensor_routes = operator("aten::__rshift__", "Tensor")
-def __rshift___Tensor(input, other):
-    try:
-        route = __rshift___Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(__rshift___Tensor_op, (input, other,), {}, __rshift__)
-
-__rshift___Scalar_op, __rshift___Scalar_routes = operator("aten::__rshift__", "Scalar")
-def __rshift___Scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(__rshift___Scalar_op, (input, other,), {}, __rshift__)
-    try:
-        route = __rshift___Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(__rshift___Scalar_op, (input, other,), {}, __rshift__)
-
+def __lshift__(*args, **kwargs): return complete_choice(__lshift__, ___lshift___overloads)(*args, **kwargs)
+def __rshift___Tensor(input, other): return complete(__rshift___Tensor, "aten::__rshift__", "Tensor")(input, other)
+def __rshift___Scalar(input, other): return complete(__rshift___Scalar, "aten::__rshift__", "Scalar")(input, other)
 ___rshift___overloads = Overloads("aten::__rshift__", {
     "Tensor": (__rshift___Tensor, None), "Scalar": (__rshift___Scalar, None),
 })
-def __rshift__(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return __rshift___Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return __rshift___Scalar(*args)
-    return ___rshift___overloads.choose(args, kwargs)
-
-
+def __rshift__(*args, **kwargs): return complete_choice(__rshift__, ___rshift___overloads)(*args, **kwargs)
 def logaddexp2_out(input, other, *, out): return complete(logaddexp2_out, "aten::logaddexp2", "out")(input, other, out=out)
-
-logaddexp2_op, logaddexp2_routes = operator("aten::logaddexp2", "")
-def logaddexp2(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(logaddexp2, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return logaddexp2_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = logaddexp2_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = logaddexp2_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(logaddexp2_op, (input, other,), {}, logaddexp2)
-
-
+def logaddexp2(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(logaddexp2, "aten::logaddexp2", "", "logaddexp2_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def fmax_out(input, other, *, out): return complete(fmax_out, "aten::fmax", "out")(input, other, out=out)
-
-fmax_op, fmax_routes = operator("aten::fmax", "")
-def fmax(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(fmax, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return fmax_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = fmax_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = fmax_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(fmax_op, (input, other,), {}, fmax)
-
-
+def fmax(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(fmax, "aten::fmax", "", "fmax_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def fmin_out(input, other, *, out): return complete(fmin_out, "aten::fmin", "out")(input, other, out=out)
-
-fmin_op, fmin_routes = operator("aten::fmin", "")
-def fmin(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(fmin, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return fmin_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = fmin_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = fmin_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(fmin_op, (input, other,), {}, fmin)
-
-
+def fmin(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(fmin, "aten::fmin", "", "fmin_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def deg2rad_out(input, *, out): return complete(deg2rad_out, "aten::deg2rad", "out")(input, out=out)
-
-deg2rad_op, deg2rad_routes = operator("aten::deg2rad", "")
-def deg2rad(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(deg2rad, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return deg2rad_out(input, out=out)
-    try:
-        route = deg2rad_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(deg2rad_op, (input,), {}, deg2rad)
-
+def deg2rad(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(deg2rad, "aten::deg2rad", "", "deg2rad_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def deg2rad_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(deg2rad_, "aten::deg2rad_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def rad2deg_out(input, *, out): return complete(rad2deg_out, "aten::rad2deg", "out")(input, out=out)
-
-rad2deg_op, rad2deg_routes = operator("aten::rad2deg", "")
-def rad2deg(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(rad2deg, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return rad2deg_out(input, out=out)
-    try:
-        route = rad2deg_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(rad2deg_op, (input,), {}, rad2deg)
-
+def rad2deg(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(rad2deg, "aten::rad2deg", "", "rad2deg_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def rad2deg_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(rad2deg_, "aten::rad2deg_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def float_power_Tensor_Tensor_out(input, exponent, *, out): return complete(float_power_Tensor_Tensor_out, "aten::float_power", "Tensor_Tensor_out")(input, exponent, out=out)
 def float_power_Tensor_Scalar_out(input, exponent, *, out): return complete(float_power_Tensor_Scalar_out, "aten::float_power", "Tensor_Scalar_out")(input, exponent, out=out)
 def float_power_Scalar_out(input, exponent, *, out): return complete(float_power_Scalar_out, "aten::float_power", "Scalar_out")(input, exponent, out=out)
-
-float_power_Tensor_Tensor_op, float_power_Tensor_Tensor_routes = operator("aten::float_power", "Tensor_Tensor")
-def float_power_Tensor_Tensor(input, exponent):
-    try:
-        route = float_power_Tensor_Tensor_routes[input._signature | exponent._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, exponent)
-    return miss(float_power_Tensor_Tensor_op, (input, exponent,), {}, float_power)
-
-float_power_Tensor_Scalar_op, float_power_Tensor_Scalar_routes = operator("aten::float_power", "Tensor_Scalar")
-def float_power_Tensor_Scalar(input, exponent):
-    if exponent.__class__ is not int and exponent.__class__ is not float:
-        return miss(float_power_Tensor_Scalar_op, (input, exponent,), {}, float_power)
-    try:
-        route = float_power_Tensor_Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, exponent)
-    return miss(float_power_Tensor_Scalar_op, (input, exponent,), {}, float_power)
-
-float_power_Scalar_op, float_power_Scalar_routes = operator("aten::float_power", "Scalar")
-def float_power_Scalar(input, exponent):
-    if input.__class__ is not int and input.__class__ is not float:
-        return miss(float_power_Scalar_op, (input, exponent,), {}, float_power)
-    try:
-        route = float_power_Scalar_routes[exponent._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, exponent)
-    return miss(float_power_Scalar_op, (input, exponent,), {}, float_power)
-
+def float_power_Tensor_Tensor(input, exponent): return complete(float_power_Tensor_Tensor, "aten::float_power", "Tensor_Tensor")(input, exponent)
+def float_power_Tensor_Scalar(input, exponent): return complete(float_power_Tensor_Scalar, "aten::float_power", "Tensor_Scalar")(input, exponent)
+def float_power_Scalar(input, exponent): return complete(float_power_Scalar, "aten::float_power", "Scalar")(input, exponent)
 _float_power_overloads = Overloads("aten::float_power", {
     "Tensor_Tensor": (float_power_Tensor_Tensor, float_power_Tensor_Tensor_out),
     "Tensor_Scalar": (float_power_Tensor_Scalar, float_power_Tensor_Scalar_out),
     "Scalar": (float_power_Scalar, float_power_Scalar_out),
 })
-def float_power(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return float_power_Tensor_Tensor(*args)
-            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
-                return float_power_Tensor_Scalar(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return float_power_Scalar(*args)
-    return _float_power_overloads.choose(args, kwargs)
-
-
+def float_power(*args, **kwargs): return complete_choice(float_power, _float_power_overloads)(*args, **kwargs)
 def float_power__Tensor(input, exponent): return complete(float_power__Tensor, "aten::float_power_", "Tensor")(input, exponent)
 def float_power__Scalar(input, exponent): return complete(float_power__Scalar, "aten::float_power_", "Scalar")(input, exponent)
-
 _float_power__overloads = Overloads("aten::float_power_", {
     "Tensor": (float_power__Tensor, None), "Scalar": (float_power__Scalar, None),
 })
-def float_power_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return float_power__Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return float_power__Scalar(*args)
-    return _float_power__overloads.choose(args, kwargs)
-
-
+def float_power_(*args, **kwargs): return complete_choice(float_power_, _float_power__overloads)(*args, **kwargs)
 def conj_physical_out(input, *, out): return complete(conj_physical_out, "aten::conj_physical", "out")(input, out=out)
-
-conj_physical_op, conj_physical_routes = operator("aten::conj_physical", "")
-def conj_physical(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(conj_physical, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return conj_physical_out(input, out=out)
-    try:
-        route = conj_physical_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(conj_physical_op, (input,), {}, conj_physical)
-
+def conj_physical(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(conj_physical, "aten::conj_physical", "", "conj_physical_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def conj_physical_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(conj_physical_, "aten::conj_physical_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
-resolve_neg_op, resolve_neg_routes = operator("aten::resolve_neg", "")
-def resolve_neg(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(resolve_neg, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = resolve_neg_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(resolve_neg_op, (input,), {}, resolve_neg)
-
-
-is_conj_op, is_conj_routes = operator("aten::is_conj", "")
-def is_conj(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(is_conj, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = is_conj_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(is_conj_op, (input,), {}, is_conj)
-
-
-is_neg_op, is_neg_routes = operator("aten::is_neg", "")
-def is_neg(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(is_neg, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = is_neg_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(is_neg_op, (input,), {}, is_neg)
-
-
+def resolve_neg(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(resolve_neg, "aten::resolve_neg", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def is_conj(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(is_conj, "aten::is_conj", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def is_neg(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(is_neg, "aten::is_neg", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def _conj_physical_out(input, *, out): return complete(_conj_physical_out, "aten::_conj_physical", "out")(input, out=out)
-
-_conj_physical_op, _conj_physical_routes = operator("aten::_conj_physical", "")
-def _conj_physical(input, *, out=None):
-    if out is not None:
-        return _conj_physical_out(input, out=out)
-    try:
-        route = _conj_physical_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(_conj_physical_op, (input,), {}, _conj_physical)
-
-
-is_complex_op, is_complex_routes = operator("aten::is_complex", "")
-def is_complex(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(is_complex, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = is_complex_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(is_complex_op, (input,), {}, is_complex)
-
-
-is_floating_point_op, is_floating_point_routes = operator("aten::is_floating_point", "")
-def is_floating_point(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(is_floating_point, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = is_floating_point_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(is_floating_point_op, (input,), {}, is_floating_point)
-
-
+def _conj_physical(input, *, out=None): return complete(_conj_physical, "aten::_conj_physical", "", "_conj_physical_out")(input, out=out)
+def is_complex(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(is_complex, "aten::is_complex", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def is_floating_point(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(is_floating_point, "aten::is_floating_point", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def angle_out(input, *, out): return complete(angle_out, "aten::angle", "out")(input, out=out)
-
-angle_op, angle_routes = operator("aten::angle", "")
-def angle(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(angle, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return angle_out(input, out=out)
-    try:
-        route = angle_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(angle_op, (input,), {}, angle)
-
-
-item_op, item_routes = operator("aten::item", "")
-def item(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(item, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = item_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(item_op, (input,), {}, item)
-
+def angle(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(angle, "aten::angle", "", "angle_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def item(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(item, "aten::item", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def _local_scalar_dense(input): return complete(_local_scalar_dense, "aten::_local_scalar_dense", "")(input)
-
-
-is_nonzero_op, is_nonzero_routes = operator("aten::is_nonzero", "")
-def is_nonzero(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(is_nonzero, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = is_nonzero_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(is_nonzero_op, (input,), {}, is_nonzero)
-
+def is_nonzero(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(is_nonzero, "aten::is_nonzero", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def sigmoid_backward_grad_input(grad_output, output, *, grad_input): return complete(sigmoid_backward_grad_input, "aten::sigmoid_backward", "grad_input")(grad_output, output, grad_input=grad_input)
 def sigmoid_backward(grad_output, output, *, out=None): return complete(sigmoid_backward, "aten::sigmoid_backward", "", "sigmoid_backward_grad_input", ('grad_input',))(grad_output, output, out=out)
 def tanh_backward_grad_input(grad_output, output, *, grad_input): return complete(tanh_backward_grad_input, "aten::tanh_backward", "grad_input")(grad_output, output, grad_input=grad_input)
 def tanh_backward(grad_output, output, *, out=None): return complete(tanh_backward, "aten::tanh_backward", "", "tanh_backward_grad_input", ('grad_input',))(grad_output, output, out=out)
 
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

@@ -4,437 +4,47 @@
 # mypy: ignore-errors
 """Functions of the family pooling."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "max_pool1d_with_indices", "max_pool2d_with_indices_out", "max_pool2d_with_indices",
-    "max_pool3d_with_indices_out", "max_pool3d_with_indices", "max_pool1d", "max_pool2d",
-    "max_pool3d", "avg_pool1d_out", "avg_pool1d", "avg_pool2d_out", "avg_pool2d", "avg_pool3d_out",
-    "avg_pool3d", "adaptive_avg_pool1d_out", "adaptive_avg_pool1d", "adaptive_avg_pool2d_out",
-    "adaptive_avg_pool2d", "_adaptive_avg_pool2d_out", "_adaptive_avg_pool2d",
-    "adaptive_avg_pool3d_out", "adaptive_avg_pool3d", "_adaptive_avg_pool3d_out",
-    "_adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d_out", "adaptive_max_pool2d",
-    "adaptive_max_pool3d_out", "adaptive_max_pool3d", "fractional_max_pool2d_output",
-    "fractional_max_pool2d", "fractional_max_pool3d_output", "fractional_max_pool3d",
-    "max_unpool2d_out", "max_unpool2d", "max_unpool3d_out", "max_unpool3d",
-    "max_pool2d_with_indices_backward_grad_input", "max_pool2d_with_indices_backward",
-    "avg_pool2d_backward_grad_input", "avg_pool2d_backward", "_adaptive_avg_pool2d_backward",
-    "adaptive_max_pool2d_backward_grad_input", "adaptive_max_pool2d_backward",
-    "fractional_max_pool2d_backward_grad_input", "fractional_max_pool2d_backward",
-    "max_pool3d_with_indices_backward_grad_input", "max_pool3d_with_indices_backward",
-    "avg_pool3d_backward_grad_input", "avg_pool3d_backward", "_adaptive_avg_pool3d_backward",
-    "adaptive_max_pool3d_backward_grad_input", "adaptive_max_pool3d_backward",
-    "fractional_max_pool3d_backward_grad_input", "fractional_max_pool3d_backward",
-]
-
-
-max_pool1d_with_indices_op, max_pool1d_with_indices_routes = operator("aten::max_pool1d_with_indices", "")
-def max_pool1d_with_indices(input=MISSING, kernel_size=MISSING, stride=(), padding=(0,), dilation=(1,), ceil_mode=False, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(max_pool1d_with_indices, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode}, surplus, {"x": x, "x1": x1, "a": a})
-    kernel_size_ints = (kernel_size,) if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
-    stride_ints = (stride,) if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    padding_ints = (padding,) if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    dilation_ints = (dilation,) if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
-    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or ceil_mode.__class__ is not bool:
-        return miss(max_pool1d_with_indices_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool1d_with_indices)
-    try:
-        route = max_pool1d_with_indices_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, kernel_size_ints, stride_ints, padding_ints, dilation_ints, ceil_mode)
-    return miss(max_pool1d_with_indices_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool1d_with_indices)
-
-
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
+def max_pool1d_with_indices(input=MISSING, kernel_size=MISSING, stride=(), padding=(0,), dilation=(1,), ceil_mode=False, surplus=MISSING, x=None, x1=None, a=None): return complete(max_pool1d_with_indices, "aten::max_pool1d_with_indices", "")(input, kernel_size, stride, padding, dilation, ceil_mode, surplus=surplus, x=x, x1=x1, a=a)
 def max_pool2d_with_indices_out(input, kernel_size, stride=(), padding=(0, 0), dilation=(1, 1), ceil_mode=False, *, out, indices): return complete(max_pool2d_with_indices_out, "aten::max_pool2d_with_indices", "out")(input, kernel_size, stride, padding, dilation, ceil_mode, out=out, indices=indices)
-
-max_pool2d_with_indices_op, max_pool2d_with_indices_routes = operator("aten::max_pool2d_with_indices", "")
-def max_pool2d_with_indices(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0), dilation=(1, 1), ceil_mode=False, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(max_pool2d_with_indices, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return max_pool2d_with_indices_out(input, kernel_size, stride, padding, dilation, ceil_mode, **several_outs("max_pool2d_with_indices", ("out", "indices"), out))
-    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
-    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    dilation_ints = (dilation,) * 2 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
-    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or ceil_mode.__class__ is not bool:
-        return miss(max_pool2d_with_indices_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool2d_with_indices)
-    try:
-        route = max_pool2d_with_indices_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, kernel_size_ints, stride_ints, padding_ints, dilation_ints, ceil_mode)
-    return miss(max_pool2d_with_indices_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool2d_with_indices)
-
-
+def max_pool2d_with_indices(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0), dilation=(1, 1), ceil_mode=False, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(max_pool2d_with_indices, "aten::max_pool2d_with_indices", "", "max_pool2d_with_indices_out", ('out', 'indices'))(input, kernel_size, stride, padding, dilation, ceil_mode, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def max_pool3d_with_indices_out(input, kernel_size, stride=(), padding=(0, 0, 0), dilation=(1, 1, 1), ceil_mode=False, *, out, indices): return complete(max_pool3d_with_indices_out, "aten::max_pool3d_with_indices", "out")(input, kernel_size, stride, padding, dilation, ceil_mode, out=out, indices=indices)
-
-max_pool3d_with_indices_op, max_pool3d_with_indices_routes = operator("aten::max_pool3d_with_indices", "")
-def max_pool3d_with_indices(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0, 0), dilation=(1, 1, 1), ceil_mode=False, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(max_pool3d_with_indices, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return max_pool3d_with_indices_out(input, kernel_size, stride, padding, dilation, ceil_mode, **several_outs("max_pool3d_with_indices", ("out", "indices"), out))
-    kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
-    stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    padding_ints = (padding,) * 3 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    dilation_ints = (dilation,) * 3 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
-    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or ceil_mode.__class__ is not bool:
-        return miss(max_pool3d_with_indices_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool3d_with_indices)
-    try:
-        route = max_pool3d_with_indices_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, kernel_size_ints, stride_ints, padding_ints, dilation_ints, ceil_mode)
-    return miss(max_pool3d_with_indices_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool3d_with_indices)
-
-
-max_pool1d_op, max_pool1d_routes = operator("aten::max_pool1d", "")
-def max_pool1d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0,), dilation=(1,), ceil_mode=False, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(max_pool1d, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode}, surplus, {"x": x, "x1": x1, "a": a})
-    kernel_size_ints = (kernel_size,) if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
-    stride_ints = (stride,) if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    padding_ints = (padding,) if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    dilation_ints = (dilation,) if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
-    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or ceil_mode.__class__ is not bool:
-        return miss(max_pool1d_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool1d)
-    try:
-        route = max_pool1d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, kernel_size_ints, stride_ints, padding_ints, dilation_ints, ceil_mode)
-    return miss(max_pool1d_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool1d)
-
-
-max_pool2d_op, max_pool2d_routes = operator("aten::max_pool2d", "")
-def max_pool2d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0), dilation=(1, 1), ceil_mode=False, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(max_pool2d, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode}, surplus, {"x": x, "x1": x1, "a": a})
-    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
-    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    dilation_ints = (dilation,) * 2 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
-    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or ceil_mode.__class__ is not bool:
-        return miss(max_pool2d_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool2d)
-    try:
-        route = max_pool2d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, kernel_size_ints, stride_ints, padding_ints, dilation_ints, ceil_mode)
-    return miss(max_pool2d_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool2d)
-
-
-max_pool3d_op, max_pool3d_routes = operator("aten::max_pool3d", "")
-def max_pool3d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0, 0), dilation=(1, 1, 1), ceil_mode=False, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(max_pool3d, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode}, surplus, {"x": x, "x1": x1, "a": a})
-    kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
-    stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    padding_ints = (padding,) * 3 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    dilation_ints = (dilation,) * 3 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
-    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or ceil_mode.__class__ is not bool:
-        return miss(max_pool3d_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool3d)
-    try:
-        route = max_pool3d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, kernel_size_ints, stride_ints, padding_ints, dilation_ints, ceil_mode)
-    return miss(max_pool3d_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool3d)
-
-
+def max_pool3d_with_indices(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0, 0), dilation=(1, 1, 1), ceil_mode=False, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(max_pool3d_with_indices, "aten::max_pool3d_with_indices", "", "max_pool3d_with_indices_out", ('out', 'indices'))(input, kernel_size, stride, padding, dilation, ceil_mode, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def max_pool1d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0,), dilation=(1,), ceil_mode=False, surplus=MISSING, x=None, x1=None, a=None): return complete(max_pool1d, "aten::max_pool1d", "")(input, kernel_size, stride, padding, dilation, ceil_mode, surplus=surplus, x=x, x1=x1, a=a)
+def max_pool2d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0), dilation=(1, 1), ceil_mode=False, surplus=MISSING, x=None, x1=None, a=None): return complete(max_pool2d, "aten::max_pool2d", "")(input, kernel_size, stride, padding, dilation, ceil_mode, surplus=surplus, x=x, x1=x1, a=a)
+def max_pool3d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0, 0), dilation=(1, 1, 1), ceil_mode=False, surplus=MISSING, x=None, x1=None, a=None): return complete(max_pool3d, "aten::max_pool3d", "")(input, kernel_size, stride, padding, dilation, ceil_mode, surplus=surplus, x=x, x1=x1, a=a)
 def avg_pool1d_out(input, kernel_size, stride=(), padding=(0,), ceil_mode=False, count_include_pad=True, *, out): return complete(avg_pool1d_out, "aten::avg_pool1d", "out")(input, kernel_size, stride, padding, ceil_mode, count_include_pad, out=out)
-
-avg_pool1d_op, avg_pool1d_routes = operator("aten::avg_pool1d", "")
-def avg_pool1d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0,), ceil_mode=False, count_include_pad=True, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(avg_pool1d, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "ceil_mode": ceil_mode, "count_include_pad": count_include_pad, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return avg_pool1d_out(input, kernel_size, stride, padding, ceil_mode, count_include_pad, out=out)
-    kernel_size_ints = (kernel_size,) if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
-    stride_ints = (stride,) if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    padding_ints = (padding,) if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool:
-        return miss(avg_pool1d_op, (input, kernel_size, stride, padding, ceil_mode, count_include_pad,), {}, avg_pool1d)
-    try:
-        route = avg_pool1d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, kernel_size_ints, stride_ints, padding_ints, ceil_mode, count_include_pad)
-    return miss(avg_pool1d_op, (input, kernel_size, stride, padding, ceil_mode, count_include_pad,), {}, avg_pool1d)
-
-
+def avg_pool1d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0,), ceil_mode=False, count_include_pad=True, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(avg_pool1d, "aten::avg_pool1d", "", "avg_pool1d_out")(input, kernel_size, stride, padding, ceil_mode, count_include_pad, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def avg_pool2d_out(input, kernel_size, stride=(), padding=(0, 0), ceil_mode=False, count_include_pad=True, divisor_override=None, *, out): return complete(avg_pool2d_out, "aten::avg_pool2d", "out")(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out=out)
-
-avg_pool2d_op, avg_pool2d_routes = operator("aten::avg_pool2d", "")
-def avg_pool2d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0), ceil_mode=False, count_include_pad=True, divisor_override=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(avg_pool2d, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "ceil_mode": ceil_mode, "count_include_pad": count_include_pad, "divisor_override": divisor_override, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return avg_pool2d_out(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out=out)
-    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
-    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool or divisor_override is not None and divisor_override.__class__ is not int:
-        return miss(avg_pool2d_op, (input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,), {}, avg_pool2d)
-    try:
-        route = avg_pool2d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, kernel_size_ints, stride_ints, padding_ints, ceil_mode, count_include_pad, divisor_override)
-    return miss(avg_pool2d_op, (input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,), {}, avg_pool2d)
-
-
+def avg_pool2d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0), ceil_mode=False, count_include_pad=True, divisor_override=None, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(avg_pool2d, "aten::avg_pool2d", "", "avg_pool2d_out")(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def avg_pool3d_out(input, kernel_size, stride=(), padding=(0, 0, 0), ceil_mode=False, count_include_pad=True, divisor_override=None, *, out): return complete(avg_pool3d_out, "aten::avg_pool3d", "out")(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out=out)
-
-avg_pool3d_op, avg_pool3d_routes = operator("aten::avg_pool3d", "")
-def avg_pool3d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0, 0), ceil_mode=False, count_include_pad=True, divisor_override=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(avg_pool3d, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "ceil_mode": ceil_mode, "count_include_pad": count_include_pad, "divisor_override": divisor_override, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return avg_pool3d_out(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out=out)
-    kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
-    stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    padding_ints = (padding,) * 3 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool or divisor_override is not None and divisor_override.__class__ is not int:
-        return miss(avg_pool3d_op, (input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,), {}, avg_pool3d)
-    try:
-        route = avg_pool3d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, kernel_size_ints, stride_ints, padding_ints, ceil_mode, count_include_pad, divisor_override)
-    return miss(avg_pool3d_op, (input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,), {}, avg_pool3d)
-
-
+def avg_pool3d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0, 0), ceil_mode=False, count_include_pad=True, divisor_override=None, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(avg_pool3d, "aten::avg_pool3d", "", "avg_pool3d_out")(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def adaptive_avg_pool1d_out(input, output_size, *, out): return complete(adaptive_avg_pool1d_out, "aten::adaptive_avg_pool1d", "out")(input, output_size, out=out)
-
-adaptive_avg_pool1d_op, adaptive_avg_pool1d_routes = operator("aten::adaptive_avg_pool1d", "")
-def adaptive_avg_pool1d(input=MISSING, output_size=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(adaptive_avg_pool1d, {"input": input, "output_size": output_size, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return adaptive_avg_pool1d_out(input, output_size, out=out)
-    output_size_ints = (output_size,) if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(output_size_ints):
-        return miss(adaptive_avg_pool1d_op, (input, output_size,), {}, adaptive_avg_pool1d)
-    try:
-        route = adaptive_avg_pool1d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints)
-    return miss(adaptive_avg_pool1d_op, (input, output_size,), {}, adaptive_avg_pool1d)
-
-
+def adaptive_avg_pool1d(input=MISSING, output_size=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(adaptive_avg_pool1d, "aten::adaptive_avg_pool1d", "", "adaptive_avg_pool1d_out")(input, output_size, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def adaptive_avg_pool2d_out(input, output_size, *, out): return complete(adaptive_avg_pool2d_out, "aten::adaptive_avg_pool2d", "out")(input, output_size, out=out)
-
-adaptive_avg_pool2d_op, adaptive_avg_pool2d_routes = operator("aten::adaptive_avg_pool2d", "")
-def adaptive_avg_pool2d(input=MISSING, output_size=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(adaptive_avg_pool2d, {"input": input, "output_size": output_size, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return adaptive_avg_pool2d_out(input, output_size, out=out)
-    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(output_size_ints):
-        return miss(adaptive_avg_pool2d_op, (input, output_size,), {}, adaptive_avg_pool2d)
-    try:
-        route = adaptive_avg_pool2d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints)
-    return miss(adaptive_avg_pool2d_op, (input, output_size,), {}, adaptive_avg_pool2d)
-
+def adaptive_avg_pool2d(input=MISSING, output_size=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(adaptive_avg_pool2d, "aten::adaptive_avg_pool2d", "", "adaptive_avg_pool2d_out")(input, output_size, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def _adaptive_avg_pool2d_out(input, output_size, *, out): return complete(_adaptive_avg_pool2d_out, "aten::_adaptive_avg_pool2d", "out")(input, output_size, out=out)
 def _adaptive_avg_pool2d(input, output_size, *, out=None): return complete(_adaptive_avg_pool2d, "aten::_adaptive_avg_pool2d", "", "_adaptive_avg_pool2d_out")(input, output_size, out=out)
-
-
 def adaptive_avg_pool3d_out(input, output_size, *, out): return complete(adaptive_avg_pool3d_out, "aten::adaptive_avg_pool3d", "out")(input, output_size, out=out)
-
-adaptive_avg_pool3d_op, adaptive_avg_pool3d_routes = operator("aten::adaptive_avg_pool3d", "")
-def adaptive_avg_pool3d(input=MISSING, output_size=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(adaptive_avg_pool3d, {"input": input, "output_size": output_size, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return adaptive_avg_pool3d_out(input, output_size, out=out)
-    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(output_size_ints):
-        return miss(adaptive_avg_pool3d_op, (input, output_size,), {}, adaptive_avg_pool3d)
-    try:
-        route = adaptive_avg_pool3d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints)
-    return miss(adaptive_avg_pool3d_op, (input, output_size,), {}, adaptive_avg_pool3d)
-
+def adaptive_avg_pool3d(input=MISSING, output_size=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(adaptive_avg_pool3d, "aten::adaptive_avg_pool3d", "", "adaptive_avg_pool3d_out")(input, output_size, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def _adaptive_avg_pool3d_out(input, output_size, *, out): return complete(_adaptive_avg_pool3d_out, "aten::_adaptive_avg_pool3d", "out")(input, output_size, out=out)
 def _adaptive_avg_pool3d(input, output_size, *, out=None): return complete(_adaptive_avg_pool3d, "aten::_adaptive_avg_pool3d", "", "_adaptive_avg_pool3d_out")(input, output_size, out=out)
-
-
-adaptive_max_pool1d_op, adaptive_max_pool1d_routes = operator("aten::adaptive_max_pool1d", "")
-def adaptive_max_pool1d(input=MISSING, output_size=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(adaptive_max_pool1d, {"input": input, "output_size": output_size}, surplus, {"x": x, "x1": x1, "a": a})
-    output_size_ints = (output_size,) if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(output_size_ints):
-        return miss(adaptive_max_pool1d_op, (input, output_size,), {}, adaptive_max_pool1d)
-    try:
-        route = adaptive_max_pool1d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints)
-    return miss(adaptive_max_pool1d_op, (input, output_size,), {}, adaptive_max_pool1d)
-
-
+def adaptive_max_pool1d(input=MISSING, output_size=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(adaptive_max_pool1d, "aten::adaptive_max_pool1d", "")(input, output_size, surplus=surplus, x=x, x1=x1, a=a)
 def adaptive_max_pool2d_out(input, output_size, *, out, indices): return complete(adaptive_max_pool2d_out, "aten::adaptive_max_pool2d", "out")(input, output_size, out=out, indices=indices)
-
-adaptive_max_pool2d_op, adaptive_max_pool2d_routes = operator("aten::adaptive_max_pool2d", "")
-def adaptive_max_pool2d(input=MISSING, output_size=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(adaptive_max_pool2d, {"input": input, "output_size": output_size, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return adaptive_max_pool2d_out(input, output_size, **several_outs("adaptive_max_pool2d", ("out", "indices"), out))
-    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(output_size_ints):
-        return miss(adaptive_max_pool2d_op, (input, output_size,), {}, adaptive_max_pool2d)
-    try:
-        route = adaptive_max_pool2d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints)
-    return miss(adaptive_max_pool2d_op, (input, output_size,), {}, adaptive_max_pool2d)
-
-
+def adaptive_max_pool2d(input=MISSING, output_size=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(adaptive_max_pool2d, "aten::adaptive_max_pool2d", "", "adaptive_max_pool2d_out", ('out', 'indices'))(input, output_size, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def adaptive_max_pool3d_out(input, output_size, *, out, indices): return complete(adaptive_max_pool3d_out, "aten::adaptive_max_pool3d", "out")(input, output_size, out=out, indices=indices)
-
-adaptive_max_pool3d_op, adaptive_max_pool3d_routes = operator("aten::adaptive_max_pool3d", "")
-def adaptive_max_pool3d(input=MISSING, output_size=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(adaptive_max_pool3d, {"input": input, "output_size": output_size, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return adaptive_max_pool3d_out(input, output_size, **several_outs("adaptive_max_pool3d", ("out", "indices"), out))
-    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(output_size_ints):
-        return miss(adaptive_max_pool3d_op, (input, output_size,), {}, adaptive_max_pool3d)
-    try:
-        route = adaptive_max_pool3d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints)
-    return miss(adaptive_max_pool3d_op, (input, output_size,), {}, adaptive_max_pool3d)
-
-
+def adaptive_max_pool3d(input=MISSING, output_size=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(adaptive_max_pool3d, "aten::adaptive_max_pool3d", "", "adaptive_max_pool3d_out", ('out', 'indices'))(input, output_size, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def fractional_max_pool2d_output(input, kernel_size, output_size, random_samples, *, output, indices): return complete(fractional_max_pool2d_output, "aten::fractional_max_pool2d", "output")(input, kernel_size, output_size, random_samples, output=output, indices=indices)
-
-fractional_max_pool2d_op, fractional_max_pool2d_routes = operator("aten::fractional_max_pool2d", "")
-def fractional_max_pool2d(input=MISSING, kernel_size=MISSING, output_size=MISSING, random_samples=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(fractional_max_pool2d, {"input": input, "kernel_size": kernel_size, "output_size": output_size, "random_samples": random_samples, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return fractional_max_pool2d_output(input, kernel_size, output_size, random_samples, **several_outs("fractional_max_pool2d", ("output", "indices"), out))
-    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
-    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(kernel_size_ints) or not are_ints(output_size_ints):
-        return miss(fractional_max_pool2d_op, (input, kernel_size, output_size, random_samples,), {}, fractional_max_pool2d)
-    try:
-        route = fractional_max_pool2d_routes[input._signature | random_samples._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, kernel_size_ints, output_size_ints, random_samples)
-    return miss(fractional_max_pool2d_op, (input, kernel_size, output_size, random_samples,), {}, fractional_max_pool2d)
-
-
+def fractional_max_pool2d(input=MISSING, kernel_size=MISSING, output_size=MISSING, random_samples=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(fractional_max_pool2d, "aten::fractional_max_pool2d", "", "fractional_max_pool2d_output", ('output', 'indices'))(input, kernel_size, output_size, random_samples, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def fractional_max_pool3d_output(input, kernel_size, output_size, random_samples, *, output, indices): return complete(fractional_max_pool3d_output, "aten::fractional_max_pool3d", "output")(input, kernel_size, output_size, random_samples, output=output, indices=indices)
-
-fractional_max_pool3d_op, fractional_max_pool3d_routes = operator("aten::fractional_max_pool3d", "")
-def fractional_max_pool3d(input=MISSING, kernel_size=MISSING, output_size=MISSING, random_samples=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(fractional_max_pool3d, {"input": input, "kernel_size": kernel_size, "output_size": output_size, "random_samples": random_samples, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return fractional_max_pool3d_output(input, kernel_size, output_size, random_samples, **several_outs("fractional_max_pool3d", ("output", "indices"), out))
-    kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
-    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(kernel_size_ints) or not are_ints(output_size_ints):
-        return miss(fractional_max_pool3d_op, (input, kernel_size, output_size, random_samples,), {}, fractional_max_pool3d)
-    try:
-        route = fractional_max_pool3d_routes[input._signature | random_samples._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, kernel_size_ints, output_size_ints, random_samples)
-    return miss(fractional_max_pool3d_op, (input, kernel_size, output_size, random_samples,), {}, fractional_max_pool3d)
-
-
+def fractional_max_pool3d(input=MISSING, kernel_size=MISSING, output_size=MISSING, random_samples=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(fractional_max_pool3d, "aten::fractional_max_pool3d", "", "fractional_max_pool3d_output", ('output', 'indices'))(input, kernel_size, output_size, random_samples, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def max_unpool2d_out(input, indices, output_size, *, out): return complete(max_unpool2d_out, "aten::max_unpool2d", "out")(input, indices, output_size, out=out)
-
-max_unpool2d_op, max_unpool2d_routes = operator("aten::max_unpool2d", "")
-def max_unpool2d(input=MISSING, indices=MISSING, output_size=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(max_unpool2d, {"input": input, "indices": indices, "output_size": output_size, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return max_unpool2d_out(input, indices, output_size, out=out)
-    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(output_size_ints):
-        return miss(max_unpool2d_op, (input, indices, output_size,), {}, max_unpool2d)
-    try:
-        route = max_unpool2d_routes[input._signature | indices._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, indices, output_size_ints)
-    return miss(max_unpool2d_op, (input, indices, output_size,), {}, max_unpool2d)
-
-
+def max_unpool2d(input=MISSING, indices=MISSING, output_size=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(max_unpool2d, "aten::max_unpool2d", "", "max_unpool2d_out")(input, indices, output_size, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def max_unpool3d_out(input, indices, output_size, stride, padding, *, out): return complete(max_unpool3d_out, "aten::max_unpool3d", "out")(input, indices, output_size, stride, padding, out=out)
-
-max_unpool3d_op, max_unpool3d_routes = operator("aten::max_unpool3d", "")
-def max_unpool3d(input=MISSING, indices=MISSING, output_size=MISSING, stride=MISSING, padding=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(max_unpool3d, {"input": input, "indices": indices, "output_size": output_size, "stride": stride, "padding": padding, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return max_unpool3d_out(input, indices, output_size, stride, padding, out=out)
-    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    padding_ints = (padding,) * 3 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    if not are_ints(output_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints):
-        return miss(max_unpool3d_op, (input, indices, output_size, stride, padding,), {}, max_unpool3d)
-    try:
-        route = max_unpool3d_routes[input._signature | indices._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, indices, output_size_ints, stride_ints, padding_ints)
-    return miss(max_unpool3d_op, (input, indices, output_size, stride, padding,), {}, max_unpool3d)
-
+def max_unpool3d(input=MISSING, indices=MISSING, output_size=MISSING, stride=MISSING, padding=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(max_unpool3d, "aten::max_unpool3d", "", "max_unpool3d_out")(input, indices, output_size, stride, padding, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def max_pool2d_with_indices_backward_grad_input(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, *, grad_input): return complete(max_pool2d_with_indices_backward_grad_input, "aten::max_pool2d_with_indices_backward", "grad_input")(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input=grad_input)
 def max_pool2d_with_indices_backward(grad_output=MISSING, input=MISSING, kernel_size=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, ceil_mode=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(max_pool2d_with_indices_backward, "aten::max_pool2d_with_indices_backward", "", "max_pool2d_with_indices_backward_grad_input", ('grad_input',))(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def avg_pool2d_backward_grad_input(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, *, grad_input): return complete(avg_pool2d_backward_grad_input, "aten::avg_pool2d_backward", "grad_input")(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input=grad_input)
@@ -454,5 +64,4 @@ def adaptive_max_pool3d_backward(grad_output=MISSING, input=MISSING, indices=MIS
 def fractional_max_pool3d_backward_grad_input(grad_output, input, kernel_size, output_size, indices, *, grad_input): return complete(fractional_max_pool3d_backward_grad_input, "aten::fractional_max_pool3d_backward", "grad_input")(grad_output, input, kernel_size, output_size, indices, grad_input=grad_input)
 def fractional_max_pool3d_backward(grad_output=MISSING, input=MISSING, kernel_size=MISSING, output_size=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(fractional_max_pool3d_backward, "aten::fractional_max_pool3d_backward", "", "fractional_max_pool3d_backward_grad_input", ('grad_input',))(grad_output, input, kernel_size, output_size, indices, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

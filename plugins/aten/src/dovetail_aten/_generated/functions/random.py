@@ -4,319 +4,62 @@
 # mypy: ignore-errors
 """Functions of the family random."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "rand_like", "randn_like", "rand", "randn", "randint_default", "randint_low", "randint",
-    "randperm_default", "randperm_generator", "randperm", "uniform_", "normal_", "cauchy_",
-    "exponential_", "geometric_", "log_normal_", "random__from", "random__to", "random__default",
-    "random_", "normal_Tensor_float_out", "normal_float_Tensor_out", "normal_Tensor_Tensor_out",
-    "normal_float_float_out", "normal_Tensor_float", "normal_float_Tensor", "normal_Tensor_Tensor",
-    "normal_float_float", "normal", "poisson_out", "poisson", "binomial_out", "binomial",
-    "_standard_gamma_out", "_standard_gamma", "_standard_gamma_grad_out", "_standard_gamma_grad",
-    "_sample_dirichlet_out", "_sample_dirichlet", "_dirichlet_grad_out", "_dirichlet_grad",
-    "_slopes_of_rrelu", "bernoulli_out", "bernoulli_default", "bernoulli_p", "bernoulli",
-    "bernoulli__float", "bernoulli__Tensor", "bernoulli_", "native_dropout_out", "native_dropout",
-    "dropout", "multinomial_out", "multinomial", "native_dropout_backward",
-]
-
-
-rand_like_op, rand_like_routes = operator("aten::rand_like", "")
-def rand_like(input=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(rand_like, {"input": input, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, surplus, {"x": x, "x1": x1, "a": a})
-    if dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
-        return miss(rand_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, rand_like)
-    try:
-        route = rand_like_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dtype, layout, device, pin_memory, memory_format)
-    return miss(rand_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, rand_like)
-
-
-randn_like_op, randn_like_routes = operator("aten::randn_like", "")
-def randn_like(input=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(randn_like, {"input": input, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, surplus, {"x": x, "x1": x1, "a": a})
-    if dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
-        return miss(randn_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, randn_like)
-    try:
-        route = randn_like_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dtype, layout, device, pin_memory, memory_format)
-    return miss(randn_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, randn_like)
-
-
-rand_op, rand_routes = operator("aten::rand", "")
-def rand(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
-    if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    elif sizes_:
-        return miss(rand_op, (*sizes_,), {"size": size}, rand)
-    size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(rand_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, rand)
-    try:
-        route = rand_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(size_ints, dtype, layout, device, pin_memory)
-    return miss(rand_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, rand)
-
-
-randn_op, randn_routes = operator("aten::randn", "")
-def randn(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
-    if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    elif sizes_:
-        return miss(randn_op, (*sizes_,), {"size": size}, randn)
-    size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(randn_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randn)
-    try:
-        route = randn_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(size_ints, dtype, layout, device, pin_memory)
-    return miss(randn_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randn)
-
-
-randint_op, randint_routes = operator("aten::randint", "")
-dtype_default = default_of(operator("aten::randint", "")[0].schema.arguments[2])
-def randint_default(high, size, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
-    size_ints = tuple(size) if size.__class__ is list else size
-    if high.__class__ is not int or not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(randint_op, (high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
-    try:
-        route = randint_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(high, size_ints, dtype, layout, device, pin_memory)
-    return miss(randint_op, (high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
-
-randint_low_op, randint_low_routes = operator("aten::randint", "low")
-dtype_default = default_of(operator("aten::randint", "low")[0].schema.arguments[3])
-def randint_low(low, high, size, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
-    size_ints = tuple(size) if size.__class__ is list else size
-    if low.__class__ is not int or high.__class__ is not int or not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(randint_low_op, (low, high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
-    try:
-        route = randint_low_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(low, high, size_ints, dtype, layout, device, pin_memory)
-    return miss(randint_low_op, (low, high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
-
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
+def rand_like(input=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, x=None, x1=None, a=None): return complete(rand_like, "aten::rand_like", "")(input, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format, surplus=surplus, x=x, x1=x1, a=a)
+def randn_like(input=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, x=None, x1=None, a=None): return complete(randn_like, "aten::randn_like", "")(input, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format, surplus=surplus, x=x, x1=x1, a=a)
+def rand(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None): return complete(rand, "aten::rand", "")(*sizes_, size=size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+def randn(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None): return complete(randn, "aten::randn", "")(*sizes_, size=size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+dtype_default = default("aten::randint", "", 2)
+def randint_default(high, size, *, dtype=dtype_default, layout=None, device=None, pin_memory=None): return complete(randint_default, "aten::randint", "")(high, size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+dtype_default = default("aten::randint", "low", 3)
+def randint_low(low, high, size, *, dtype=dtype_default, layout=None, device=None, pin_memory=None): return complete(randint_low, "aten::randint", "low")(low, high, size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 _randint_overloads = Overloads("aten::randint", {
     "": (randint_default, None), "low": (randint_low, None),
 })
-def randint(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            return randint_default(*args)
-        if count == 3:
-            return randint_low(*args)
-    return _randint_overloads.choose(args, kwargs)
-
-
-randperm_op, randperm_routes = operator("aten::randperm", "")
-dtype_default = default_of(operator("aten::randperm", "")[0].schema.arguments[1])
-def randperm_default(n, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
-    if n.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(randperm_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randperm)
-    try:
-        route = randperm_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(n, dtype, layout, device, pin_memory)
-    return miss(randperm_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randperm)
-
-randperm_generator_op, randperm_generator_routes = operator("aten::randperm", "generator")
-dtype_default = default_of(operator("aten::randperm", "generator")[0].schema.arguments[2])
-def randperm_generator(n, *, generator, dtype=dtype_default, layout=None, device=None, pin_memory=None):
-    if n.__class__ is not int or generator is not None or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(randperm_generator_op, (n,), {"generator": generator, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randperm)
-    try:
-        route = randperm_generator_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(n, generator, dtype, layout, device, pin_memory)
-    return miss(randperm_generator_op, (n,), {"generator": generator, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randperm)
-
+def randint(*args, **kwargs): return complete_choice(randint, _randint_overloads)(*args, **kwargs)
+dtype_default = default("aten::randperm", "", 1)
+def randperm_default(n, *, dtype=dtype_default, layout=None, device=None, pin_memory=None): return complete(randperm_default, "aten::randperm", "")(n, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+dtype_default = default("aten::randperm", "generator", 2)
+def randperm_generator(n, *, generator, dtype=dtype_default, layout=None, device=None, pin_memory=None): return complete(randperm_generator, "aten::randperm", "generator")(n, generator=generator, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 _randperm_overloads = Overloads("aten::randperm", {
     "": (randperm_default, None), "generator": (randperm_generator, None),
 })
-def randperm(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return randperm_default(*args)
-    return _randperm_overloads.choose(args, kwargs)
-
+def randperm(*args, **kwargs): return complete_choice(randperm, _randperm_overloads)(*args, **kwargs)
 def uniform_(input=MISSING, from_=0.0, to=1.0, surplus=MISSING, generator=None, x=None, x1=None, a=None): return complete(uniform_, "aten::uniform_", "")(input, from_, to, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
 def normal_(input=MISSING, mean=0.0, std=1.0, surplus=MISSING, generator=None, x=None, x1=None, a=None): return complete(normal_, "aten::normal_", "")(input, mean, std, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
 def cauchy_(input=MISSING, median=0.0, sigma=1.0, surplus=MISSING, generator=None, x=None, x1=None, a=None): return complete(cauchy_, "aten::cauchy_", "")(input, median, sigma, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
 def exponential_(input=MISSING, lambd=1.0, surplus=MISSING, generator=None, x=None, x1=None, a=None): return complete(exponential_, "aten::exponential_", "")(input, lambd, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
 def geometric_(input=MISSING, p=MISSING, surplus=MISSING, generator=None, x=None, x1=None, a=None): return complete(geometric_, "aten::geometric_", "")(input, p, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
 def log_normal_(input=MISSING, mean=1.0, std=2.0, surplus=MISSING, generator=None, x=None, x1=None, a=None): return complete(log_normal_, "aten::log_normal_", "")(input, mean, std, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def random__from(input, from_, to, *, generator=None): return complete(random__from, "aten::random_", "from")(input, from_, to, generator=generator)
 def random__to(input, to, *, generator=None): return complete(random__to, "aten::random_", "to")(input, to, generator=generator)
 def random__default(input, *, generator=None): return complete(random__default, "aten::random_", "")(input, generator=generator)
-
 _random__overloads = Overloads("aten::random_", {
     "from": (random__from, None), "to": (random__to, None), "": (random__default, None),
 })
-def random_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return random__default(*args)
-        if count == 2:
-            return random__to(*args)
-        if count == 3:
-            return random__from(*args)
-    return _random__overloads.choose(args, kwargs)
-
-
+def random_(*args, **kwargs): return complete_choice(random_, _random__overloads)(*args, **kwargs)
 def normal_Tensor_float_out(mean, std=1.0, *, generator=None, out): return complete(normal_Tensor_float_out, "aten::normal", "Tensor_float_out")(mean, std, generator=generator, out=out)
 def normal_float_Tensor_out(mean, std, *, generator=None, out): return complete(normal_float_Tensor_out, "aten::normal", "float_Tensor_out")(mean, std, generator=generator, out=out)
 def normal_Tensor_Tensor_out(mean, std, *, generator=None, out): return complete(normal_Tensor_Tensor_out, "aten::normal", "Tensor_Tensor_out")(mean, std, generator=generator, out=out)
 def normal_float_float_out(mean, std, size, *, generator=None, dtype=None, layout=None, device=None, pin_memory=None, out): return complete(normal_float_float_out, "aten::normal", "float_float_out")(mean, std, size, generator=generator, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, out=out)
-
-normal_Tensor_float_op, normal_Tensor_float_routes = operator("aten::normal", "Tensor_float")
-def normal_Tensor_float(mean, std=1.0, *, generator=None):
-    if std.__class__ is not float or generator is not None:
-        return miss(normal_Tensor_float_op, (mean, std,), {"generator": generator}, normal)
-    try:
-        route = normal_Tensor_float_routes[mean._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(mean, std, generator)
-    return miss(normal_Tensor_float_op, (mean, std,), {"generator": generator}, normal)
-
-normal_float_Tensor_op, normal_float_Tensor_routes = operator("aten::normal", "float_Tensor")
-def normal_float_Tensor(mean, std, *, generator=None):
-    if mean.__class__ is not float or generator is not None:
-        return miss(normal_float_Tensor_op, (mean, std,), {"generator": generator}, normal)
-    try:
-        route = normal_float_Tensor_routes[std._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(mean, std, generator)
-    return miss(normal_float_Tensor_op, (mean, std,), {"generator": generator}, normal)
-
-normal_Tensor_Tensor_op, normal_Tensor_Tensor_routes = operator("aten::normal", "Tensor_Tensor")
-def normal_Tensor_Tensor(mean, std, *, generator=None):
-    if generator is not None:
-        return miss(normal_Tensor_Tensor_op, (mean, std,), {"generator": generator}, normal)
-    try:
-        route = normal_Tensor_Tensor_routes[mean._signature | std._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(mean, std, generator)
-    return miss(normal_Tensor_Tensor_op, (mean, std,), {"generator": generator}, normal)
-
-normal_float_float_op, normal_float_float_routes = operator("aten::normal", "float_float")
-def normal_float_float(mean, std, size, *, generator=None, dtype=None, layout=None, device=None, pin_memory=None):
-    size_ints = tuple(size) if size.__class__ is list else size
-    if mean.__class__ is not float or std.__class__ is not float or not are_ints(size_ints) or generator is not None or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(normal_float_float_op, (mean, std, size,), {"generator": generator, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, normal)
-    try:
-        route = normal_float_float_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(mean, std, size_ints, generator, dtype, layout, device, pin_memory)
-    return miss(normal_float_float_op, (mean, std, size,), {"generator": generator, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, normal)
-
+def normal_Tensor_float(mean, std=1.0, *, generator=None): return complete(normal_Tensor_float, "aten::normal", "Tensor_float")(mean, std, generator=generator)
+def normal_float_Tensor(mean, std, *, generator=None): return complete(normal_float_Tensor, "aten::normal", "float_Tensor")(mean, std, generator=generator)
+def normal_Tensor_Tensor(mean, std, *, generator=None): return complete(normal_Tensor_Tensor, "aten::normal", "Tensor_Tensor")(mean, std, generator=generator)
+def normal_float_float(mean, std, size, *, generator=None, dtype=None, layout=None, device=None, pin_memory=None): return complete(normal_float_float, "aten::normal", "float_float")(mean, std, size, generator=generator, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 _normal_overloads = Overloads("aten::normal", {
     "Tensor_float": (normal_Tensor_float, normal_Tensor_float_out),
     "float_Tensor": (normal_float_Tensor, normal_float_Tensor_out),
     "Tensor_Tensor": (normal_Tensor_Tensor, normal_Tensor_Tensor_out),
     "float_float": (normal_float_float, normal_float_float_out),
 })
-def normal(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return normal_Tensor_float(*args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and args[1].__class__ is float:
-                return normal_Tensor_float(*args)
-            if args[0].__class__ is float and isinstance(args[1], TensorBase):
-                return normal_float_Tensor(*args)
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return normal_Tensor_Tensor(*args)
-        if count == 3:
-            return normal_float_float(*args)
-    return _normal_overloads.choose(args, kwargs)
-
-
+def normal(*args, **kwargs): return complete_choice(normal, _normal_overloads)(*args, **kwargs)
 def poisson_out(input, generator=None, *, out): return complete(poisson_out, "aten::poisson", "out")(input, generator, out=out)
-
-poisson_op, poisson_routes = operator("aten::poisson", "")
-def poisson(input=MISSING, generator=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(poisson, {"input": input, "generator": generator, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return poisson_out(input, generator, out=out)
-    if generator is not None:
-        return miss(poisson_op, (input, generator,), {}, poisson)
-    try:
-        route = poisson_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, generator)
-    return miss(poisson_op, (input, generator,), {}, poisson)
-
-
+def poisson(input=MISSING, generator=None, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(poisson, "aten::poisson", "", "poisson_out")(input, generator, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def binomial_out(count, prob, generator=None, *, out): return complete(binomial_out, "aten::binomial", "out")(count, prob, generator, out=out)
-
-binomial_op, binomial_routes = operator("aten::binomial", "")
-def binomial(count, prob, generator=None, *, out=None):
-    if out is not None:
-        return binomial_out(count, prob, generator, out=out)
-    if generator is not None:
-        return miss(binomial_op, (count, prob, generator,), {}, binomial)
-    try:
-        route = binomial_routes[count._signature | prob._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(count, prob, generator)
-    return miss(binomial_op, (count, prob, generator,), {}, binomial)
-
+def binomial(count, prob, generator=None, *, out=None): return complete(binomial, "aten::binomial", "", "binomial_out")(count, prob, generator, out=out)
 def _standard_gamma_out(input, generator=None, *, out): return complete(_standard_gamma_out, "aten::_standard_gamma", "out")(input, generator, out=out)
 def _standard_gamma(input, generator=None, *, out=None): return complete(_standard_gamma, "aten::_standard_gamma", "", "_standard_gamma_out")(input, generator, out=out)
 def _standard_gamma_grad_out(input, output, *, out): return complete(_standard_gamma_grad_out, "aten::_standard_gamma_grad", "out")(input, output, out=out)
@@ -326,119 +69,24 @@ def _sample_dirichlet(input, generator=None, *, out=None): return complete(_samp
 def _dirichlet_grad_out(x, alpha, total, *, out): return complete(_dirichlet_grad_out, "aten::_dirichlet_grad", "out")(x, alpha, total, out=out)
 def _dirichlet_grad(x, alpha, total, *, out=None): return complete(_dirichlet_grad, "aten::_dirichlet_grad", "", "_dirichlet_grad_out")(x, alpha, total, out=out)
 def _slopes_of_rrelu(input, lower, upper, generator=None): return complete(_slopes_of_rrelu, "aten::_slopes_of_rrelu", "")(input, lower, upper, generator)
-
-
 def bernoulli_out(input, *, generator=None, out): return complete(bernoulli_out, "aten::bernoulli", "out")(input, generator=generator, out=out)
-
-bernoulli_op, bernoulli_routes = operator("aten::bernoulli", "")
-def bernoulli_default(input, *, generator=None):
-    if generator is not None:
-        return miss(bernoulli_op, (input,), {"generator": generator}, bernoulli)
-    try:
-        route = bernoulli_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, generator)
-    return miss(bernoulli_op, (input,), {"generator": generator}, bernoulli)
-
-bernoulli_p_op, bernoulli_p_routes = operator("aten::bernoulli", "p")
-def bernoulli_p(input, p, *, generator=None):
-    if p.__class__ is not float or generator is not None:
-        return miss(bernoulli_p_op, (input, p,), {"generator": generator}, bernoulli)
-    try:
-        route = bernoulli_p_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, p, generator)
-    return miss(bernoulli_p_op, (input, p,), {"generator": generator}, bernoulli)
-
+def bernoulli_default(input, *, generator=None): return complete(bernoulli_default, "aten::bernoulli", "")(input, generator=generator)
+def bernoulli_p(input, p, *, generator=None): return complete(bernoulli_p, "aten::bernoulli", "p")(input, p, generator=generator)
 _bernoulli_overloads = Overloads("aten::bernoulli", {
     "": (bernoulli_default, bernoulli_out), "p": (bernoulli_p, None),
 })
-def bernoulli(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return bernoulli_default(*args)
-        if count == 2:
-            return bernoulli_p(*args)
-    return _bernoulli_overloads.choose(args, kwargs)
-
-
+def bernoulli(*args, **kwargs): return complete_choice(bernoulli, _bernoulli_overloads)(*args, **kwargs)
 def bernoulli__float(input, p=0.5, *, generator=None): return complete(bernoulli__float, "aten::bernoulli_", "float")(input, p, generator=generator)
 def bernoulli__Tensor(input, p, *, generator=None): return complete(bernoulli__Tensor, "aten::bernoulli_", "Tensor")(input, p, generator=generator)
-
 _bernoulli__overloads = Overloads("aten::bernoulli_", {
     "float": (bernoulli__float, None), "Tensor": (bernoulli__Tensor, None),
 })
-def bernoulli_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return bernoulli__float(*args)
-        if count == 2:
-            if args[1].__class__ is float:
-                return bernoulli__float(*args)
-            if isinstance(args[1], TensorBase):
-                return bernoulli__Tensor(*args)
-    return _bernoulli__overloads.choose(args, kwargs)
-
-
+def bernoulli_(*args, **kwargs): return complete_choice(bernoulli_, _bernoulli__overloads)(*args, **kwargs)
 def native_dropout_out(input, p, train, *, out0, out1): return complete(native_dropout_out, "aten::native_dropout", "out")(input, p, train, out0=out0, out1=out1)
-
-native_dropout_op, native_dropout_routes = operator("aten::native_dropout", "")
-def native_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(native_dropout, {"input": input, "p": p, "train": train, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return native_dropout_out(input, p, train, **several_outs("native_dropout", ("out0", "out1"), out))
-    if p.__class__ is not float or train is not None and train.__class__ is not bool:
-        return miss(native_dropout_op, (input, p, train,), {}, native_dropout)
-    try:
-        route = native_dropout_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, p, train)
-    return miss(native_dropout_op, (input, p, train,), {}, native_dropout)
-
-
-dropout_op, dropout_routes = operator("aten::dropout", "")
-def dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(dropout, {"input": input, "p": p, "train": train}, surplus, {"x": x, "x1": x1, "a": a})
-    if p.__class__ is not float or train.__class__ is not bool:
-        return miss(dropout_op, (input, p, train,), {}, dropout)
-    try:
-        route = dropout_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, p, train)
-    return miss(dropout_op, (input, p, train,), {}, dropout)
-
-
+def native_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(native_dropout, "aten::native_dropout", "", "native_dropout_out", ('out0', 'out1'))(input, p, train, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(dropout, "aten::dropout", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
 def multinomial_out(input, num_samples, replacement=False, *, generator=None, out): return complete(multinomial_out, "aten::multinomial", "out")(input, num_samples, replacement, generator=generator, out=out)
-
-multinomial_op, multinomial_routes = operator("aten::multinomial", "")
-def multinomial(input=MISSING, num_samples=MISSING, replacement=False, surplus=MISSING, generator=None, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(multinomial, {"input": input, "num_samples": num_samples, "replacement": replacement, "generator": generator, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return multinomial_out(input, num_samples, replacement, generator=generator, out=out)
-    if num_samples.__class__ is not int or replacement.__class__ is not bool or generator is not None:
-        return miss(multinomial_op, (input, num_samples, replacement,), {"generator": generator}, multinomial)
-    try:
-        route = multinomial_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, num_samples, replacement, generator)
-    return miss(multinomial_op, (input, num_samples, replacement,), {"generator": generator}, multinomial)
-
+def multinomial(input=MISSING, num_samples=MISSING, replacement=False, surplus=MISSING, generator=None, out=None, x=None, x1=None, a=None): return complete(multinomial, "aten::multinomial", "", "multinomial_out")(input, num_samples, replacement, generator=generator, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def native_dropout_backward(grad_output, mask, scale): return complete(native_dropout_backward, "aten::native_dropout_backward", "")(grad_output, mask, scale)
 
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

@@ -4,275 +4,39 @@
 # mypy: ignore-errors
 """Functions of the family recurrent."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "lstm_input", "lstm_data", "lstm", "gru_input", "gru_data", "gru", "rnn_tanh_input",
-    "rnn_tanh_data", "rnn_tanh", "rnn_relu_input", "rnn_relu_data", "rnn_relu", "lstm_cell",
-    "gru_cell", "rnn_tanh_cell", "rnn_relu_cell", "_thnn_fused_lstm_cell_out",
-    "_thnn_fused_lstm_cell", "_lstm_sequence", "_pack_padded_sequence", "_pad_packed_sequence",
-    "pad_sequence",
-]
-
-
-lstm_input_op, lstm_input_routes = operator("aten::lstm", "input")
-def lstm_input(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
-    if has_biases.__class__ is not bool or num_layers.__class__ is not int or dropout.__class__ is not float or train.__class__ is not bool or bidirectional.__class__ is not bool or batch_first.__class__ is not bool or hx.__class__ is not list and hx.__class__ is not tuple or params.__class__ is not list and params.__class__ is not tuple:
-        return miss(lstm_input_op, (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first,), {}, lstm)
-    try:
-        bits = input._signature | state()
-        for each in hx:
-            bits |= each._signature
-        for each in params:
-            bits |= each._signature
-        route = lstm_input_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
-    return miss(lstm_input_op, (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first,), {}, lstm)
-
-lstm_data_op, lstm_data_routes = operator("aten::lstm", "data")
-def lstm_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional):
-    if has_biases.__class__ is not bool or num_layers.__class__ is not int or dropout.__class__ is not float or train.__class__ is not bool or bidirectional.__class__ is not bool or hx.__class__ is not list and hx.__class__ is not tuple or params.__class__ is not list and params.__class__ is not tuple:
-        return miss(lstm_data_op, (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional,), {}, lstm)
-    try:
-        bits = data._signature | batch_sizes._signature | state()
-        for each in hx:
-            bits |= each._signature
-        for each in params:
-            bits |= each._signature
-        route = lstm_data_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
-    return miss(lstm_data_op, (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional,), {}, lstm)
-
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
+def lstm_input(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first): return complete(lstm_input, "aten::lstm", "input")(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+def lstm_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional): return complete(lstm_data, "aten::lstm", "data")(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
 _lstm_overloads = Overloads("aten::lstm", {"input": (lstm_input, None), "data": (lstm_data, None)})
-def lstm(*args, **kwargs):
-    return _lstm_overloads.choose(args, kwargs)
-
-
-gru_input_op, gru_input_routes = operator("aten::gru", "input")
-def gru_input(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
-    if has_biases.__class__ is not bool or num_layers.__class__ is not int or dropout.__class__ is not float or train.__class__ is not bool or bidirectional.__class__ is not bool or batch_first.__class__ is not bool or params.__class__ is not list and params.__class__ is not tuple:
-        return miss(gru_input_op, (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first,), {}, gru)
-    try:
-        bits = input._signature | hx._signature | state()
-        for each in params:
-            bits |= each._signature
-        route = gru_input_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
-    return miss(gru_input_op, (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first,), {}, gru)
-
-gru_data_op, gru_data_routes = operator("aten::gru", "data")
-def gru_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional):
-    if has_biases.__class__ is not bool or num_layers.__class__ is not int or dropout.__class__ is not float or train.__class__ is not bool or bidirectional.__class__ is not bool or params.__class__ is not list and params.__class__ is not tuple:
-        return miss(gru_data_op, (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional,), {}, gru)
-    try:
-        bits = data._signature | batch_sizes._signature | hx._signature | state()
-        for each in params:
-            bits |= each._signature
-        route = gru_data_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
-    return miss(gru_data_op, (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional,), {}, gru)
-
+def lstm(*args, **kwargs): return complete_choice(lstm, _lstm_overloads)(*args, **kwargs)
+def gru_input(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first): return complete(gru_input, "aten::gru", "input")(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+def gru_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional): return complete(gru_data, "aten::gru", "data")(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
 _gru_overloads = Overloads("aten::gru", {"input": (gru_input, None), "data": (gru_data, None)})
-def gru(*args, **kwargs):
-    return _gru_overloads.choose(args, kwargs)
-
-
-rnn_tanh_input_op, rnn_tanh_input_routes = operator("aten::rnn_tanh", "input")
-def rnn_tanh_input(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
-    if has_biases.__class__ is not bool or num_layers.__class__ is not int or dropout.__class__ is not float or train.__class__ is not bool or bidirectional.__class__ is not bool or batch_first.__class__ is not bool or params.__class__ is not list and params.__class__ is not tuple:
-        return miss(rnn_tanh_input_op, (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first,), {}, rnn_tanh)
-    try:
-        bits = input._signature | hx._signature | state()
-        for each in params:
-            bits |= each._signature
-        route = rnn_tanh_input_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
-    return miss(rnn_tanh_input_op, (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first,), {}, rnn_tanh)
-
-rnn_tanh_data_op, rnn_tanh_data_routes = operator("aten::rnn_tanh", "data")
-def rnn_tanh_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional):
-    if has_biases.__class__ is not bool or num_layers.__class__ is not int or dropout.__class__ is not float or train.__class__ is not bool or bidirectional.__class__ is not bool or params.__class__ is not list and params.__class__ is not tuple:
-        return miss(rnn_tanh_data_op, (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional,), {}, rnn_tanh)
-    try:
-        bits = data._signature | batch_sizes._signature | hx._signature | state()
-        for each in params:
-            bits |= each._signature
-        route = rnn_tanh_data_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
-    return miss(rnn_tanh_data_op, (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional,), {}, rnn_tanh)
-
+def gru(*args, **kwargs): return complete_choice(gru, _gru_overloads)(*args, **kwargs)
+def rnn_tanh_input(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first): return complete(rnn_tanh_input, "aten::rnn_tanh", "input")(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+def rnn_tanh_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional): return complete(rnn_tanh_data, "aten::rnn_tanh", "data")(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
 _rnn_tanh_overloads = Overloads("aten::rnn_tanh", {
     "input": (rnn_tanh_input, None), "data": (rnn_tanh_data, None),
 })
-def rnn_tanh(*args, **kwargs):
-    return _rnn_tanh_overloads.choose(args, kwargs)
-
-
-rnn_relu_input_op, rnn_relu_input_routes = operator("aten::rnn_relu", "input")
-def rnn_relu_input(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
-    if has_biases.__class__ is not bool or num_layers.__class__ is not int or dropout.__class__ is not float or train.__class__ is not bool or bidirectional.__class__ is not bool or batch_first.__class__ is not bool or params.__class__ is not list and params.__class__ is not tuple:
-        return miss(rnn_relu_input_op, (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first,), {}, rnn_relu)
-    try:
-        bits = input._signature | hx._signature | state()
-        for each in params:
-            bits |= each._signature
-        route = rnn_relu_input_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
-    return miss(rnn_relu_input_op, (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first,), {}, rnn_relu)
-
-rnn_relu_data_op, rnn_relu_data_routes = operator("aten::rnn_relu", "data")
-def rnn_relu_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional):
-    if has_biases.__class__ is not bool or num_layers.__class__ is not int or dropout.__class__ is not float or train.__class__ is not bool or bidirectional.__class__ is not bool or params.__class__ is not list and params.__class__ is not tuple:
-        return miss(rnn_relu_data_op, (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional,), {}, rnn_relu)
-    try:
-        bits = data._signature | batch_sizes._signature | hx._signature | state()
-        for each in params:
-            bits |= each._signature
-        route = rnn_relu_data_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
-    return miss(rnn_relu_data_op, (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional,), {}, rnn_relu)
-
+def rnn_tanh(*args, **kwargs): return complete_choice(rnn_tanh, _rnn_tanh_overloads)(*args, **kwargs)
+def rnn_relu_input(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first): return complete(rnn_relu_input, "aten::rnn_relu", "input")(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+def rnn_relu_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional): return complete(rnn_relu_data, "aten::rnn_relu", "data")(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
 _rnn_relu_overloads = Overloads("aten::rnn_relu", {
     "input": (rnn_relu_input, None), "data": (rnn_relu_data, None),
 })
-def rnn_relu(*args, **kwargs):
-    return _rnn_relu_overloads.choose(args, kwargs)
-
-
-lstm_cell_op, lstm_cell_routes = operator("aten::lstm_cell", "")
-def lstm_cell(input=MISSING, hx=MISSING, w_ih=MISSING, w_hh=MISSING, b_ih=None, b_hh=None, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(lstm_cell, {"input": input, "hx": hx, "w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh}, surplus, {"x": x, "x1": x1, "a": a})
-    if hx.__class__ is not list and hx.__class__ is not tuple:
-        return miss(lstm_cell_op, (input, hx, w_ih, w_hh, b_ih, b_hh,), {}, lstm_cell)
-    try:
-        bits = input._signature | w_ih._signature | w_hh._signature | state()
-        for each in hx:
-            bits |= each._signature
-        if b_ih is not None:
-            bits |= b_ih._signature
-        if b_hh is not None:
-            bits |= b_hh._signature
-        route = lstm_cell_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, hx, w_ih, w_hh, b_ih, b_hh)
-    return miss(lstm_cell_op, (input, hx, w_ih, w_hh, b_ih, b_hh,), {}, lstm_cell)
-
-
-gru_cell_op, gru_cell_routes = operator("aten::gru_cell", "")
-def gru_cell(input=MISSING, hx=MISSING, w_ih=MISSING, w_hh=MISSING, b_ih=None, b_hh=None, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(gru_cell, {"input": input, "hx": hx, "w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        bits = input._signature | hx._signature | w_ih._signature | w_hh._signature | state()
-        if b_ih is not None:
-            bits |= b_ih._signature
-        if b_hh is not None:
-            bits |= b_hh._signature
-        route = gru_cell_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, hx, w_ih, w_hh, b_ih, b_hh)
-    return miss(gru_cell_op, (input, hx, w_ih, w_hh, b_ih, b_hh,), {}, gru_cell)
-
-
-rnn_tanh_cell_op, rnn_tanh_cell_routes = operator("aten::rnn_tanh_cell", "")
-def rnn_tanh_cell(input=MISSING, hx=MISSING, w_ih=MISSING, w_hh=MISSING, b_ih=None, b_hh=None, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(rnn_tanh_cell, {"input": input, "hx": hx, "w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        bits = input._signature | hx._signature | w_ih._signature | w_hh._signature | state()
-        if b_ih is not None:
-            bits |= b_ih._signature
-        if b_hh is not None:
-            bits |= b_hh._signature
-        route = rnn_tanh_cell_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, hx, w_ih, w_hh, b_ih, b_hh)
-    return miss(rnn_tanh_cell_op, (input, hx, w_ih, w_hh, b_ih, b_hh,), {}, rnn_tanh_cell)
-
-
-rnn_relu_cell_op, rnn_relu_cell_routes = operator("aten::rnn_relu_cell", "")
-def rnn_relu_cell(input=MISSING, hx=MISSING, w_ih=MISSING, w_hh=MISSING, b_ih=None, b_hh=None, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(rnn_relu_cell, {"input": input, "hx": hx, "w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        bits = input._signature | hx._signature | w_ih._signature | w_hh._signature | state()
-        if b_ih is not None:
-            bits |= b_ih._signature
-        if b_hh is not None:
-            bits |= b_hh._signature
-        route = rnn_relu_cell_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, hx, w_ih, w_hh, b_ih, b_hh)
-    return miss(rnn_relu_cell_op, (input, hx, w_ih, w_hh, b_ih, b_hh,), {}, rnn_relu_cell)
-
+def rnn_relu(*args, **kwargs): return complete_choice(rnn_relu, _rnn_relu_overloads)(*args, **kwargs)
+def lstm_cell(input=MISSING, hx=MISSING, w_ih=MISSING, w_hh=MISSING, b_ih=None, b_hh=None, surplus=MISSING, x=None, x1=None, a=None): return complete(lstm_cell, "aten::lstm_cell", "")(input, hx, w_ih, w_hh, b_ih, b_hh, surplus=surplus, x=x, x1=x1, a=a)
+def gru_cell(input=MISSING, hx=MISSING, w_ih=MISSING, w_hh=MISSING, b_ih=None, b_hh=None, surplus=MISSING, x=None, x1=None, a=None): return complete(gru_cell, "aten::gru_cell", "")(input, hx, w_ih, w_hh, b_ih, b_hh, surplus=surplus, x=x, x1=x1, a=a)
+def rnn_tanh_cell(input=MISSING, hx=MISSING, w_ih=MISSING, w_hh=MISSING, b_ih=None, b_hh=None, surplus=MISSING, x=None, x1=None, a=None): return complete(rnn_tanh_cell, "aten::rnn_tanh_cell", "")(input, hx, w_ih, w_hh, b_ih, b_hh, surplus=surplus, x=x, x1=x1, a=a)
+def rnn_relu_cell(input=MISSING, hx=MISSING, w_ih=MISSING, w_hh=MISSING, b_ih=None, b_hh=None, surplus=MISSING, x=None, x1=None, a=None): return complete(rnn_relu_cell, "aten::rnn_relu_cell", "")(input, hx, w_ih, w_hh, b_ih, b_hh, surplus=surplus, x=x, x1=x1, a=a)
 def _thnn_fused_lstm_cell_out(input_gates, hidden_gates, cx, input_bias=None, hidden_bias=None, *, out0, out1, out2): return complete(_thnn_fused_lstm_cell_out, "aten::_thnn_fused_lstm_cell", "out")(input_gates, hidden_gates, cx, input_bias, hidden_bias, out0=out0, out1=out1, out2=out2)
 def _thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias=None, hidden_bias=None, *, out=None): return complete(_thnn_fused_lstm_cell, "aten::_thnn_fused_lstm_cell", "", "_thnn_fused_lstm_cell_out", ('out0', 'out1', 'out2'))(input_gates, hidden_gates, cx, input_bias, hidden_bias, out=out)
 def _lstm_sequence(gates, hx, cx, weight, bias=None, reverse=False): return complete(_lstm_sequence, "aten::_lstm_sequence", "")(gates, hx, cx, weight, bias, reverse)
 def _pack_padded_sequence(input, lengths, batch_first): return complete(_pack_padded_sequence, "aten::_pack_padded_sequence", "")(input, lengths, batch_first)
 def _pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length): return complete(_pad_packed_sequence, "aten::_pad_packed_sequence", "")(data, batch_sizes, batch_first, padding_value, total_length)
+def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side='right'): return complete(pad_sequence, "aten::pad_sequence", "")(sequences, batch_first, padding_value, padding_side)
 
-
-pad_sequence_op, pad_sequence_routes = operator("aten::pad_sequence", "")
-def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side='right'):
-    if batch_first.__class__ is not bool or padding_value.__class__ is not float or padding_side.__class__ is not str or sequences.__class__ is not list and sequences.__class__ is not tuple:
-        return miss(pad_sequence_op, (sequences, batch_first, padding_value, padding_side,), {}, pad_sequence)
-    try:
-        bits = state()
-        for each in sequences:
-            bits |= each._signature
-        route = pad_sequence_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(sequences, batch_first, padding_value, padding_side)
-    return miss(pad_sequence_op, (sequences, batch_first, padding_value, padding_side,), {}, pad_sequence)
-
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

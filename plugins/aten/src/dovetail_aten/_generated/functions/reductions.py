@@ -4,1194 +4,185 @@
 # mypy: ignore-errors
 """Functions of the family reductions."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "sum_IntList_out", "sum_out", "sum_dim_IntList", "sum_default", "sum", "mean_dtype_out",
-    "mean_out", "mean_default", "mean_dim", "mean", "nansum_out", "nansum", "nanmean_out",
-    "nanmean", "prod_out", "prod_int_out", "prod_default", "prod_dim_int", "prod", "amax_out",
-    "amax", "amin_out", "amin", "max_out", "max_unary_out", "max_dim_max", "max_other",
-    "max_default", "max_dim", "max", "min_out", "min_unary_out", "min_dim_min", "min_other",
-    "min_default", "min_dim", "min", "aminmax_out", "aminmax", "argmax_out", "argmax", "argmin_out",
-    "argmin", "any_all_out", "any_out", "any_dims_out", "any_default", "any_dim", "any_dims", "any",
-    "all_all_out", "all_out", "all_dims_out", "all_default", "all_dim", "all_dims", "all",
-    "var_out", "var_correction_out", "var_default", "var_dim", "var_correction", "var",
-    "var_mean_correction_out", "var_mean_default", "var_mean_dim", "var_mean_correction",
-    "var_mean", "std_out", "std_correction_out", "std_default", "std_dim", "std_correction", "std",
-    "std_mean_correction_out", "std_mean_default", "std_mean_dim", "std_mean_correction",
-    "std_mean", "linalg_vector_norm_out", "linalg_vector_norm", "norm_Scalar_out", "norm_out",
-    "norm_Scalar", "norm_ScalarOpt_dim", "norm", "logsumexp_out", "logsumexp", "cumsum_out",
-    "cumsum", "cumsum_", "cumprod_out", "cumprod", "cumprod_", "cummax_out", "cummax", "cummin_out",
-    "cummin", "logcumsumexp_out", "logcumsumexp", "sort_values", "sort_values_stable",
-    "sort_default", "sort_stable", "sort", "msort_out", "msort", "argsort_stable_out",
-    "argsort_default", "argsort_stable", "argsort", "topk_values", "topk", "nonzero_out", "nonzero",
-    "nonzero_numpy", "argwhere", "nonzero_static_out", "nonzero_static", "count_nonzero_out",
-    "count_nonzero_dim_IntList_out", "count_nonzero_default", "count_nonzero_dim_IntList",
-    "count_nonzero", "sum_to_size", "value_selecting_reduction_backward",
-]
-
-
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
 def sum_IntList_out(input, dim, keepdim=False, *, dtype=None, out): return complete(sum_IntList_out, "aten::sum", "IntList_out")(input, dim, keepdim, dtype=dtype, out=out)
 def sum_out(input, *, dtype=None, out): return complete(sum_out, "aten::sum", "out")(input, dtype=dtype, out=out)
-
-sum_dim_IntList_op, sum_dim_IntList_routes = operator("aten::sum", "dim_IntList")
-def sum_dim_IntList(input, dim, keepdim=False, *, dtype=None):
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
-        return miss(sum_dim_IntList_op, (input, dim, keepdim,), {"dtype": dtype}, sum)
-    try:
-        route = sum_dim_IntList_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints, keepdim, dtype)
-    return miss(sum_dim_IntList_op, (input, dim, keepdim,), {"dtype": dtype}, sum)
-
-sum_op, sum_routes = operator("aten::sum", "")
-def sum_default(input, *, dtype=None):
-    if dtype is not None and dtype.__class__ is not DType:
-        return miss(sum_op, (input,), {"dtype": dtype}, sum)
-    try:
-        route = sum_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dtype)
-    return miss(sum_op, (input,), {"dtype": dtype}, sum)
-
+def sum_dim_IntList(input, dim, keepdim=False, *, dtype=None): return complete(sum_dim_IntList, "aten::sum", "dim_IntList")(input, dim, keepdim, dtype=dtype)
+def sum_default(input, *, dtype=None): return complete(sum_default, "aten::sum", "")(input, dtype=dtype)
 _sum_overloads = Overloads("aten::sum", {
     "dim_IntList": (sum_dim_IntList, sum_IntList_out), "": (sum_default, sum_out),
 })
-def sum(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return sum_default(*args)
-        if count == 2:
-            return sum_dim_IntList(*args)
-        if count == 3:
-            return sum_dim_IntList(*args)
-    return _sum_overloads.choose(args, kwargs)
-
-
+def sum(*args, **kwargs): return complete_choice(sum, _sum_overloads)(*args, **kwargs)
 def mean_dtype_out(input, *, dtype=None, out): return complete(mean_dtype_out, "aten::mean", "dtype_out")(input, dtype=dtype, out=out)
 def mean_out(input, dim, keepdim=False, *, dtype=None, out): return complete(mean_out, "aten::mean", "out")(input, dim, keepdim, dtype=dtype, out=out)
-
-mean_op, mean_routes = operator("aten::mean", "")
-def mean_default(input, *, dtype=None):
-    if dtype is not None and dtype.__class__ is not DType:
-        return miss(mean_op, (input,), {"dtype": dtype}, mean)
-    try:
-        route = mean_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dtype)
-    return miss(mean_op, (input,), {"dtype": dtype}, mean)
-
-mean_dim_op, mean_dim_routes = operator("aten::mean", "dim")
-def mean_dim(input, dim, keepdim=False, *, dtype=None):
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
-        return miss(mean_dim_op, (input, dim, keepdim,), {"dtype": dtype}, mean)
-    try:
-        route = mean_dim_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints, keepdim, dtype)
-    return miss(mean_dim_op, (input, dim, keepdim,), {"dtype": dtype}, mean)
-
+def mean_default(input, *, dtype=None): return complete(mean_default, "aten::mean", "")(input, dtype=dtype)
+def mean_dim(input, dim, keepdim=False, *, dtype=None): return complete(mean_dim, "aten::mean", "dim")(input, dim, keepdim, dtype=dtype)
 _mean_overloads = Overloads("aten::mean", {
     "": (mean_default, mean_dtype_out), "dim": (mean_dim, mean_out),
 })
-def mean(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return mean_default(*args)
-        if count == 2:
-            return mean_dim(*args)
-        if count == 3:
-            return mean_dim(*args)
-    return _mean_overloads.choose(args, kwargs)
-
-
+def mean(*args, **kwargs): return complete_choice(mean, _mean_overloads)(*args, **kwargs)
 def nansum_out(input, dim=None, keepdim=False, *, dtype=None, out): return complete(nansum_out, "aten::nansum", "out")(input, dim, keepdim, dtype=dtype, out=out)
-
-nansum_op, nansum_routes = operator("aten::nansum", "")
-def nansum(input=MISSING, dim=None, keepdim=False, surplus=MISSING, dtype=None, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
-        return numpy_call(nansum, {"input": input, "dim": dim, "keepdim": keepdim, "dtype": dtype, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
-    if out is not None:
-        return nansum_out(input, dim, keepdim, dtype=dtype, out=out)
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
-        return miss(nansum_op, (input, dim, keepdim,), {"dtype": dtype}, nansum)
-    try:
-        route = nansum_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints, keepdim, dtype)
-    return miss(nansum_op, (input, dim, keepdim,), {"dtype": dtype}, nansum)
-
-
+def nansum(input=MISSING, dim=None, keepdim=False, surplus=MISSING, dtype=None, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING): return complete(nansum, "aten::nansum", "", "nansum_out")(input, dim, keepdim, dtype=dtype, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis, keepdims=keepdims)
 def nanmean_out(input, dim=None, keepdim=False, *, dtype=None, out): return complete(nanmean_out, "aten::nanmean", "out")(input, dim, keepdim, dtype=dtype, out=out)
-
-nanmean_op, nanmean_routes = operator("aten::nanmean", "")
-def nanmean(input=MISSING, dim=None, keepdim=False, surplus=MISSING, dtype=None, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
-        return numpy_call(nanmean, {"input": input, "dim": dim, "keepdim": keepdim, "dtype": dtype, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
-    if out is not None:
-        return nanmean_out(input, dim, keepdim, dtype=dtype, out=out)
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
-        return miss(nanmean_op, (input, dim, keepdim,), {"dtype": dtype}, nanmean)
-    try:
-        route = nanmean_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints, keepdim, dtype)
-    return miss(nanmean_op, (input, dim, keepdim,), {"dtype": dtype}, nanmean)
-
-
+def nanmean(input=MISSING, dim=None, keepdim=False, surplus=MISSING, dtype=None, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING): return complete(nanmean, "aten::nanmean", "", "nanmean_out")(input, dim, keepdim, dtype=dtype, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis, keepdims=keepdims)
 def prod_out(input, *, dtype=None, out): return complete(prod_out, "aten::prod", "out")(input, dtype=dtype, out=out)
 def prod_int_out(input, dim, keepdim=False, *, dtype=None, out): return complete(prod_int_out, "aten::prod", "int_out")(input, dim, keepdim, dtype=dtype, out=out)
-
-prod_op, prod_routes = operator("aten::prod", "")
-def prod_default(input, *, dtype=None):
-    if dtype is not None and dtype.__class__ is not DType:
-        return miss(prod_op, (input,), {"dtype": dtype}, prod)
-    try:
-        route = prod_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dtype)
-    return miss(prod_op, (input,), {"dtype": dtype}, prod)
-
-prod_dim_int_op, prod_dim_int_routes = operator("aten::prod", "dim_int")
-def prod_dim_int(input, dim, keepdim=False, *, dtype=None):
-    if dim.__class__ is not int or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
-        return miss(prod_dim_int_op, (input, dim, keepdim,), {"dtype": dtype}, prod)
-    try:
-        route = prod_dim_int_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, keepdim, dtype)
-    return miss(prod_dim_int_op, (input, dim, keepdim,), {"dtype": dtype}, prod)
-
+def prod_default(input, *, dtype=None): return complete(prod_default, "aten::prod", "")(input, dtype=dtype)
+def prod_dim_int(input, dim, keepdim=False, *, dtype=None): return complete(prod_dim_int, "aten::prod", "dim_int")(input, dim, keepdim, dtype=dtype)
 _prod_overloads = Overloads("aten::prod", {
     "": (prod_default, prod_out), "dim_int": (prod_dim_int, prod_int_out),
 })
-def prod(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return prod_default(*args)
-        if count == 2:
-            return prod_dim_int(*args)
-        if count == 3:
-            return prod_dim_int(*args)
-    return _prod_overloads.choose(args, kwargs)
-
-
+def prod(*args, **kwargs): return complete_choice(prod, _prod_overloads)(*args, **kwargs)
 def amax_out(input, dim=(), keepdim=False, *, out): return complete(amax_out, "aten::amax", "out")(input, dim, keepdim, out=out)
-
-amax_op, amax_routes = operator("aten::amax", "")
-def amax(input=MISSING, dim=(), keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING, keepdims=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING or keepdims is not MISSING:
-        return numpy_call(amax, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
-    if out is not None:
-        return amax_out(input, dim, keepdim, out=out)
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if not are_ints(dim_ints) or keepdim.__class__ is not bool:
-        return miss(amax_op, (input, dim, keepdim,), {}, amax)
-    try:
-        route = amax_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints, keepdim)
-    return miss(amax_op, (input, dim, keepdim,), {}, amax)
-
-
+def amax(input=MISSING, dim=(), keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING, keepdims=MISSING): return complete(amax, "aten::amax", "", "amax_out")(input, dim, keepdim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis, keepdims=keepdims)
 def amin_out(input, dim=(), keepdim=False, *, out): return complete(amin_out, "aten::amin", "out")(input, dim, keepdim, out=out)
-
-amin_op, amin_routes = operator("aten::amin", "")
-def amin(input=MISSING, dim=(), keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING, keepdims=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING or keepdims is not MISSING:
-        return numpy_call(amin, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
-    if out is not None:
-        return amin_out(input, dim, keepdim, out=out)
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if not are_ints(dim_ints) or keepdim.__class__ is not bool:
-        return miss(amin_op, (input, dim, keepdim,), {}, amin)
-    try:
-        route = amin_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints, keepdim)
-    return miss(amin_op, (input, dim, keepdim,), {}, amin)
-
-
+def amin(input=MISSING, dim=(), keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING, keepdims=MISSING): return complete(amin, "aten::amin", "", "amin_out")(input, dim, keepdim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis, keepdims=keepdims)
 def max_out(input, other, *, out): return complete(max_out, "aten::max", "out")(input, other, out=out)
 def max_unary_out(input, *, out): return complete(max_unary_out, "aten::max", "unary_out")(input, out=out)
 def max_dim_max(input, dim, keepdim=False, *, max, max_values): return complete(max_dim_max, "aten::max", "dim_max")(input, dim, keepdim, max=max, max_values=max_values)
-
-max_other_op, max_other_routes = operator("aten::max", "other")
-def max_other(input, other):
-    try:
-        route = max_other_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(max_other_op, (input, other,), {}, max)
-
-max_op, max_routes = operator("aten::max", "")
-def max_default(input):
-    try:
-        route = max_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(max_op, (input,), {}, max)
-
-max_dim_op, max_dim_routes = operator("aten::max", "dim")
-max_dim_named = named("max", ("values", "indices"))
-def max_dim(input, dim, keepdim=False):
-    if dim.__class__ is not int or keepdim.__class__ is not bool:
-        return max_dim_named(miss(max_dim_op, (input, dim, keepdim,), {}, max))
-    try:
-        route = max_dim_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return max_dim_named(route(input, dim, keepdim))
-    return max_dim_named(miss(max_dim_op, (input, dim, keepdim,), {}, max))
-
+def max_other(input, other): return complete(max_other, "aten::max", "other")(input, other)
+def max_default(input): return complete(max_default, "aten::max", "")(input)
+def max_dim(input, dim, keepdim=False): return complete(max_dim, "aten::max", "dim")(input, dim, keepdim)
 _max_overloads = Overloads("aten::max", {
     "other": (max_other, max_out), "": (max_default, max_unary_out), "dim": (max_dim, max_dim_max),
 })
-def max(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return max_default(*args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return max_other(*args)
-            if args[1].__class__ is int:
-                return max_dim(*args)
-        if count == 3:
-            return max_dim(*args)
-    return _max_overloads.choose(args, kwargs)
-
-
+def max(*args, **kwargs): return complete_choice(max, _max_overloads)(*args, **kwargs)
 def min_out(input, other, *, out): return complete(min_out, "aten::min", "out")(input, other, out=out)
 def min_unary_out(input, *, out): return complete(min_unary_out, "aten::min", "unary_out")(input, out=out)
 def min_dim_min(input, dim, keepdim=False, *, min, min_indices): return complete(min_dim_min, "aten::min", "dim_min")(input, dim, keepdim, min=min, min_indices=min_indices)
-
-min_other_op, min_other_routes = operator("aten::min", "other")
-def min_other(input, other):
-    try:
-        route = min_other_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(min_other_op, (input, other,), {}, min)
-
-min_op, min_routes = operator("aten::min", "")
-def min_default(input):
-    try:
-        route = min_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(min_op, (input,), {}, min)
-
-min_dim_op, min_dim_routes = operator("aten::min", "dim")
-min_dim_named = named("min", ("values", "indices"))
-def min_dim(input, dim, keepdim=False):
-    if dim.__class__ is not int or keepdim.__class__ is not bool:
-        return min_dim_named(miss(min_dim_op, (input, dim, keepdim,), {}, min))
-    try:
-        route = min_dim_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return min_dim_named(route(input, dim, keepdim))
-    return min_dim_named(miss(min_dim_op, (input, dim, keepdim,), {}, min))
-
+def min_other(input, other): return complete(min_other, "aten::min", "other")(input, other)
+def min_default(input): return complete(min_default, "aten::min", "")(input)
+def min_dim(input, dim, keepdim=False): return complete(min_dim, "aten::min", "dim")(input, dim, keepdim)
 _min_overloads = Overloads("aten::min", {
     "other": (min_other, min_out), "": (min_default, min_unary_out), "dim": (min_dim, min_dim_min),
 })
-def min(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return min_default(*args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return min_other(*args)
-            if args[1].__class__ is int:
-                return min_dim(*args)
-        if count == 3:
-            return min_dim(*args)
-    return _min_overloads.choose(args, kwargs)
-
-
+def min(*args, **kwargs): return complete_choice(min, _min_overloads)(*args, **kwargs)
 def aminmax_out(input, *, dim=None, keepdim=False, min, max): return complete(aminmax_out, "aten::aminmax", "out")(input, dim=dim, keepdim=keepdim, min=min, max=max)
-
-aminmax_op, aminmax_routes = operator("aten::aminmax", "")
-aminmax_named = named("aminmax", ("min", "max"))
-def aminmax(input=MISSING, surplus=MISSING, dim=None, keepdim=False, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
-        return numpy_call(aminmax, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
-    if out is not None:
-        return aminmax_out(input, dim=dim, keepdim=keepdim, **several_outs("aminmax", ("min", "max"), out))
-    if dim is not None and dim.__class__ is not int or keepdim.__class__ is not bool:
-        return aminmax_named(miss(aminmax_op, (input,), {"dim": dim, "keepdim": keepdim}, aminmax))
-    try:
-        route = aminmax_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return aminmax_named(route(input, dim, keepdim))
-    return aminmax_named(miss(aminmax_op, (input,), {"dim": dim, "keepdim": keepdim}, aminmax))
-
-
+def aminmax(input=MISSING, surplus=MISSING, dim=None, keepdim=False, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING): return complete(aminmax, "aten::aminmax", "", "aminmax_out", ('min', 'max'))(input, dim=dim, keepdim=keepdim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis, keepdims=keepdims)
 def argmax_out(input, dim=None, keepdim=False, *, out): return complete(argmax_out, "aten::argmax", "out")(input, dim, keepdim, out=out)
-
-argmax_op, argmax_routes = operator("aten::argmax", "")
-def argmax(input=MISSING, dim=None, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
-        return numpy_call(argmax, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
-    if out is not None:
-        return argmax_out(input, dim, keepdim, out=out)
-    if dim is not None and dim.__class__ is not int or keepdim.__class__ is not bool:
-        return miss(argmax_op, (input, dim, keepdim,), {}, argmax)
-    try:
-        route = argmax_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, keepdim)
-    return miss(argmax_op, (input, dim, keepdim,), {}, argmax)
-
-
+def argmax(input=MISSING, dim=None, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING): return complete(argmax, "aten::argmax", "", "argmax_out")(input, dim, keepdim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis, keepdims=keepdims)
 def argmin_out(input, dim=None, keepdim=False, *, out): return complete(argmin_out, "aten::argmin", "out")(input, dim, keepdim, out=out)
-
-argmin_op, argmin_routes = operator("aten::argmin", "")
-def argmin(input=MISSING, dim=None, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
-        return numpy_call(argmin, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
-    if out is not None:
-        return argmin_out(input, dim, keepdim, out=out)
-    if dim is not None and dim.__class__ is not int or keepdim.__class__ is not bool:
-        return miss(argmin_op, (input, dim, keepdim,), {}, argmin)
-    try:
-        route = argmin_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, keepdim)
-    return miss(argmin_op, (input, dim, keepdim,), {}, argmin)
-
-
+def argmin(input=MISSING, dim=None, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING): return complete(argmin, "aten::argmin", "", "argmin_out")(input, dim, keepdim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis, keepdims=keepdims)
 def any_all_out(input, *, out): return complete(any_all_out, "aten::any", "all_out")(input, out=out)
 def any_out(input, dim, keepdim=False, *, out): return complete(any_out, "aten::any", "out")(input, dim, keepdim, out=out)
 def any_dims_out(input, dim=None, keepdim=False, *, out): return complete(any_dims_out, "aten::any", "dims_out")(input, dim, keepdim, out=out)
-
-any_op, any_routes = operator("aten::any", "")
-def any_default(input):
-    try:
-        route = any_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(any_op, (input,), {}, any)
-
-any_dim_op, any_dim_routes = operator("aten::any", "dim")
-def any_dim(input, dim, keepdim=False):
-    if dim.__class__ is not int or keepdim.__class__ is not bool:
-        return miss(any_dim_op, (input, dim, keepdim,), {}, any)
-    try:
-        route = any_dim_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, keepdim)
-    return miss(any_dim_op, (input, dim, keepdim,), {}, any)
-
-any_dims_op, any_dims_routes = operator("aten::any", "dims")
-def any_dims(input, dim=None, keepdim=False):
-    dim_ints = tuple(dim) if dim.__class__ is list else dim
-    if dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool:
-        return miss(any_dims_op, (input, dim, keepdim,), {}, any)
-    try:
-        route = any_dims_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints, keepdim)
-    return miss(any_dims_op, (input, dim, keepdim,), {}, any)
-
+def any_default(input): return complete(any_default, "aten::any", "")(input)
+def any_dim(input, dim, keepdim=False): return complete(any_dim, "aten::any", "dim")(input, dim, keepdim)
+def any_dims(input, dim=None, keepdim=False): return complete(any_dims, "aten::any", "dims")(input, dim, keepdim)
 _any_overloads = Overloads("aten::any", {
     "": (any_default, any_all_out), "dim": (any_dim, any_out), "dims": (any_dims, any_dims_out),
 })
-def any(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return any_default(*args)
-        if count == 2:
-            if args[1].__class__ is int:
-                return any_dim(*args)
-            if (args[1] is None or isinstance(args[1], (tuple, list))):
-                return any_dims(*args)
-        if count == 3:
-            if args[1].__class__ is int:
-                return any_dim(*args)
-            if (args[1] is None or isinstance(args[1], (tuple, list))):
-                return any_dims(*args)
-    return _any_overloads.choose(args, kwargs)
-
-
+def any(*args, **kwargs): return complete_choice(any, _any_overloads)(*args, **kwargs)
 def all_all_out(input, *, out): return complete(all_all_out, "aten::all", "all_out")(input, out=out)
 def all_out(input, dim, keepdim=False, *, out): return complete(all_out, "aten::all", "out")(input, dim, keepdim, out=out)
 def all_dims_out(input, dim=None, keepdim=False, *, out): return complete(all_dims_out, "aten::all", "dims_out")(input, dim, keepdim, out=out)
-
-all_op, all_routes = operator("aten::all", "")
-def all_default(input):
-    try:
-        route = all_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(all_op, (input,), {}, all)
-
-all_dim_op, all_dim_routes = operator("aten::all", "dim")
-def all_dim(input, dim, keepdim=False):
-    if dim.__class__ is not int or keepdim.__class__ is not bool:
-        return miss(all_dim_op, (input, dim, keepdim,), {}, all)
-    try:
-        route = all_dim_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, keepdim)
-    return miss(all_dim_op, (input, dim, keepdim,), {}, all)
-
-all_dims_op, all_dims_routes = operator("aten::all", "dims")
-def all_dims(input, dim=None, keepdim=False):
-    dim_ints = tuple(dim) if dim.__class__ is list else dim
-    if dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool:
-        return miss(all_dims_op, (input, dim, keepdim,), {}, all)
-    try:
-        route = all_dims_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints, keepdim)
-    return miss(all_dims_op, (input, dim, keepdim,), {}, all)
-
+def all_default(input): return complete(all_default, "aten::all", "")(input)
+def all_dim(input, dim, keepdim=False): return complete(all_dim, "aten::all", "dim")(input, dim, keepdim)
+def all_dims(input, dim=None, keepdim=False): return complete(all_dims, "aten::all", "dims")(input, dim, keepdim)
 _all_overloads = Overloads("aten::all", {
     "": (all_default, all_all_out), "dim": (all_dim, all_out), "dims": (all_dims, all_dims_out),
 })
-def all(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return all_default(*args)
-        if count == 2:
-            if args[1].__class__ is int:
-                return all_dim(*args)
-            if (args[1] is None or isinstance(args[1], (tuple, list))):
-                return all_dims(*args)
-        if count == 3:
-            if args[1].__class__ is int:
-                return all_dim(*args)
-            if (args[1] is None or isinstance(args[1], (tuple, list))):
-                return all_dims(*args)
-    return _all_overloads.choose(args, kwargs)
-
-
+def all(*args, **kwargs): return complete_choice(all, _all_overloads)(*args, **kwargs)
 def var_out(input, dim, unbiased=True, keepdim=False, *, out): return complete(var_out, "aten::var", "out")(input, dim, unbiased, keepdim, out=out)
 def var_correction_out(input, dim=None, *, correction=None, keepdim=False, out): return complete(var_correction_out, "aten::var", "correction_out")(input, dim, correction=correction, keepdim=keepdim, out=out)
-
-var_op, var_routes = operator("aten::var", "")
-def var_default(input, unbiased=True):
-    if unbiased.__class__ is not bool:
-        return miss(var_op, (input, unbiased,), {}, var)
-    try:
-        route = var_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, unbiased)
-    return miss(var_op, (input, unbiased,), {}, var)
-
-var_dim_op, var_dim_routes = operator("aten::var", "dim")
-def var_dim(input, dim, unbiased=True, keepdim=False):
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if dim_ints is not None and not are_ints(dim_ints) or unbiased.__class__ is not bool or keepdim.__class__ is not bool:
-        return miss(var_dim_op, (input, dim, unbiased, keepdim,), {}, var)
-    try:
-        route = var_dim_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints, unbiased, keepdim)
-    return miss(var_dim_op, (input, dim, unbiased, keepdim,), {}, var)
-
-var_correction_op, var_correction_routes = operator("aten::var", "correction")
-def var_correction(input, dim=None, *, correction=None, keepdim=False):
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if dim_ints is not None and not are_ints(dim_ints) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
-        return miss(var_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, var)
-    try:
-        route = var_correction_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints, correction, keepdim)
-    return miss(var_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, var)
-
+def var_default(input, unbiased=True): return complete(var_default, "aten::var", "")(input, unbiased)
+def var_dim(input, dim, unbiased=True, keepdim=False): return complete(var_dim, "aten::var", "dim")(input, dim, unbiased, keepdim)
+def var_correction(input, dim=None, *, correction=None, keepdim=False): return complete(var_correction, "aten::var", "correction")(input, dim, correction=correction, keepdim=keepdim)
 _var_overloads = Overloads("aten::var", {
     "": (var_default, None), "dim": (var_dim, var_out),
     "correction": (var_correction, var_correction_out),
 })
-def var(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return var_default(*args)
-        if count == 2:
-            if args[1].__class__ is bool:
-                return var_default(*args)
-        if count == 3:
-            return var_dim(*args)
-        if count == 4:
-            return var_dim(*args)
-    return _var_overloads.choose(args, kwargs)
-
-
+def var(*args, **kwargs): return complete_choice(var, _var_overloads)(*args, **kwargs)
 def var_mean_correction_out(input, dim=None, *, correction=None, keepdim=False, out0, out1): return complete(var_mean_correction_out, "aten::var_mean", "correction_out")(input, dim, correction=correction, keepdim=keepdim, out0=out0, out1=out1)
-
-var_mean_op, var_mean_routes = operator("aten::var_mean", "")
-def var_mean_default(input, unbiased=True):
-    if unbiased.__class__ is not bool:
-        return miss(var_mean_op, (input, unbiased,), {}, var_mean)
-    try:
-        route = var_mean_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, unbiased)
-    return miss(var_mean_op, (input, unbiased,), {}, var_mean)
-
-var_mean_dim_op, var_mean_dim_routes = operator("aten::var_mean", "dim")
-def var_mean_dim(input, dim, unbiased=True, keepdim=False):
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if dim_ints is not None and not are_ints(dim_ints) or unbiased.__class__ is not bool or keepdim.__class__ is not bool:
-        return miss(var_mean_dim_op, (input, dim, unbiased, keepdim,), {}, var_mean)
-    try:
-        route = var_mean_dim_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints, unbiased, keepdim)
-    return miss(var_mean_dim_op, (input, dim, unbiased, keepdim,), {}, var_mean)
-
-var_mean_correction_op, var_mean_correction_routes = operator("aten::var_mean", "correction")
-def var_mean_correction(input, dim=None, *, correction=None, keepdim=False):
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if dim_ints is not None and not are_ints(dim_ints) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
-        return miss(var_mean_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, var_mean)
-    try:
-        route = var_mean_correction_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints, correction, keepdim)
-    return miss(var_mean_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, var_mean)
-
+def var_mean_default(input, unbiased=True): return complete(var_mean_default, "aten::var_mean", "")(input, unbiased)
+def var_mean_dim(input, dim, unbiased=True, keepdim=False): return complete(var_mean_dim, "aten::var_mean", "dim")(input, dim, unbiased, keepdim)
+def var_mean_correction(input, dim=None, *, correction=None, keepdim=False): return complete(var_mean_correction, "aten::var_mean", "correction")(input, dim, correction=correction, keepdim=keepdim)
 _var_mean_overloads = Overloads("aten::var_mean", {
     "": (var_mean_default, None), "dim": (var_mean_dim, None),
     "correction": (var_mean_correction, var_mean_correction_out),
 })
-def var_mean(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return var_mean_default(*args)
-        if count == 2:
-            if args[1].__class__ is bool:
-                return var_mean_default(*args)
-        if count == 3:
-            return var_mean_dim(*args)
-        if count == 4:
-            return var_mean_dim(*args)
-    return _var_mean_overloads.choose(args, kwargs)
-
-
+def var_mean(*args, **kwargs): return complete_choice(var_mean, _var_mean_overloads)(*args, **kwargs)
 def std_out(input, dim, unbiased=True, keepdim=False, *, out): return complete(std_out, "aten::std", "out")(input, dim, unbiased, keepdim, out=out)
 def std_correction_out(input, dim=None, *, correction=None, keepdim=False, out): return complete(std_correction_out, "aten::std", "correction_out")(input, dim, correction=correction, keepdim=keepdim, out=out)
-
-std_op, std_routes = operator("aten::std", "")
-def std_default(input, unbiased=True):
-    if unbiased.__class__ is not bool:
-        return miss(std_op, (input, unbiased,), {}, std)
-    try:
-        route = std_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, unbiased)
-    return miss(std_op, (input, unbiased,), {}, std)
-
-std_dim_op, std_dim_routes = operator("aten::std", "dim")
-def std_dim(input, dim, unbiased=True, keepdim=False):
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if dim_ints is not None and not are_ints(dim_ints) or unbiased.__class__ is not bool or keepdim.__class__ is not bool:
-        return miss(std_dim_op, (input, dim, unbiased, keepdim,), {}, std)
-    try:
-        route = std_dim_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints, unbiased, keepdim)
-    return miss(std_dim_op, (input, dim, unbiased, keepdim,), {}, std)
-
-std_correction_op, std_correction_routes = operator("aten::std", "correction")
-def std_correction(input, dim=None, *, correction=None, keepdim=False):
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if dim_ints is not None and not are_ints(dim_ints) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
-        return miss(std_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, std)
-    try:
-        route = std_correction_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints, correction, keepdim)
-    return miss(std_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, std)
-
+def std_default(input, unbiased=True): return complete(std_default, "aten::std", "")(input, unbiased)
+def std_dim(input, dim, unbiased=True, keepdim=False): return complete(std_dim, "aten::std", "dim")(input, dim, unbiased, keepdim)
+def std_correction(input, dim=None, *, correction=None, keepdim=False): return complete(std_correction, "aten::std", "correction")(input, dim, correction=correction, keepdim=keepdim)
 _std_overloads = Overloads("aten::std", {
     "": (std_default, None), "dim": (std_dim, std_out),
     "correction": (std_correction, std_correction_out),
 })
-def std(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return std_default(*args)
-        if count == 2:
-            if args[1].__class__ is bool:
-                return std_default(*args)
-        if count == 3:
-            return std_dim(*args)
-        if count == 4:
-            return std_dim(*args)
-    return _std_overloads.choose(args, kwargs)
-
-
+def std(*args, **kwargs): return complete_choice(std, _std_overloads)(*args, **kwargs)
 def std_mean_correction_out(input, dim=None, *, correction=None, keepdim=False, out0, out1): return complete(std_mean_correction_out, "aten::std_mean", "correction_out")(input, dim, correction=correction, keepdim=keepdim, out0=out0, out1=out1)
-
-std_mean_op, std_mean_routes = operator("aten::std_mean", "")
-def std_mean_default(input, unbiased=True):
-    if unbiased.__class__ is not bool:
-        return miss(std_mean_op, (input, unbiased,), {}, std_mean)
-    try:
-        route = std_mean_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, unbiased)
-    return miss(std_mean_op, (input, unbiased,), {}, std_mean)
-
-std_mean_dim_op, std_mean_dim_routes = operator("aten::std_mean", "dim")
-def std_mean_dim(input, dim, unbiased=True, keepdim=False):
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if dim_ints is not None and not are_ints(dim_ints) or unbiased.__class__ is not bool or keepdim.__class__ is not bool:
-        return miss(std_mean_dim_op, (input, dim, unbiased, keepdim,), {}, std_mean)
-    try:
-        route = std_mean_dim_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints, unbiased, keepdim)
-    return miss(std_mean_dim_op, (input, dim, unbiased, keepdim,), {}, std_mean)
-
-std_mean_correction_op, std_mean_correction_routes = operator("aten::std_mean", "correction")
-def std_mean_correction(input, dim=None, *, correction=None, keepdim=False):
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if dim_ints is not None and not are_ints(dim_ints) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
-        return miss(std_mean_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, std_mean)
-    try:
-        route = std_mean_correction_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints, correction, keepdim)
-    return miss(std_mean_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, std_mean)
-
+def std_mean_default(input, unbiased=True): return complete(std_mean_default, "aten::std_mean", "")(input, unbiased)
+def std_mean_dim(input, dim, unbiased=True, keepdim=False): return complete(std_mean_dim, "aten::std_mean", "dim")(input, dim, unbiased, keepdim)
+def std_mean_correction(input, dim=None, *, correction=None, keepdim=False): return complete(std_mean_correction, "aten::std_mean", "correction")(input, dim, correction=correction, keepdim=keepdim)
 _std_mean_overloads = Overloads("aten::std_mean", {
     "": (std_mean_default, None), "dim": (std_mean_dim, None),
     "correction": (std_mean_correction, std_mean_correction_out),
 })
-def std_mean(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return std_mean_default(*args)
-        if count == 2:
-            if args[1].__class__ is bool:
-                return std_mean_default(*args)
-        if count == 3:
-            return std_mean_dim(*args)
-        if count == 4:
-            return std_mean_dim(*args)
-    return _std_mean_overloads.choose(args, kwargs)
-
+def std_mean(*args, **kwargs): return complete_choice(std_mean, _std_mean_overloads)(*args, **kwargs)
 def linalg_vector_norm_out(input, ord=2, dim=None, keepdim=False, *, dtype=None, out): return complete(linalg_vector_norm_out, "aten::linalg_vector_norm", "out")(input, ord, dim, keepdim, dtype=dtype, out=out)
 def linalg_vector_norm(input=MISSING, ord=2, dim=None, keepdim=False, surplus=MISSING, dtype=None, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING): return complete(linalg_vector_norm, "aten::linalg_vector_norm", "", "linalg_vector_norm_out")(input, ord, dim, keepdim, dtype=dtype, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis, keepdims=keepdims)
-
-
 def norm_Scalar_out(input, p=2, *, out): return complete(norm_Scalar_out, "aten::norm", "Scalar_out")(input, p, out=out)
 def norm_out(input, p, dim, keepdim=False, *, out): return complete(norm_out, "aten::norm", "out")(input, p, dim, keepdim, out=out)
-
-norm_Scalar_op, norm_Scalar_routes = operator("aten::norm", "Scalar")
-def norm_Scalar(input, p=2):
-    if p.__class__ is not int and p.__class__ is not float:
-        return miss(norm_Scalar_op, (input, p,), {}, norm)
-    try:
-        route = norm_Scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, p)
-    return miss(norm_Scalar_op, (input, p,), {}, norm)
-
-norm_ScalarOpt_dim_op, norm_ScalarOpt_dim_routes = operator("aten::norm", "ScalarOpt_dim")
-def norm_ScalarOpt_dim(input, p, dim, keepdim=False):
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if p is not None and p.__class__ is not int and p.__class__ is not float or not are_ints(dim_ints) or keepdim.__class__ is not bool:
-        return miss(norm_ScalarOpt_dim_op, (input, p, dim, keepdim,), {}, norm)
-    try:
-        route = norm_ScalarOpt_dim_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, p, dim_ints, keepdim)
-    return miss(norm_ScalarOpt_dim_op, (input, p, dim, keepdim,), {}, norm)
-
+def norm_Scalar(input, p=2): return complete(norm_Scalar, "aten::norm", "Scalar")(input, p)
+def norm_ScalarOpt_dim(input, p, dim, keepdim=False): return complete(norm_ScalarOpt_dim, "aten::norm", "ScalarOpt_dim")(input, p, dim, keepdim)
 _norm_overloads = Overloads("aten::norm", {
     "Scalar": (norm_Scalar, norm_Scalar_out), "ScalarOpt_dim": (norm_ScalarOpt_dim, norm_out),
 })
-def norm(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return norm_Scalar(*args)
-        if count == 2:
-            return norm_Scalar(*args)
-        if count == 3:
-            return norm_ScalarOpt_dim(*args)
-        if count == 4:
-            return norm_ScalarOpt_dim(*args)
-    return _norm_overloads.choose(args, kwargs)
-
-
+def norm(*args, **kwargs): return complete_choice(norm, _norm_overloads)(*args, **kwargs)
 def logsumexp_out(input, dim, keepdim=False, *, out): return complete(logsumexp_out, "aten::logsumexp", "out")(input, dim, keepdim, out=out)
-
-logsumexp_op, logsumexp_routes = operator("aten::logsumexp", "")
-def logsumexp(input=MISSING, dim=MISSING, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
-        return numpy_call(logsumexp, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
-    if out is not None:
-        return logsumexp_out(input, dim, keepdim, out=out)
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if not are_ints(dim_ints) or keepdim.__class__ is not bool:
-        return miss(logsumexp_op, (input, dim, keepdim,), {}, logsumexp)
-    try:
-        route = logsumexp_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints, keepdim)
-    return miss(logsumexp_op, (input, dim, keepdim,), {}, logsumexp)
-
-
+def logsumexp(input=MISSING, dim=MISSING, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING): return complete(logsumexp, "aten::logsumexp", "", "logsumexp_out")(input, dim, keepdim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis, keepdims=keepdims)
 def cumsum_out(input, dim, *, dtype=None, out): return complete(cumsum_out, "aten::cumsum", "out")(input, dim, dtype=dtype, out=out)
-
-cumsum_op, cumsum_routes = operator("aten::cumsum", "")
-def cumsum(input=MISSING, dim=MISSING, surplus=MISSING, dtype=None, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(cumsum, {"input": input, "dim": dim, "dtype": dtype, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return cumsum_out(input, dim, dtype=dtype, out=out)
-    if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
-        return miss(cumsum_op, (input, dim,), {"dtype": dtype}, cumsum)
-    try:
-        route = cumsum_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, dtype)
-    return miss(cumsum_op, (input, dim,), {"dtype": dtype}, cumsum)
-
+def cumsum(input=MISSING, dim=MISSING, surplus=MISSING, dtype=None, out=None, x=None, x1=None, a=None, axis=None): return complete(cumsum, "aten::cumsum", "", "cumsum_out")(input, dim, dtype=dtype, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def cumsum_(input=MISSING, dim=MISSING, surplus=MISSING, dtype=None, x=None, x1=None, a=None, axis=None): return complete(cumsum_, "aten::cumsum_", "")(input, dim, dtype=dtype, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
-
-
 def cumprod_out(input, dim, *, dtype=None, out): return complete(cumprod_out, "aten::cumprod", "out")(input, dim, dtype=dtype, out=out)
-
-cumprod_op, cumprod_routes = operator("aten::cumprod", "")
-def cumprod(input=MISSING, dim=MISSING, surplus=MISSING, dtype=None, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(cumprod, {"input": input, "dim": dim, "dtype": dtype, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return cumprod_out(input, dim, dtype=dtype, out=out)
-    if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
-        return miss(cumprod_op, (input, dim,), {"dtype": dtype}, cumprod)
-    try:
-        route = cumprod_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, dtype)
-    return miss(cumprod_op, (input, dim,), {"dtype": dtype}, cumprod)
-
+def cumprod(input=MISSING, dim=MISSING, surplus=MISSING, dtype=None, out=None, x=None, x1=None, a=None, axis=None): return complete(cumprod, "aten::cumprod", "", "cumprod_out")(input, dim, dtype=dtype, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def cumprod_(input=MISSING, dim=MISSING, surplus=MISSING, dtype=None, x=None, x1=None, a=None, axis=None): return complete(cumprod_, "aten::cumprod_", "")(input, dim, dtype=dtype, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
-
-
 def cummax_out(input, dim, *, values, indices): return complete(cummax_out, "aten::cummax", "out")(input, dim, values=values, indices=indices)
-
-cummax_op, cummax_routes = operator("aten::cummax", "")
-cummax_named = named("cummax", ("values", "indices"))
-def cummax(input=MISSING, dim=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(cummax, {"input": input, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return cummax_out(input, dim, **several_outs("cummax", ("values", "indices"), out))
-    if dim.__class__ is not int:
-        return cummax_named(miss(cummax_op, (input, dim,), {}, cummax))
-    try:
-        route = cummax_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return cummax_named(route(input, dim))
-    return cummax_named(miss(cummax_op, (input, dim,), {}, cummax))
-
-
+def cummax(input=MISSING, dim=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(cummax, "aten::cummax", "", "cummax_out", ('values', 'indices'))(input, dim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def cummin_out(input, dim, *, values, indices): return complete(cummin_out, "aten::cummin", "out")(input, dim, values=values, indices=indices)
-
-cummin_op, cummin_routes = operator("aten::cummin", "")
-cummin_named = named("cummin", ("values", "indices"))
-def cummin(input=MISSING, dim=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(cummin, {"input": input, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return cummin_out(input, dim, **several_outs("cummin", ("values", "indices"), out))
-    if dim.__class__ is not int:
-        return cummin_named(miss(cummin_op, (input, dim,), {}, cummin))
-    try:
-        route = cummin_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return cummin_named(route(input, dim))
-    return cummin_named(miss(cummin_op, (input, dim,), {}, cummin))
-
-
+def cummin(input=MISSING, dim=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(cummin, "aten::cummin", "", "cummin_out", ('values', 'indices'))(input, dim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def logcumsumexp_out(input, dim, *, out): return complete(logcumsumexp_out, "aten::logcumsumexp", "out")(input, dim, out=out)
-
-logcumsumexp_op, logcumsumexp_routes = operator("aten::logcumsumexp", "")
-def logcumsumexp(input=MISSING, dim=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(logcumsumexp, {"input": input, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return logcumsumexp_out(input, dim, out=out)
-    if dim.__class__ is not int:
-        return miss(logcumsumexp_op, (input, dim,), {}, logcumsumexp)
-    try:
-        route = logcumsumexp_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim)
-    return miss(logcumsumexp_op, (input, dim,), {}, logcumsumexp)
-
-
+def logcumsumexp(input=MISSING, dim=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(logcumsumexp, "aten::logcumsumexp", "", "logcumsumexp_out")(input, dim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def sort_values(input, dim=-1, descending=False, *, values, indices): return complete(sort_values, "aten::sort", "values")(input, dim, descending, values=values, indices=indices)
 def sort_values_stable(input, *, stable, dim=-1, descending=False, values, indices): return complete(sort_values_stable, "aten::sort", "values_stable")(input, stable=stable, dim=dim, descending=descending, values=values, indices=indices)
-
-sort_op, sort_routes = operator("aten::sort", "")
-sort_named = named("sort", ("values", "indices"))
-def sort_default(input, dim=-1, descending=False):
-    if dim.__class__ is not int or descending.__class__ is not bool:
-        return sort_named(miss(sort_op, (input, dim, descending,), {}, sort))
-    try:
-        route = sort_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return sort_named(route(input, dim, descending))
-    return sort_named(miss(sort_op, (input, dim, descending,), {}, sort))
-
-sort_stable_op, sort_stable_routes = operator("aten::sort", "stable")
-sort_stable_named = named("sort", ("values", "indices"))
-def sort_stable(input, *, stable, dim=-1, descending=False):
-    if stable is not None and stable.__class__ is not bool or dim.__class__ is not int or descending.__class__ is not bool:
-        return sort_stable_named(miss(sort_stable_op, (input,), {"stable": stable, "dim": dim, "descending": descending}, sort))
-    try:
-        route = sort_stable_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return sort_stable_named(route(input, stable, dim, descending))
-    return sort_stable_named(miss(sort_stable_op, (input,), {"stable": stable, "dim": dim, "descending": descending}, sort))
-
+def sort_default(input, dim=-1, descending=False): return complete(sort_default, "aten::sort", "")(input, dim, descending)
+def sort_stable(input, *, stable, dim=-1, descending=False): return complete(sort_stable, "aten::sort", "stable")(input, stable=stable, dim=dim, descending=descending)
 _sort_overloads = Overloads("aten::sort", {
     "": (sort_default, sort_values), "stable": (sort_stable, sort_values_stable),
 })
-def sort(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return sort_default(*args)
-        if count == 2:
-            return sort_default(*args)
-        if count == 3:
-            return sort_default(*args)
-    return _sort_overloads.choose(args, kwargs)
-
-
+def sort(*args, **kwargs): return complete_choice(sort, _sort_overloads)(*args, **kwargs)
 def msort_out(input, *, out): return complete(msort_out, "aten::msort", "out")(input, out=out)
-
-msort_op, msort_routes = operator("aten::msort", "")
-def msort(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(msort, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return msort_out(input, out=out)
-    try:
-        route = msort_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(msort_op, (input,), {}, msort)
-
-
+def msort(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(msort, "aten::msort", "", "msort_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def argsort_stable_out(input, *, stable, dim=-1, descending=False, out): return complete(argsort_stable_out, "aten::argsort", "stable_out")(input, stable=stable, dim=dim, descending=descending, out=out)
-
-argsort_op, argsort_routes = operator("aten::argsort", "")
-def argsort_default(input, dim=-1, descending=False):
-    if dim.__class__ is not int or descending.__class__ is not bool:
-        return miss(argsort_op, (input, dim, descending,), {}, argsort)
-    try:
-        route = argsort_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, descending)
-    return miss(argsort_op, (input, dim, descending,), {}, argsort)
-
-argsort_stable_op, argsort_stable_routes = operator("aten::argsort", "stable")
-def argsort_stable(input, *, stable, dim=-1, descending=False):
-    if stable.__class__ is not bool or dim.__class__ is not int or descending.__class__ is not bool:
-        return miss(argsort_stable_op, (input,), {"stable": stable, "dim": dim, "descending": descending}, argsort)
-    try:
-        route = argsort_stable_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, stable, dim, descending)
-    return miss(argsort_stable_op, (input,), {"stable": stable, "dim": dim, "descending": descending}, argsort)
-
+def argsort_default(input, dim=-1, descending=False): return complete(argsort_default, "aten::argsort", "")(input, dim, descending)
+def argsort_stable(input, *, stable, dim=-1, descending=False): return complete(argsort_stable, "aten::argsort", "stable")(input, stable=stable, dim=dim, descending=descending)
 _argsort_overloads = Overloads("aten::argsort", {
     "": (argsort_default, None), "stable": (argsort_stable, argsort_stable_out),
 })
-def argsort(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return argsort_default(*args)
-        if count == 2:
-            return argsort_default(*args)
-        if count == 3:
-            return argsort_default(*args)
-    return _argsort_overloads.choose(args, kwargs)
-
-
+def argsort(*args, **kwargs): return complete_choice(argsort, _argsort_overloads)(*args, **kwargs)
 def topk_values(input, k, dim=-1, largest=True, sorted=True, *, values, indices): return complete(topk_values, "aten::topk", "values")(input, k, dim, largest, sorted, values=values, indices=indices)
-
-topk_op, topk_routes = operator("aten::topk", "")
-topk_named = named("topk", ("values", "indices"))
-def topk(input=MISSING, k=MISSING, dim=-1, largest=True, sorted=True, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(topk, {"input": input, "k": k, "dim": dim, "largest": largest, "sorted": sorted, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return topk_values(input, k, dim, largest, sorted, **several_outs("topk", ("values", "indices"), out))
-    if k.__class__ is not int or dim.__class__ is not int or largest.__class__ is not bool or sorted.__class__ is not bool:
-        return topk_named(miss(topk_op, (input, k, dim, largest, sorted,), {}, topk))
-    try:
-        route = topk_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return topk_named(route(input, k, dim, largest, sorted))
-    return topk_named(miss(topk_op, (input, k, dim, largest, sorted,), {}, topk))
-
-
+def topk(input=MISSING, k=MISSING, dim=-1, largest=True, sorted=True, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(topk, "aten::topk", "", "topk_values", ('values', 'indices'))(input, k, dim, largest, sorted, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def nonzero_out(input, *, out): return complete(nonzero_out, "aten::nonzero", "out")(input, out=out)
-
-nonzero_op, nonzero_routes = operator("aten::nonzero", "")
-def nonzero(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(nonzero, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return nonzero_out(input, out=out)
-    try:
-        route = nonzero_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(nonzero_op, (input,), {}, nonzero)
-
+def nonzero(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(nonzero, "aten::nonzero", "", "nonzero_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def nonzero_numpy(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(nonzero_numpy, "aten::nonzero_numpy", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
-argwhere_op, argwhere_routes = operator("aten::argwhere", "")
-def argwhere(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(argwhere, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = argwhere_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(argwhere_op, (input,), {}, argwhere)
-
-
+def argwhere(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(argwhere, "aten::argwhere", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def nonzero_static_out(input, *, size, fill_value=-1, out): return complete(nonzero_static_out, "aten::nonzero_static", "out")(input, size=size, fill_value=fill_value, out=out)
-
-nonzero_static_op, nonzero_static_routes = operator("aten::nonzero_static", "")
-def nonzero_static(input=MISSING, surplus=MISSING, size=MISSING, fill_value=-1, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(nonzero_static, {"input": input, "size": size, "fill_value": fill_value, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return nonzero_static_out(input, size=size, fill_value=fill_value, out=out)
-    if size.__class__ is not int or fill_value.__class__ is not int:
-        return miss(nonzero_static_op, (input,), {"size": size, "fill_value": fill_value}, nonzero_static)
-    try:
-        route = nonzero_static_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, size, fill_value)
-    return miss(nonzero_static_op, (input,), {"size": size, "fill_value": fill_value}, nonzero_static)
-
-
+def nonzero_static(input=MISSING, surplus=MISSING, size=MISSING, fill_value=-1, out=None, x=None, x1=None, a=None): return complete(nonzero_static, "aten::nonzero_static", "", "nonzero_static_out")(input, size=size, fill_value=fill_value, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def count_nonzero_out(input, dim=None, *, out): return complete(count_nonzero_out, "aten::count_nonzero", "out")(input, dim, out=out)
 def count_nonzero_dim_IntList_out(input, *dims_, dim=None, out): return complete(count_nonzero_dim_IntList_out, "aten::count_nonzero", "dim_IntList_out")(input, *dims_, dim=dim, out=out)
-
-count_nonzero_op, count_nonzero_routes = operator("aten::count_nonzero", "")
-def count_nonzero_default(input, dim=None):
-    if dim is not None and dim.__class__ is not int:
-        return miss(count_nonzero_op, (input, dim,), {}, count_nonzero)
-    try:
-        route = count_nonzero_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim)
-    return miss(count_nonzero_op, (input, dim,), {}, count_nonzero)
-
-count_nonzero_dim_IntList_op, count_nonzero_dim_IntList_routes = operator("aten::count_nonzero", "dim_IntList")
-def count_nonzero_dim_IntList(input, *dims_, dim=None):
-    if dim is None:
-        dim = dims_[0] if len(dims_) == 1 and dims_[0].__class__ is not int else dims_ or None
-    elif dims_:
-        return miss(count_nonzero_dim_IntList_op, (input, *dims_,), {"dim": dim}, count_nonzero)
-    dim_ints = tuple(dim) if dim.__class__ is list else dim
-    if not are_ints(dim_ints):
-        return miss(count_nonzero_dim_IntList_op, (input, dim,), {}, count_nonzero)
-    try:
-        route = count_nonzero_dim_IntList_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints)
-    return miss(count_nonzero_dim_IntList_op, (input, dim,), {}, count_nonzero)
-
+def count_nonzero_default(input, dim=None): return complete(count_nonzero_default, "aten::count_nonzero", "")(input, dim)
+def count_nonzero_dim_IntList(input, *dims_, dim=None): return complete(count_nonzero_dim_IntList, "aten::count_nonzero", "dim_IntList")(input, *dims_, dim=dim)
 _count_nonzero_overloads = Overloads("aten::count_nonzero", {
     "": (count_nonzero_default, count_nonzero_out),
     "dim_IntList": (count_nonzero_dim_IntList, count_nonzero_dim_IntList_out),
 })
-def count_nonzero(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count > 1 and args[1].__class__ is int:
-            return count_nonzero_dim_IntList(*args)
-        if count == 1:
-            return count_nonzero_default(*args)
-        if count == 2:
-            if (args[1] is None or args[1].__class__ is int):
-                return count_nonzero_default(*args)
-            if isinstance(args[1], (tuple, list)):
-                return count_nonzero_dim_IntList(*args)
-    return _count_nonzero_overloads.choose(args, kwargs)
-
-
-sum_to_size_op, sum_to_size_routes = operator("aten::sum_to_size", "")
-def sum_to_size(input=MISSING, *sizes_, size=None, **named):
-    if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    elif sizes_:
-        return miss(sum_to_size_op, (input, *sizes_,), {"size": size}, sum_to_size)
-    if named:
-        return numpy_call(sum_to_size, {"input": input, "size": size}, MISSING, named)
-    size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints):
-        return miss(sum_to_size_op, (input, size,), {}, sum_to_size)
-    try:
-        route = sum_to_size_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, size_ints)
-    return miss(sum_to_size_op, (input, size,), {}, sum_to_size)
-
+def count_nonzero(*args, **kwargs): return complete_choice(count_nonzero, _count_nonzero_overloads)(*args, **kwargs)
+def sum_to_size(input=MISSING, *sizes_, size=None, **named): return complete(sum_to_size, "aten::sum_to_size", "")(input, *sizes_, size=size, **named)
 def value_selecting_reduction_backward(grad=MISSING, dim=MISSING, indices=MISSING, sizes=MISSING, keepdim=MISSING, surplus=MISSING, axis=None, keepdims=None): return complete(value_selecting_reduction_backward, "aten::value_selecting_reduction_backward", "")(grad, dim, indices, sizes, keepdim, surplus=surplus, axis=axis, keepdims=keepdims)
 
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

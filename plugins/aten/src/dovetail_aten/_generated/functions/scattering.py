@@ -4,215 +4,43 @@
 # mypy: ignore-errors
 """Functions of the family scattering."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "index_fill_int_Tensor_out", "index_fill_int_Scalar_out", "index_fill_int_Tensor",
-    "index_fill_int_Scalar", "index_fill", "index_fill__int_Tensor", "index_fill__int_Scalar",
-    "index_fill_", "index_copy_out", "index_copy", "index_copy_", "index_reduce_out",
-    "index_reduce", "index_reduce_", "scatter_reduce_two_out", "scatter_reduce", "scatter_reduce_",
-    "masked_scatter_out", "masked_scatter", "masked_scatter_", "put_out", "put", "put_",
-    "take_along_dim_out", "take_along_dim", "_unsafe_masked_index",
-    "_unsafe_masked_index_put_accumulate",
-]
-
-
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
 def index_fill_int_Tensor_out(input, dim, index, value, *, out): return complete(index_fill_int_Tensor_out, "aten::index_fill", "int_Tensor_out")(input, dim, index, value, out=out)
 def index_fill_int_Scalar_out(input, dim, index, value, *, out): return complete(index_fill_int_Scalar_out, "aten::index_fill", "int_Scalar_out")(input, dim, index, value, out=out)
-
-index_fill_int_Tensor_op, index_fill_int_Tensor_routes = operator("aten::index_fill", "int_Tensor")
-def index_fill_int_Tensor(input, dim, index, value):
-    if dim.__class__ is not int:
-        return miss(index_fill_int_Tensor_op, (input, dim, index, value,), {}, index_fill)
-    try:
-        route = index_fill_int_Tensor_routes[input._signature | index._signature | value._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, value)
-    return miss(index_fill_int_Tensor_op, (input, dim, index, value,), {}, index_fill)
-
-index_fill_int_Scalar_op, index_fill_int_Scalar_routes = operator("aten::index_fill", "int_Scalar")
-def index_fill_int_Scalar(input, dim, index, value):
-    if dim.__class__ is not int or value.__class__ is not int and value.__class__ is not float:
-        return miss(index_fill_int_Scalar_op, (input, dim, index, value,), {}, index_fill)
-    try:
-        route = index_fill_int_Scalar_routes[input._signature | index._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, value)
-    return miss(index_fill_int_Scalar_op, (input, dim, index, value,), {}, index_fill)
-
+def index_fill_int_Tensor(input, dim, index, value): return complete(index_fill_int_Tensor, "aten::index_fill", "int_Tensor")(input, dim, index, value)
+def index_fill_int_Scalar(input, dim, index, value): return complete(index_fill_int_Scalar, "aten::index_fill", "int_Scalar")(input, dim, index, value)
 _index_fill_overloads = Overloads("aten::index_fill", {
     "int_Tensor": (index_fill_int_Tensor, index_fill_int_Tensor_out),
     "int_Scalar": (index_fill_int_Scalar, index_fill_int_Scalar_out),
 })
-def index_fill(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 4:
-            if isinstance(args[3], TensorBase):
-                return index_fill_int_Tensor(*args)
-            if args[3].__class__ in NUMBERS:
-                return index_fill_int_Scalar(*args)
-    return _index_fill_overloads.choose(args, kwargs)
-
-
+def index_fill(*args, **kwargs): return complete_choice(index_fill, _index_fill_overloads)(*args, **kwargs)
 def index_fill__int_Tensor(input, dim, index, value): return complete(index_fill__int_Tensor, "aten::index_fill_", "int_Tensor")(input, dim, index, value)
 def index_fill__int_Scalar(input, dim, index, value): return complete(index_fill__int_Scalar, "aten::index_fill_", "int_Scalar")(input, dim, index, value)
-
 _index_fill__overloads = Overloads("aten::index_fill_", {
     "int_Tensor": (index_fill__int_Tensor, None), "int_Scalar": (index_fill__int_Scalar, None),
 })
-def index_fill_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 4:
-            if isinstance(args[3], TensorBase):
-                return index_fill__int_Tensor(*args)
-            if args[3].__class__ in NUMBERS:
-                return index_fill__int_Scalar(*args)
-    return _index_fill__overloads.choose(args, kwargs)
-
-
+def index_fill_(*args, **kwargs): return complete_choice(index_fill_, _index_fill__overloads)(*args, **kwargs)
 def index_copy_out(input, dim, index, source, *, out): return complete(index_copy_out, "aten::index_copy", "out")(input, dim, index, source, out=out)
-
-index_copy_op, index_copy_routes = operator("aten::index_copy", "")
-def index_copy(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(index_copy, {"input": input, "dim": dim, "index": index, "source": source, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return index_copy_out(input, dim, index, source, out=out)
-    if dim.__class__ is not int:
-        return miss(index_copy_op, (input, dim, index, source,), {}, index_copy)
-    try:
-        route = index_copy_routes[input._signature | index._signature | source._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, source)
-    return miss(index_copy_op, (input, dim, index, source,), {}, index_copy)
-
+def index_copy(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(index_copy, "aten::index_copy", "", "index_copy_out")(input, dim, index, source, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def index_copy_(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(index_copy_, "aten::index_copy_", "")(input, dim, index, source, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
-
-
 def index_reduce_out(input, dim, index, source, reduce, *, include_self=True, out): return complete(index_reduce_out, "aten::index_reduce", "out")(input, dim, index, source, reduce, include_self=include_self, out=out)
-
-index_reduce_op, index_reduce_routes = operator("aten::index_reduce", "")
-def index_reduce(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, reduce=MISSING, surplus=MISSING, include_self=True, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(index_reduce, {"input": input, "dim": dim, "index": index, "source": source, "reduce": reduce, "include_self": include_self, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return index_reduce_out(input, dim, index, source, reduce, include_self=include_self, out=out)
-    if dim.__class__ is not int or reduce.__class__ is not str or include_self.__class__ is not bool:
-        return miss(index_reduce_op, (input, dim, index, source, reduce,), {"include_self": include_self}, index_reduce)
-    try:
-        route = index_reduce_routes[input._signature | index._signature | source._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, source, reduce, include_self)
-    return miss(index_reduce_op, (input, dim, index, source, reduce,), {"include_self": include_self}, index_reduce)
-
+def index_reduce(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, reduce=MISSING, surplus=MISSING, include_self=True, out=None, x=None, x1=None, a=None, axis=None): return complete(index_reduce, "aten::index_reduce", "", "index_reduce_out")(input, dim, index, source, reduce, include_self=include_self, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def index_reduce_(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, reduce=MISSING, surplus=MISSING, include_self=True, x=None, x1=None, a=None, axis=None): return complete(index_reduce_, "aten::index_reduce_", "")(input, dim, index, source, reduce, include_self=include_self, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
-
-
 def scatter_reduce_two_out(input, dim, index, src, reduce, *, include_self=True, out): return complete(scatter_reduce_two_out, "aten::scatter_reduce", "two_out")(input, dim, index, src, reduce, include_self=include_self, out=out)
-
-scatter_reduce_two_op, scatter_reduce_two_routes = operator("aten::scatter_reduce", "two")
-def scatter_reduce(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, reduce=MISSING, surplus=MISSING, include_self=True, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(scatter_reduce, {"input": input, "dim": dim, "index": index, "src": src, "reduce": reduce, "include_self": include_self, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return scatter_reduce_two_out(input, dim, index, src, reduce, include_self=include_self, out=out)
-    if dim.__class__ is not int or reduce.__class__ is not str or include_self.__class__ is not bool:
-        return miss(scatter_reduce_two_op, (input, dim, index, src, reduce,), {"include_self": include_self}, scatter_reduce)
-    try:
-        route = scatter_reduce_two_routes[input._signature | index._signature | src._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, src, reduce, include_self)
-    return miss(scatter_reduce_two_op, (input, dim, index, src, reduce,), {"include_self": include_self}, scatter_reduce)
-
+def scatter_reduce(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, reduce=MISSING, surplus=MISSING, include_self=True, out=None, x=None, x1=None, a=None, axis=None): return complete(scatter_reduce, "aten::scatter_reduce", "two", "scatter_reduce_two_out")(input, dim, index, src, reduce, include_self=include_self, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def scatter_reduce_(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, reduce=MISSING, surplus=MISSING, include_self=True, x=None, x1=None, a=None, axis=None): return complete(scatter_reduce_, "aten::scatter_reduce_", "two")(input, dim, index, src, reduce, include_self=include_self, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
-
-
 def masked_scatter_out(input, mask, source, *, out): return complete(masked_scatter_out, "aten::masked_scatter", "out")(input, mask, source, out=out)
-
-masked_scatter_op, masked_scatter_routes = operator("aten::masked_scatter", "")
-def masked_scatter(input=MISSING, mask=MISSING, source=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(masked_scatter, {"input": input, "mask": mask, "source": source, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return masked_scatter_out(input, mask, source, out=out)
-    try:
-        route = masked_scatter_routes[input._signature | mask._signature | source._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mask, source)
-    return miss(masked_scatter_op, (input, mask, source,), {}, masked_scatter)
-
+def masked_scatter(input=MISSING, mask=MISSING, source=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(masked_scatter, "aten::masked_scatter", "", "masked_scatter_out")(input, mask, source, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def masked_scatter_(input=MISSING, mask=MISSING, source=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(masked_scatter_, "aten::masked_scatter_", "")(input, mask, source, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def put_out(input, index, source, accumulate=False, *, out): return complete(put_out, "aten::put", "out")(input, index, source, accumulate, out=out)
-
-put_op, put_routes = operator("aten::put", "")
-def put(input=MISSING, index=MISSING, source=MISSING, accumulate=False, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(put, {"input": input, "index": index, "source": source, "accumulate": accumulate, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return put_out(input, index, source, accumulate, out=out)
-    if accumulate.__class__ is not bool:
-        return miss(put_op, (input, index, source, accumulate,), {}, put)
-    try:
-        route = put_routes[input._signature | index._signature | source._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, index, source, accumulate)
-    return miss(put_op, (input, index, source, accumulate,), {}, put)
-
+def put(input=MISSING, index=MISSING, source=MISSING, accumulate=False, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(put, "aten::put", "", "put_out")(input, index, source, accumulate, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def put_(input=MISSING, index=MISSING, source=MISSING, accumulate=False, surplus=MISSING, x=None, x1=None, a=None): return complete(put_, "aten::put_", "")(input, index, source, accumulate, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def take_along_dim_out(input, indices, dim=None, *, out): return complete(take_along_dim_out, "aten::take_along_dim", "out")(input, indices, dim, out=out)
-
-take_along_dim_op, take_along_dim_routes = operator("aten::take_along_dim", "")
-def take_along_dim(input=MISSING, indices=MISSING, dim=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(take_along_dim, {"input": input, "indices": indices, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return take_along_dim_out(input, indices, dim, out=out)
-    if dim is not None and dim.__class__ is not int:
-        return miss(take_along_dim_op, (input, indices, dim,), {}, take_along_dim)
-    try:
-        route = take_along_dim_routes[input._signature | indices._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, indices, dim)
-    return miss(take_along_dim_op, (input, indices, dim,), {}, take_along_dim)
-
+def take_along_dim(input=MISSING, indices=MISSING, dim=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(take_along_dim, "aten::take_along_dim", "", "take_along_dim_out")(input, indices, dim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def _unsafe_masked_index(input, mask, indices, fill): return complete(_unsafe_masked_index, "aten::_unsafe_masked_index", "")(input, mask, indices, fill)
 def _unsafe_masked_index_put_accumulate(input, mask, indices, values): return complete(_unsafe_masked_index_put_accumulate, "aten::_unsafe_masked_index_put_accumulate", "")(input, mask, indices, values)
 
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

@@ -4,314 +4,60 @@
 # mypy: ignore-errors
 """Functions of the family searching."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "_unique2_out", "_unique2", "unique_dim_out", "unique_dim", "unique_consecutive_out",
-    "unique_consecutive", "unique_dim_consecutive_out", "unique_dim_consecutive",
-    "searchsorted_Tensor_out", "searchsorted_Scalar_out", "searchsorted_Tensor",
-    "searchsorted_Scalar", "searchsorted", "bucketize_Tensor_out", "bucketize_Tensor",
-    "bucketize_Scalar", "bucketize", "isin_Tensor_Tensor_out", "isin_Tensor_Scalar_out",
-    "isin_Scalar_Tensor_out", "isin_Tensor_Tensor", "isin_Tensor_Scalar", "isin_Scalar_Tensor",
-    "isin", "repeat_interleave_Tensor_out", "repeat_interleave_Tensor",
-    "repeat_interleave_self_Tensor", "repeat_interleave_self_int", "repeat_interleave",
-    "segment_reduce", "tril_indices", "triu_indices",
-]
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
 def _unique2_out(input, sorted=True, return_inverse=False, return_counts=False, *, out0, out1, out2): return complete(_unique2_out, "aten::_unique2", "out")(input, sorted, return_inverse, return_counts, out0=out0, out1=out1, out2=out2)
 def _unique2(input, sorted=True, return_inverse=False, return_counts=False, *, out=None): return complete(_unique2, "aten::_unique2", "", "_unique2_out", ('out0', 'out1', 'out2'))(input, sorted, return_inverse, return_counts, out=out)
 def unique_dim_out(input, dim, sorted=True, return_inverse=False, return_counts=False, *, out0, out1, out2): return complete(unique_dim_out, "aten::unique_dim", "out")(input, dim, sorted, return_inverse, return_counts, out0=out0, out1=out1, out2=out2)
 def unique_dim(input=MISSING, dim=MISSING, sorted=True, return_inverse=False, return_counts=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(unique_dim, "aten::unique_dim", "", "unique_dim_out", ('out0', 'out1', 'out2'))(input, dim, sorted, return_inverse, return_counts, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
-
-
 def unique_consecutive_out(input, return_inverse=False, return_counts=False, dim=None, *, out0, out1, out2): return complete(unique_consecutive_out, "aten::unique_consecutive", "out")(input, return_inverse, return_counts, dim, out0=out0, out1=out1, out2=out2)
-
-unique_consecutive_op, unique_consecutive_routes = operator("aten::unique_consecutive", "")
-def unique_consecutive(input=MISSING, return_inverse=False, return_counts=False, dim=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(unique_consecutive, {"input": input, "return_inverse": return_inverse, "return_counts": return_counts, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return unique_consecutive_out(input, return_inverse, return_counts, dim, **several_outs("unique_consecutive", ("out0", "out1", "out2"), out))
-    if return_inverse.__class__ is not bool or return_counts.__class__ is not bool or dim is not None and dim.__class__ is not int:
-        return miss(unique_consecutive_op, (input, return_inverse, return_counts, dim,), {}, unique_consecutive)
-    try:
-        route = unique_consecutive_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, return_inverse, return_counts, dim)
-    return miss(unique_consecutive_op, (input, return_inverse, return_counts, dim,), {}, unique_consecutive)
-
+def unique_consecutive(input=MISSING, return_inverse=False, return_counts=False, dim=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(unique_consecutive, "aten::unique_consecutive", "", "unique_consecutive_out", ('out0', 'out1', 'out2'))(input, return_inverse, return_counts, dim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def unique_dim_consecutive_out(input, dim, return_inverse=False, return_counts=False, *, out0, out1, out2): return complete(unique_dim_consecutive_out, "aten::unique_dim_consecutive", "out")(input, dim, return_inverse, return_counts, out0=out0, out1=out1, out2=out2)
 def unique_dim_consecutive(input=MISSING, dim=MISSING, return_inverse=False, return_counts=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(unique_dim_consecutive, "aten::unique_dim_consecutive", "", "unique_dim_consecutive_out", ('out0', 'out1', 'out2'))(input, dim, return_inverse, return_counts, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
-
-
 def searchsorted_Tensor_out(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out): return complete(searchsorted_Tensor_out, "aten::searchsorted", "Tensor_out")(sorted_sequence, input, out_int32=out_int32, right=right, side=side, sorter=sorter, out=out)
 def searchsorted_Scalar_out(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out): return complete(searchsorted_Scalar_out, "aten::searchsorted", "Scalar_out")(sorted_sequence, input, out_int32=out_int32, right=right, side=side, sorter=sorter, out=out)
-
-searchsorted_Tensor_op, searchsorted_Tensor_routes = operator("aten::searchsorted", "Tensor")
-def searchsorted_Tensor(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
-    if out_int32.__class__ is not bool or right.__class__ is not bool or side is not None and side.__class__ is not str:
-        return miss(searchsorted_Tensor_op, (sorted_sequence, input,), {"out_int32": out_int32, "right": right, "side": side, "sorter": sorter}, searchsorted)
-    try:
-        bits = sorted_sequence._signature | input._signature | state()
-        if sorter is not None:
-            bits |= sorter._signature
-        route = searchsorted_Tensor_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(sorted_sequence, input, out_int32, right, side, sorter)
-    return miss(searchsorted_Tensor_op, (sorted_sequence, input,), {"out_int32": out_int32, "right": right, "side": side, "sorter": sorter}, searchsorted)
-
-searchsorted_Scalar_op, searchsorted_Scalar_routes = operator("aten::searchsorted", "Scalar")
-def searchsorted_Scalar(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
-    if input.__class__ is not int and input.__class__ is not float or out_int32.__class__ is not bool or right.__class__ is not bool or side is not None and side.__class__ is not str:
-        return miss(searchsorted_Scalar_op, (sorted_sequence, input,), {"out_int32": out_int32, "right": right, "side": side, "sorter": sorter}, searchsorted)
-    try:
-        bits = sorted_sequence._signature | state()
-        if sorter is not None:
-            bits |= sorter._signature
-        route = searchsorted_Scalar_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(sorted_sequence, input, out_int32, right, side, sorter)
-    return miss(searchsorted_Scalar_op, (sorted_sequence, input,), {"out_int32": out_int32, "right": right, "side": side, "sorter": sorter}, searchsorted)
-
+def searchsorted_Tensor(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None): return complete(searchsorted_Tensor, "aten::searchsorted", "Tensor")(sorted_sequence, input, out_int32=out_int32, right=right, side=side, sorter=sorter)
+def searchsorted_Scalar(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None): return complete(searchsorted_Scalar, "aten::searchsorted", "Scalar")(sorted_sequence, input, out_int32=out_int32, right=right, side=side, sorter=sorter)
 _searchsorted_overloads = Overloads("aten::searchsorted", {
     "Tensor": (searchsorted_Tensor, searchsorted_Tensor_out),
     "Scalar": (searchsorted_Scalar, searchsorted_Scalar_out),
 })
-def searchsorted(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return searchsorted_Tensor(*args)
-            if args[1].__class__ in NUMBERS:
-                return searchsorted_Scalar(*args)
-    return _searchsorted_overloads.choose(args, kwargs)
-
-
+def searchsorted(*args, **kwargs): return complete_choice(searchsorted, _searchsorted_overloads)(*args, **kwargs)
 def bucketize_Tensor_out(input, boundaries, *, out_int32=False, right=False, out): return complete(bucketize_Tensor_out, "aten::bucketize", "Tensor_out")(input, boundaries, out_int32=out_int32, right=right, out=out)
-
-bucketize_Tensor_op, bucketize_Tensor_routes = operator("aten::bucketize", "Tensor")
-def bucketize_Tensor(input, boundaries, *, out_int32=False, right=False):
-    if out_int32.__class__ is not bool or right.__class__ is not bool:
-        return miss(bucketize_Tensor_op, (input, boundaries,), {"out_int32": out_int32, "right": right}, bucketize)
-    try:
-        route = bucketize_Tensor_routes[input._signature | boundaries._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, boundaries, out_int32, right)
-    return miss(bucketize_Tensor_op, (input, boundaries,), {"out_int32": out_int32, "right": right}, bucketize)
-
-bucketize_Scalar_op, bucketize_Scalar_routes = operator("aten::bucketize", "Scalar")
-def bucketize_Scalar(input, boundaries, *, out_int32=False, right=False):
-    if input.__class__ is not int and input.__class__ is not float or out_int32.__class__ is not bool or right.__class__ is not bool:
-        return miss(bucketize_Scalar_op, (input, boundaries,), {"out_int32": out_int32, "right": right}, bucketize)
-    try:
-        route = bucketize_Scalar_routes[boundaries._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, boundaries, out_int32, right)
-    return miss(bucketize_Scalar_op, (input, boundaries,), {"out_int32": out_int32, "right": right}, bucketize)
-
+def bucketize_Tensor(input, boundaries, *, out_int32=False, right=False): return complete(bucketize_Tensor, "aten::bucketize", "Tensor")(input, boundaries, out_int32=out_int32, right=right)
+def bucketize_Scalar(input, boundaries, *, out_int32=False, right=False): return complete(bucketize_Scalar, "aten::bucketize", "Scalar")(input, boundaries, out_int32=out_int32, right=right)
 _bucketize_overloads = Overloads("aten::bucketize", {
     "Tensor": (bucketize_Tensor, bucketize_Tensor_out), "Scalar": (bucketize_Scalar, None),
 })
-def bucketize(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase):
-                return bucketize_Tensor(*args)
-            if args[0].__class__ in NUMBERS:
-                return bucketize_Scalar(*args)
-    return _bucketize_overloads.choose(args, kwargs)
-
-
+def bucketize(*args, **kwargs): return complete_choice(bucketize, _bucketize_overloads)(*args, **kwargs)
 def isin_Tensor_Tensor_out(elements, test_elements, *, assume_unique=False, invert=False, out): return complete(isin_Tensor_Tensor_out, "aten::isin", "Tensor_Tensor_out")(elements, test_elements, assume_unique=assume_unique, invert=invert, out=out)
 def isin_Tensor_Scalar_out(elements, test_element, *, assume_unique=False, invert=False, out): return complete(isin_Tensor_Scalar_out, "aten::isin", "Tensor_Scalar_out")(elements, test_element, assume_unique=assume_unique, invert=invert, out=out)
 def isin_Scalar_Tensor_out(element, test_elements, *, assume_unique=False, invert=False, out): return complete(isin_Scalar_Tensor_out, "aten::isin", "Scalar_Tensor_out")(element, test_elements, assume_unique=assume_unique, invert=invert, out=out)
-
-isin_Tensor_Tensor_op, isin_Tensor_Tensor_routes = operator("aten::isin", "Tensor_Tensor")
-def isin_Tensor_Tensor(elements, test_elements, *, assume_unique=False, invert=False):
-    if assume_unique.__class__ is not bool or invert.__class__ is not bool:
-        return miss(isin_Tensor_Tensor_op, (elements, test_elements,), {"assume_unique": assume_unique, "invert": invert}, isin)
-    try:
-        route = isin_Tensor_Tensor_routes[elements._signature | test_elements._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(elements, test_elements, assume_unique, invert)
-    return miss(isin_Tensor_Tensor_op, (elements, test_elements,), {"assume_unique": assume_unique, "invert": invert}, isin)
-
-isin_Tensor_Scalar_op, isin_Tensor_Scalar_routes = operator("aten::isin", "Tensor_Scalar")
-def isin_Tensor_Scalar(elements, test_element, *, assume_unique=False, invert=False):
-    if test_element.__class__ is not int and test_element.__class__ is not float or assume_unique.__class__ is not bool or invert.__class__ is not bool:
-        return miss(isin_Tensor_Scalar_op, (elements, test_element,), {"assume_unique": assume_unique, "invert": invert}, isin)
-    try:
-        route = isin_Tensor_Scalar_routes[elements._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(elements, test_element, assume_unique, invert)
-    return miss(isin_Tensor_Scalar_op, (elements, test_element,), {"assume_unique": assume_unique, "invert": invert}, isin)
-
-isin_Scalar_Tensor_op, isin_Scalar_Tensor_routes = operator("aten::isin", "Scalar_Tensor")
-def isin_Scalar_Tensor(element, test_elements, *, assume_unique=False, invert=False):
-    if element.__class__ is not int and element.__class__ is not float or assume_unique.__class__ is not bool or invert.__class__ is not bool:
-        return miss(isin_Scalar_Tensor_op, (element, test_elements,), {"assume_unique": assume_unique, "invert": invert}, isin)
-    try:
-        route = isin_Scalar_Tensor_routes[test_elements._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(element, test_elements, assume_unique, invert)
-    return miss(isin_Scalar_Tensor_op, (element, test_elements,), {"assume_unique": assume_unique, "invert": invert}, isin)
-
+def isin_Tensor_Tensor(elements, test_elements, *, assume_unique=False, invert=False): return complete(isin_Tensor_Tensor, "aten::isin", "Tensor_Tensor")(elements, test_elements, assume_unique=assume_unique, invert=invert)
+def isin_Tensor_Scalar(elements, test_element, *, assume_unique=False, invert=False): return complete(isin_Tensor_Scalar, "aten::isin", "Tensor_Scalar")(elements, test_element, assume_unique=assume_unique, invert=invert)
+def isin_Scalar_Tensor(element, test_elements, *, assume_unique=False, invert=False): return complete(isin_Scalar_Tensor, "aten::isin", "Scalar_Tensor")(element, test_elements, assume_unique=assume_unique, invert=invert)
 _isin_overloads = Overloads("aten::isin", {
     "Tensor_Tensor": (isin_Tensor_Tensor, isin_Tensor_Tensor_out),
     "Tensor_Scalar": (isin_Tensor_Scalar, isin_Tensor_Scalar_out),
     "Scalar_Tensor": (isin_Scalar_Tensor, isin_Scalar_Tensor_out),
 })
-def isin(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return isin_Tensor_Tensor(*args)
-            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
-                return isin_Tensor_Scalar(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return isin_Scalar_Tensor(*args)
-    return _isin_overloads.choose(args, kwargs)
-
-
+def isin(*args, **kwargs): return complete_choice(isin, _isin_overloads)(*args, **kwargs)
 def repeat_interleave_Tensor_out(repeats, *, output_size=None, out): return complete(repeat_interleave_Tensor_out, "aten::repeat_interleave", "Tensor_out")(repeats, output_size=output_size, out=out)
-
-repeat_interleave_Tensor_op, repeat_interleave_Tensor_routes = operator("aten::repeat_interleave", "Tensor")
-def repeat_interleave_Tensor(repeats, *, output_size=None):
-    if output_size is not None and output_size.__class__ is not int:
-        return miss(repeat_interleave_Tensor_op, (repeats,), {"output_size": output_size}, repeat_interleave)
-    try:
-        route = repeat_interleave_Tensor_routes[repeats._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(repeats, output_size)
-    return miss(repeat_interleave_Tensor_op, (repeats,), {"output_size": output_size}, repeat_interleave)
-
-repeat_interleave_self_Tensor_op, repeat_interleave_self_Tensor_routes = operator("aten::repeat_interleave", "self_Tensor")
-def repeat_interleave_self_Tensor(input, repeats, dim=None, *, output_size=None):
-    if dim is not None and dim.__class__ is not int or output_size is not None and output_size.__class__ is not int:
-        return miss(repeat_interleave_self_Tensor_op, (input, repeats, dim,), {"output_size": output_size}, repeat_interleave)
-    try:
-        route = repeat_interleave_self_Tensor_routes[input._signature | repeats._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, repeats, dim, output_size)
-    return miss(repeat_interleave_self_Tensor_op, (input, repeats, dim,), {"output_size": output_size}, repeat_interleave)
-
-repeat_interleave_self_int_op, repeat_interleave_self_int_routes = operator("aten::repeat_interleave", "self_int")
-def repeat_interleave_self_int(input, repeats, dim=None, *, output_size=None):
-    if repeats.__class__ is not int or dim is not None and dim.__class__ is not int or output_size is not None and output_size.__class__ is not int:
-        return miss(repeat_interleave_self_int_op, (input, repeats, dim,), {"output_size": output_size}, repeat_interleave)
-    try:
-        route = repeat_interleave_self_int_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, repeats, dim, output_size)
-    return miss(repeat_interleave_self_int_op, (input, repeats, dim,), {"output_size": output_size}, repeat_interleave)
-
+def repeat_interleave_Tensor(repeats, *, output_size=None): return complete(repeat_interleave_Tensor, "aten::repeat_interleave", "Tensor")(repeats, output_size=output_size)
+def repeat_interleave_self_Tensor(input, repeats, dim=None, *, output_size=None): return complete(repeat_interleave_self_Tensor, "aten::repeat_interleave", "self_Tensor")(input, repeats, dim, output_size=output_size)
+def repeat_interleave_self_int(input, repeats, dim=None, *, output_size=None): return complete(repeat_interleave_self_int, "aten::repeat_interleave", "self_int")(input, repeats, dim, output_size=output_size)
 _repeat_interleave_overloads = Overloads("aten::repeat_interleave", {
     "Tensor": (repeat_interleave_Tensor, repeat_interleave_Tensor_out),
     "self_Tensor": (repeat_interleave_self_Tensor, None),
     "self_int": (repeat_interleave_self_int, None),
 })
-def repeat_interleave(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return repeat_interleave_Tensor(*args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return repeat_interleave_self_Tensor(*args)
-            if args[1].__class__ is int:
-                return repeat_interleave_self_int(*args)
-        if count == 3:
-            if isinstance(args[1], TensorBase):
-                return repeat_interleave_self_Tensor(*args)
-            if args[1].__class__ is int:
-                return repeat_interleave_self_int(*args)
-    return _repeat_interleave_overloads.choose(args, kwargs)
+def repeat_interleave(*args, **kwargs): return complete_choice(repeat_interleave, _repeat_interleave_overloads)(*args, **kwargs)
+def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None): return complete(segment_reduce, "aten::segment_reduce", "")(data, reduce, lengths=lengths, indices=indices, offsets=offsets, axis=axis, unsafe=unsafe, initial=initial)
+dtype_default = default("aten::tril_indices", "", 3)
+def tril_indices(row, col, offset=0, *, dtype=dtype_default, layout=None, device=None, pin_memory=None): return complete(tril_indices, "aten::tril_indices", "")(row, col, offset, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+dtype_default = default("aten::triu_indices", "", 3)
+def triu_indices(row, col, offset=0, *, dtype=dtype_default, layout=None, device=None, pin_memory=None): return complete(triu_indices, "aten::triu_indices", "")(row, col, offset, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 
-
-segment_reduce_op, segment_reduce_routes = operator("aten::segment_reduce", "")
-def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
-    if reduce.__class__ is not str or axis.__class__ is not int or unsafe.__class__ is not bool or initial is not None and initial.__class__ is not int and initial.__class__ is not float:
-        return miss(segment_reduce_op, (data, reduce,), {"lengths": lengths, "indices": indices, "offsets": offsets, "axis": axis, "unsafe": unsafe, "initial": initial}, segment_reduce)
-    try:
-        bits = data._signature | state()
-        if lengths is not None:
-            bits |= lengths._signature
-        if indices is not None:
-            bits |= indices._signature
-        if offsets is not None:
-            bits |= offsets._signature
-        route = segment_reduce_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(data, reduce, lengths, indices, offsets, axis, unsafe, initial)
-    return miss(segment_reduce_op, (data, reduce,), {"lengths": lengths, "indices": indices, "offsets": offsets, "axis": axis, "unsafe": unsafe, "initial": initial}, segment_reduce)
-
-
-tril_indices_op, tril_indices_routes = operator("aten::tril_indices", "")
-dtype_default = default_of(operator("aten::tril_indices", "")[0].schema.arguments[3])
-def tril_indices(row, col, offset=0, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
-    if row.__class__ is not int or col.__class__ is not int or offset.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(tril_indices_op, (row, col, offset,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, tril_indices)
-    try:
-        route = tril_indices_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(row, col, offset, dtype, layout, device, pin_memory)
-    return miss(tril_indices_op, (row, col, offset,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, tril_indices)
-
-
-triu_indices_op, triu_indices_routes = operator("aten::triu_indices", "")
-dtype_default = default_of(operator("aten::triu_indices", "")[0].schema.arguments[3])
-def triu_indices(row, col, offset=0, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
-    if row.__class__ is not int or col.__class__ is not int or offset.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(triu_indices_op, (row, col, offset,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, triu_indices)
-    try:
-        route = triu_indices_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(row, col, offset, dtype, layout, device, pin_memory)
-    return miss(triu_indices_op, (row, col, offset,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, triu_indices)
-
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

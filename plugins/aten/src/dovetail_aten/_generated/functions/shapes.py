@@ -4,466 +4,53 @@
 # mypy: ignore-errors
 """Functions of the family shapes."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "contiguous", "clone_out", "clone", "copy_", "to_device", "to_dtype", "to_other",
-    "to_dtype_layout", "to", "_to_copy", "flip_out", "flip", "roll_out", "roll", "repeat", "tile",
-    "cat_out", "cat", "concat_out", "concat", "concatenate_out", "concatenate", "stack_out",
-    "stack", "hstack_out", "hstack", "vstack_out", "vstack", "tril_out", "tril", "tril_",
-    "triu_out", "triu", "triu_", "diag_out", "diag", "diag_embed", "constant_pad_nd", "pad",
-]
-
-
-contiguous_op, contiguous_routes = operator("aten::contiguous", "")
-memory_format_default = default_of(operator("aten::contiguous", "")[0].schema.arguments[1])
-def contiguous(input=MISSING, surplus=MISSING, memory_format=memory_format_default, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(contiguous, {"input": input, "memory_format": memory_format}, surplus, {"x": x, "x1": x1, "a": a})
-    if memory_format.__class__ is not MemoryFormat:
-        return miss(contiguous_op, (input,), {"memory_format": memory_format}, contiguous)
-    try:
-        route = contiguous_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, memory_format)
-    return miss(contiguous_op, (input,), {"memory_format": memory_format}, contiguous)
-
-
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
+memory_format_default = default("aten::contiguous", "", 1)
+def contiguous(input=MISSING, surplus=MISSING, memory_format=memory_format_default, x=None, x1=None, a=None): return complete(contiguous, "aten::contiguous", "")(input, memory_format=memory_format, surplus=surplus, x=x, x1=x1, a=a)
 def clone_out(input, *, memory_format=None, out): return complete(clone_out, "aten::clone", "out")(input, memory_format=memory_format, out=out)
-
-clone_op, clone_routes = operator("aten::clone", "")
-def clone(input=MISSING, surplus=MISSING, memory_format=None, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(clone, {"input": input, "memory_format": memory_format, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return clone_out(input, memory_format=memory_format, out=out)
-    if memory_format is not None and memory_format.__class__ is not MemoryFormat:
-        return miss(clone_op, (input,), {"memory_format": memory_format}, clone)
-    try:
-        route = clone_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, memory_format)
-    return miss(clone_op, (input,), {"memory_format": memory_format}, clone)
-
+def clone(input=MISSING, surplus=MISSING, memory_format=None, out=None, x=None, x1=None, a=None): return complete(clone, "aten::clone", "", "clone_out")(input, memory_format=memory_format, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def copy_(input=MISSING, src=MISSING, non_blocking=False, surplus=MISSING, x=None, x1=None, a=None): return complete(copy_, "aten::copy_", "")(input, src, non_blocking, surplus=surplus, x=x, x1=x1, a=a)
-
-
-to_device_op, to_device_routes = operator("aten::to", "device")
-def to_device(input, device, dtype, non_blocking=False, copy=False, memory_format=None):
-    if device.__class__ is not Device or dtype.__class__ is not DType or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
-        return miss(to_device_op, (input, device, dtype, non_blocking, copy, memory_format,), {}, to)
-    try:
-        route = to_device_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, device, dtype, non_blocking, copy, memory_format)
-    return miss(to_device_op, (input, device, dtype, non_blocking, copy, memory_format,), {}, to)
-
-to_dtype_op, to_dtype_routes = operator("aten::to", "dtype")
-def to_dtype(input, dtype, non_blocking=False, copy=False, memory_format=None):
-    if dtype.__class__ is not DType or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
-        return miss(to_dtype_op, (input, dtype, non_blocking, copy, memory_format,), {}, to)
-    try:
-        route = to_dtype_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dtype, non_blocking, copy, memory_format)
-    return miss(to_dtype_op, (input, dtype, non_blocking, copy, memory_format,), {}, to)
-
-to_other_op, to_other_routes = operator("aten::to", "other")
-def to_other(input, other, non_blocking=False, copy=False, memory_format=None):
-    if non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
-        return miss(to_other_op, (input, other, non_blocking, copy, memory_format,), {}, to)
-    try:
-        route = to_other_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, non_blocking, copy, memory_format)
-    return miss(to_other_op, (input, other, non_blocking, copy, memory_format,), {}, to)
-
-to_dtype_layout_op, to_dtype_layout_routes = operator("aten::to", "dtype_layout")
-def to_dtype_layout(input, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, copy=False, memory_format=None):
-    if dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
-        return miss(to_dtype_layout_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "copy": copy, "memory_format": memory_format}, to)
-    try:
-        route = to_dtype_layout_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dtype, layout, device, pin_memory, non_blocking, copy, memory_format)
-    return miss(to_dtype_layout_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "copy": copy, "memory_format": memory_format}, to)
-
+def to_device(input, device, dtype, non_blocking=False, copy=False, memory_format=None): return complete(to_device, "aten::to", "device")(input, device, dtype, non_blocking, copy, memory_format)
+def to_dtype(input, dtype, non_blocking=False, copy=False, memory_format=None): return complete(to_dtype, "aten::to", "dtype")(input, dtype, non_blocking, copy, memory_format)
+def to_other(input, other, non_blocking=False, copy=False, memory_format=None): return complete(to_other, "aten::to", "other")(input, other, non_blocking, copy, memory_format)
+def to_dtype_layout(input, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, copy=False, memory_format=None): return complete(to_dtype_layout, "aten::to", "dtype_layout")(input, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, non_blocking=non_blocking, copy=copy, memory_format=memory_format)
 _to_overloads = Overloads("aten::to", {
     "device": (to_device, None), "dtype": (to_dtype, None), "other": (to_other, None),
     "dtype_layout": (to_dtype_layout, None),
 })
-def to(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return to_dtype_layout(*args)
-        if count == 2:
-            if args[1].__class__ is DType:
-                return to_dtype(*args)
-            if isinstance(args[1], TensorBase):
-                return to_other(*args)
-        if count == 3:
-            if args[1].__class__ is DType and args[2].__class__ is bool:
-                return to_dtype(*args)
-            if isinstance(args[1], TensorBase) and args[2].__class__ is bool:
-                return to_other(*args)
-        if count == 4:
-            if args[1].__class__ is DType and args[2].__class__ is bool:
-                return to_dtype(*args)
-            if isinstance(args[1], TensorBase) and args[2].__class__ is bool:
-                return to_other(*args)
-        if count == 6:
-            return to_device(*args)
-    return _to_overloads.choose(args, kwargs)
-
+def to(*args, **kwargs): return complete_choice(to, _to_overloads)(*args, **kwargs)
 def _to_copy(input, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None): return complete(_to_copy, "aten::_to_copy", "")(input, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, non_blocking=non_blocking, memory_format=memory_format)
-
-
 def flip_out(input, *dimss_, dims=None, out): return complete(flip_out, "aten::flip", "out")(input, *dimss_, dims=dims, out=out)
-
-flip_op, flip_routes = operator("aten::flip", "")
-def flip(input=MISSING, *dimss_, dims=None, out=None, **named):
-    if dims is None:
-        dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
-    elif dimss_:
-        return miss(flip_op, (input, *dimss_,), {"dims": dims}, flip)
-    if named:
-        return numpy_call(flip, {"input": input, "dims": dims, "out": out}, MISSING, named)
-    if out is not None:
-        return flip_out(input, dims, out=out)
-    dims_ints = tuple(dims) if dims.__class__ is list else dims
-    if not are_ints(dims_ints):
-        return miss(flip_op, (input, dims,), {}, flip)
-    try:
-        route = flip_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dims_ints)
-    return miss(flip_op, (input, dims,), {}, flip)
-
-
+def flip(input=MISSING, *dimss_, dims=None, out=None, **named): return complete(flip, "aten::flip", "", "flip_out")(input, *dimss_, dims=dims, out=out, **named)
 def roll_out(input, shifts, dims=(), *, out): return complete(roll_out, "aten::roll", "out")(input, shifts, dims, out=out)
-
-roll_op, roll_routes = operator("aten::roll", "")
-def roll(input=MISSING, shifts=MISSING, dims=(), surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(roll, {"input": input, "shifts": shifts, "dims": dims, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return roll_out(input, shifts, dims, out=out)
-    shifts_ints = (shifts,) if shifts.__class__ is int else tuple(shifts) if shifts.__class__ is list else shifts
-    dims_ints = (dims,) if dims.__class__ is int else tuple(dims) if dims.__class__ is list else dims
-    if not are_ints(shifts_ints) or not are_ints(dims_ints):
-        return miss(roll_op, (input, shifts, dims,), {}, roll)
-    try:
-        route = roll_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, shifts_ints, dims_ints)
-    return miss(roll_op, (input, shifts, dims,), {}, roll)
-
-
-repeat_op, repeat_routes = operator("aten::repeat", "")
-def repeat(input=MISSING, *repeatss_, repeats=None, **named):
-    if repeats is None:
-        repeats = repeatss_[0] if len(repeatss_) == 1 and repeatss_[0].__class__ is not int else repeatss_ or None
-    elif repeatss_:
-        return miss(repeat_op, (input, *repeatss_,), {"repeats": repeats}, repeat)
-    if named:
-        return numpy_call(repeat, {"input": input, "repeats": repeats}, MISSING, named)
-    repeats_ints = tuple(repeats) if repeats.__class__ is list else repeats
-    if not are_ints(repeats_ints):
-        return miss(repeat_op, (input, repeats,), {}, repeat)
-    try:
-        route = repeat_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, repeats_ints)
-    return miss(repeat_op, (input, repeats,), {}, repeat)
-
-
-tile_op, tile_routes = operator("aten::tile", "")
-def tile(input=MISSING, *dimss_, dims=None, **named):
-    if dims is None:
-        dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
-    elif dimss_:
-        return miss(tile_op, (input, *dimss_,), {"dims": dims}, tile)
-    if named:
-        return numpy_call(tile, {"input": input, "dims": dims}, MISSING, named)
-    dims_ints = tuple(dims) if dims.__class__ is list else dims
-    if not are_ints(dims_ints):
-        return miss(tile_op, (input, dims,), {}, tile)
-    try:
-        route = tile_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dims_ints)
-    return miss(tile_op, (input, dims,), {}, tile)
-
-
+def roll(input=MISSING, shifts=MISSING, dims=(), surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(roll, "aten::roll", "", "roll_out")(input, shifts, dims, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def repeat(input=MISSING, *repeatss_, repeats=None, **named): return complete(repeat, "aten::repeat", "")(input, *repeatss_, repeats=repeats, **named)
+def tile(input=MISSING, *dimss_, dims=None, **named): return complete(tile, "aten::tile", "")(input, *dimss_, dims=dims, **named)
 def cat_out(tensors, dim=0, *, out): return complete(cat_out, "aten::cat", "out")(tensors, dim, out=out)
-
-cat_op, cat_routes = operator("aten::cat", "")
-def cat(tensors=MISSING, dim=0, surplus=MISSING, out=None, axis=MISSING):
-    if surplus is not MISSING or axis is not MISSING:
-        return numpy_call(cat, {"tensors": tensors, "dim": dim, "out": out}, surplus, {"axis": axis})
-    if out is not None:
-        return cat_out(tensors, dim, out=out)
-    if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(cat_op, (tensors, dim,), {}, cat)
-    try:
-        bits = state()
-        for each in tensors:
-            bits |= each._signature
-        route = cat_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(tensors, dim)
-    return miss(cat_op, (tensors, dim,), {}, cat)
-
-
+def cat(tensors=MISSING, dim=0, surplus=MISSING, out=None, axis=MISSING): return complete(cat, "aten::cat", "", "cat_out")(tensors, dim, out=out, surplus=surplus, axis=axis)
 def concat_out(tensors, dim=0, *, out): return complete(concat_out, "aten::concat", "out")(tensors, dim, out=out)
-
-concat_op, concat_routes = operator("aten::concat", "")
-def concat(tensors=MISSING, dim=0, surplus=MISSING, out=None, axis=MISSING):
-    if surplus is not MISSING or axis is not MISSING:
-        return numpy_call(concat, {"tensors": tensors, "dim": dim, "out": out}, surplus, {"axis": axis})
-    if out is not None:
-        return concat_out(tensors, dim, out=out)
-    if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(concat_op, (tensors, dim,), {}, concat)
-    try:
-        bits = state()
-        for each in tensors:
-            bits |= each._signature
-        route = concat_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(tensors, dim)
-    return miss(concat_op, (tensors, dim,), {}, concat)
-
-
+def concat(tensors=MISSING, dim=0, surplus=MISSING, out=None, axis=MISSING): return complete(concat, "aten::concat", "", "concat_out")(tensors, dim, out=out, surplus=surplus, axis=axis)
 def concatenate_out(tensors, dim=0, *, out): return complete(concatenate_out, "aten::concatenate", "out")(tensors, dim, out=out)
-
-concatenate_op, concatenate_routes = operator("aten::concatenate", "")
-def concatenate(tensors=MISSING, dim=0, surplus=MISSING, out=None, axis=MISSING):
-    if surplus is not MISSING or axis is not MISSING:
-        return numpy_call(concatenate, {"tensors": tensors, "dim": dim, "out": out}, surplus, {"axis": axis})
-    if out is not None:
-        return concatenate_out(tensors, dim, out=out)
-    if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(concatenate_op, (tensors, dim,), {}, concatenate)
-    try:
-        bits = state()
-        for each in tensors:
-            bits |= each._signature
-        route = concatenate_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(tensors, dim)
-    return miss(concatenate_op, (tensors, dim,), {}, concatenate)
-
-
+def concatenate(tensors=MISSING, dim=0, surplus=MISSING, out=None, axis=MISSING): return complete(concatenate, "aten::concatenate", "", "concatenate_out")(tensors, dim, out=out, surplus=surplus, axis=axis)
 def stack_out(tensors, dim=0, *, out): return complete(stack_out, "aten::stack", "out")(tensors, dim, out=out)
-
-stack_op, stack_routes = operator("aten::stack", "")
-def stack(tensors=MISSING, dim=0, surplus=MISSING, out=None, axis=MISSING):
-    if surplus is not MISSING or axis is not MISSING:
-        return numpy_call(stack, {"tensors": tensors, "dim": dim, "out": out}, surplus, {"axis": axis})
-    if out is not None:
-        return stack_out(tensors, dim, out=out)
-    if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(stack_op, (tensors, dim,), {}, stack)
-    try:
-        bits = state()
-        for each in tensors:
-            bits |= each._signature
-        route = stack_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(tensors, dim)
-    return miss(stack_op, (tensors, dim,), {}, stack)
-
-
+def stack(tensors=MISSING, dim=0, surplus=MISSING, out=None, axis=MISSING): return complete(stack, "aten::stack", "", "stack_out")(tensors, dim, out=out, surplus=surplus, axis=axis)
 def hstack_out(tensors, *, out): return complete(hstack_out, "aten::hstack", "out")(tensors, out=out)
-
-hstack_op, hstack_routes = operator("aten::hstack", "")
-def hstack(tensors, *, out=None):
-    if out is not None:
-        return hstack_out(tensors, out=out)
-    if tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(hstack_op, (tensors,), {}, hstack)
-    try:
-        bits = state()
-        for each in tensors:
-            bits |= each._signature
-        route = hstack_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(tensors)
-    return miss(hstack_op, (tensors,), {}, hstack)
-
-
+def hstack(tensors, *, out=None): return complete(hstack, "aten::hstack", "", "hstack_out")(tensors, out=out)
 def vstack_out(tensors, *, out): return complete(vstack_out, "aten::vstack", "out")(tensors, out=out)
-
-vstack_op, vstack_routes = operator("aten::vstack", "")
-def vstack(tensors, *, out=None):
-    if out is not None:
-        return vstack_out(tensors, out=out)
-    if tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(vstack_op, (tensors,), {}, vstack)
-    try:
-        bits = state()
-        for each in tensors:
-            bits |= each._signature
-        route = vstack_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(tensors)
-    return miss(vstack_op, (tensors,), {}, vstack)
-
-
+def vstack(tensors, *, out=None): return complete(vstack, "aten::vstack", "", "vstack_out")(tensors, out=out)
 def tril_out(input, diagonal=0, *, out): return complete(tril_out, "aten::tril", "out")(input, diagonal, out=out)
-
-tril_op, tril_routes = operator("aten::tril", "")
-def tril(input=MISSING, diagonal=0, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(tril, {"input": input, "diagonal": diagonal, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return tril_out(input, diagonal, out=out)
-    if diagonal.__class__ is not int:
-        return miss(tril_op, (input, diagonal,), {}, tril)
-    try:
-        route = tril_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, diagonal)
-    return miss(tril_op, (input, diagonal,), {}, tril)
-
+def tril(input=MISSING, diagonal=0, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(tril, "aten::tril", "", "tril_out")(input, diagonal, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def tril_(input=MISSING, diagonal=0, surplus=MISSING, x=None, x1=None, a=None): return complete(tril_, "aten::tril_", "")(input, diagonal, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def triu_out(input, diagonal=0, *, out): return complete(triu_out, "aten::triu", "out")(input, diagonal, out=out)
-
-triu_op, triu_routes = operator("aten::triu", "")
-def triu(input=MISSING, diagonal=0, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(triu, {"input": input, "diagonal": diagonal, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return triu_out(input, diagonal, out=out)
-    if diagonal.__class__ is not int:
-        return miss(triu_op, (input, diagonal,), {}, triu)
-    try:
-        route = triu_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, diagonal)
-    return miss(triu_op, (input, diagonal,), {}, triu)
-
+def triu(input=MISSING, diagonal=0, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(triu, "aten::triu", "", "triu_out")(input, diagonal, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def triu_(input=MISSING, diagonal=0, surplus=MISSING, x=None, x1=None, a=None): return complete(triu_, "aten::triu_", "")(input, diagonal, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def diag_out(input, diagonal=0, *, out): return complete(diag_out, "aten::diag", "out")(input, diagonal, out=out)
+def diag(input=MISSING, diagonal=0, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(diag, "aten::diag", "", "diag_out")(input, diagonal, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def diag_embed(input=MISSING, offset=0, dim1=-2, dim2=-1, surplus=MISSING, x=None, x1=None, a=None): return complete(diag_embed, "aten::diag_embed", "")(input, offset, dim1, dim2, surplus=surplus, x=x, x1=x1, a=a)
+def constant_pad_nd(input=MISSING, pad=MISSING, value=0, surplus=MISSING, x=None, x1=None, a=None): return complete(constant_pad_nd, "aten::constant_pad_nd", "")(input, pad, value, surplus=surplus, x=x, x1=x1, a=a)
+def pad(input=MISSING, pad=MISSING, mode='constant', value=None, surplus=MISSING, x=None, x1=None, a=None): return complete(pad, "aten::pad", "")(input, pad, mode, value, surplus=surplus, x=x, x1=x1, a=a)
 
-diag_op, diag_routes = operator("aten::diag", "")
-def diag(input=MISSING, diagonal=0, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(diag, {"input": input, "diagonal": diagonal, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return diag_out(input, diagonal, out=out)
-    if diagonal.__class__ is not int:
-        return miss(diag_op, (input, diagonal,), {}, diag)
-    try:
-        route = diag_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, diagonal)
-    return miss(diag_op, (input, diagonal,), {}, diag)
-
-
-diag_embed_op, diag_embed_routes = operator("aten::diag_embed", "")
-def diag_embed(input=MISSING, offset=0, dim1=-2, dim2=-1, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(diag_embed, {"input": input, "offset": offset, "dim1": dim1, "dim2": dim2}, surplus, {"x": x, "x1": x1, "a": a})
-    if offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
-        return miss(diag_embed_op, (input, offset, dim1, dim2,), {}, diag_embed)
-    try:
-        route = diag_embed_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, offset, dim1, dim2)
-    return miss(diag_embed_op, (input, offset, dim1, dim2,), {}, diag_embed)
-
-
-constant_pad_nd_op, constant_pad_nd_routes = operator("aten::constant_pad_nd", "")
-def constant_pad_nd(input=MISSING, pad=MISSING, value=0, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(constant_pad_nd, {"input": input, "pad": pad, "value": value}, surplus, {"x": x, "x1": x1, "a": a})
-    pad_ints = tuple(pad) if pad.__class__ is list else pad
-    if not are_ints(pad_ints) or value.__class__ is not int and value.__class__ is not float:
-        return miss(constant_pad_nd_op, (input, pad, value,), {}, constant_pad_nd)
-    try:
-        route = constant_pad_nd_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, pad_ints, value)
-    return miss(constant_pad_nd_op, (input, pad, value,), {}, constant_pad_nd)
-
-
-pad_op, pad_routes = operator("aten::pad", "")
-def pad(input=MISSING, pad=MISSING, mode='constant', value=None, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(globals()["pad"], {"input": input, "pad": pad, "mode": mode, "value": value}, surplus, {"x": x, "x1": x1, "a": a})
-    pad_ints = tuple(pad) if pad.__class__ is list else pad
-    if not are_ints(pad_ints) or mode.__class__ is not str or value is not None and value.__class__ is not float:
-        return miss(pad_op, (input, pad, mode, value,), {}, globals()["pad"])
-    try:
-        route = pad_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, pad_ints, mode, value)
-    return miss(pad_op, (input, pad, mode, value,), {}, globals()["pad"])
-
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

@@ -4,71 +4,17 @@
 # mypy: ignore-errors
 """Functions of the family softmax."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "_safe_softmax", "softmax_int_out", "softmax", "_softmax_out", "_softmax",
-    "log_softmax_int_out", "log_softmax", "_log_softmax_out", "_log_softmax",
-    "_softmax_backward_data_out", "_softmax_backward_data", "_log_softmax_backward_data_out",
-    "_log_softmax_backward_data",
-]
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
 def _safe_softmax(input, dim, dtype=None): return complete(_safe_softmax, "aten::_safe_softmax", "")(input, dim, dtype)
-
-
 def softmax_int_out(input, dim, dtype=None, *, out): return complete(softmax_int_out, "aten::softmax", "int_out")(input, dim, dtype, out=out)
-
-softmax_int_op, softmax_int_routes = operator("aten::softmax", "int")
-def softmax(input=MISSING, dim=MISSING, dtype=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(softmax, {"input": input, "dim": dim, "dtype": dtype, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return softmax_int_out(input, dim, dtype, out=out)
-    if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
-        return miss(softmax_int_op, (input, dim, dtype,), {}, softmax)
-    try:
-        route = softmax_int_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, dtype)
-    return miss(softmax_int_op, (input, dim, dtype,), {}, softmax)
-
+def softmax(input=MISSING, dim=MISSING, dtype=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(softmax, "aten::softmax", "int", "softmax_int_out")(input, dim, dtype, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def _softmax_out(input, dim, half_to_float, *, out): return complete(_softmax_out, "aten::_softmax", "out")(input, dim, half_to_float, out=out)
 def _softmax(input, dim, half_to_float, *, out=None): return complete(_softmax, "aten::_softmax", "", "_softmax_out")(input, dim, half_to_float, out=out)
-
-
 def log_softmax_int_out(input, dim, dtype=None, *, out): return complete(log_softmax_int_out, "aten::log_softmax", "int_out")(input, dim, dtype, out=out)
-
-log_softmax_int_op, log_softmax_int_routes = operator("aten::log_softmax", "int")
-def log_softmax(input=MISSING, dim=MISSING, dtype=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(log_softmax, {"input": input, "dim": dim, "dtype": dtype, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return log_softmax_int_out(input, dim, dtype, out=out)
-    if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
-        return miss(log_softmax_int_op, (input, dim, dtype,), {}, log_softmax)
-    try:
-        route = log_softmax_int_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, dtype)
-    return miss(log_softmax_int_op, (input, dim, dtype,), {}, log_softmax)
-
+def log_softmax(input=MISSING, dim=MISSING, dtype=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(log_softmax, "aten::log_softmax", "int", "log_softmax_int_out")(input, dim, dtype, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def _log_softmax_out(input, dim, half_to_float, *, out): return complete(_log_softmax_out, "aten::_log_softmax", "out")(input, dim, half_to_float, out=out)
 def _log_softmax(input, dim, half_to_float, *, out=None): return complete(_log_softmax, "aten::_log_softmax", "", "_log_softmax_out")(input, dim, half_to_float, out=out)
 def _softmax_backward_data_out(grad_output, output, dim, input_dtype, *, grad_input): return complete(_softmax_backward_data_out, "aten::_softmax_backward_data", "out")(grad_output, output, dim, input_dtype, grad_input=grad_input)
@@ -76,5 +22,4 @@ def _softmax_backward_data(grad_output, output, dim, input_dtype, *, out=None): 
 def _log_softmax_backward_data_out(grad_output, output, dim, input_dtype, *, out): return complete(_log_softmax_backward_data_out, "aten::_log_softmax_backward_data", "out")(grad_output, output, dim, input_dtype, out=out)
 def _log_softmax_backward_data(grad_output, output, dim, input_dtype, *, out=None): return complete(_log_softmax_backward_data, "aten::_log_softmax_backward_data", "", "_log_softmax_backward_data_out")(grad_output, output, dim, input_dtype, out=out)
 
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

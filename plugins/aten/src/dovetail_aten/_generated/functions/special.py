@@ -4,277 +4,42 @@
 # mypy: ignore-errors
 """Functions of the family special."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "lgamma_out", "lgamma", "lgamma_", "digamma_out", "digamma", "digamma_", "polygamma_out",
-    "polygamma", "polygamma_", "mvlgamma_out", "mvlgamma", "mvlgamma_", "igamma_out", "igamma",
-    "igamma_", "igammac_out", "igammac", "igammac_", "special_zeta_out",
-    "special_zeta_other_scalar_out", "special_zeta_self_scalar_out", "special_zeta_default",
-    "special_zeta_other_scalar", "special_zeta_self_scalar", "special_zeta", "erfinv_out", "erfinv",
-    "erfinv_", "special_erfcx_out", "special_erfcx", "special_ndtr_out", "special_ndtr",
-    "special_ndtri_out", "special_ndtri", "special_log_ndtr_out", "special_log_ndtr", "logit_out",
-    "logit", "logit_", "logit_backward_grad_input", "logit_backward", "sinc_out", "sinc", "sinc_",
-    "special_entr_out", "special_entr", "special_xlog1py_out", "special_xlog1py_other_scalar_out",
-    "special_xlog1py_self_scalar_out", "special_xlog1py_default", "special_xlog1py_other_scalar",
-    "special_xlog1py_self_scalar", "special_xlog1py", "i0_out", "i0", "i0_", "special_i0e_out",
-    "special_i0e", "special_i1_out", "special_i1", "special_i1e_out", "special_i1e",
-    "special_bessel_j0_out", "special_bessel_j0", "special_bessel_j1_out", "special_bessel_j1",
-    "special_bessel_y0_out", "special_bessel_y0", "special_bessel_y1_out", "special_bessel_y1",
-    "special_modified_bessel_i0_out", "special_modified_bessel_i0",
-    "special_modified_bessel_i1_out", "special_modified_bessel_i1",
-    "special_modified_bessel_k0_out", "special_modified_bessel_k0",
-    "special_modified_bessel_k1_out", "special_modified_bessel_k1",
-    "special_scaled_modified_bessel_k0_out", "special_scaled_modified_bessel_k0",
-    "special_scaled_modified_bessel_k1_out", "special_scaled_modified_bessel_k1",
-    "special_spherical_bessel_j0_out", "special_spherical_bessel_j0", "special_airy_ai_out",
-    "special_airy_ai", "special_chebyshev_polynomial_t_out",
-    "special_chebyshev_polynomial_t_x_scalar_out", "special_chebyshev_polynomial_t_n_scalar_out",
-    "special_chebyshev_polynomial_t_default", "special_chebyshev_polynomial_t_x_scalar",
-    "special_chebyshev_polynomial_t_n_scalar", "special_chebyshev_polynomial_t",
-    "special_chebyshev_polynomial_u_out", "special_chebyshev_polynomial_u_x_scalar_out",
-    "special_chebyshev_polynomial_u_n_scalar_out", "special_chebyshev_polynomial_u_default",
-    "special_chebyshev_polynomial_u_x_scalar", "special_chebyshev_polynomial_u_n_scalar",
-    "special_chebyshev_polynomial_u", "special_chebyshev_polynomial_v_out",
-    "special_chebyshev_polynomial_v_x_scalar_out", "special_chebyshev_polynomial_v_n_scalar_out",
-    "special_chebyshev_polynomial_v_default", "special_chebyshev_polynomial_v_x_scalar",
-    "special_chebyshev_polynomial_v_n_scalar", "special_chebyshev_polynomial_v",
-    "special_chebyshev_polynomial_w_out", "special_chebyshev_polynomial_w_x_scalar_out",
-    "special_chebyshev_polynomial_w_n_scalar_out", "special_chebyshev_polynomial_w_default",
-    "special_chebyshev_polynomial_w_x_scalar", "special_chebyshev_polynomial_w_n_scalar",
-    "special_chebyshev_polynomial_w", "special_shifted_chebyshev_polynomial_t_out",
-    "special_shifted_chebyshev_polynomial_t_x_scalar_out",
-    "special_shifted_chebyshev_polynomial_t_n_scalar_out",
-    "special_shifted_chebyshev_polynomial_t_default",
-    "special_shifted_chebyshev_polynomial_t_x_scalar",
-    "special_shifted_chebyshev_polynomial_t_n_scalar", "special_shifted_chebyshev_polynomial_t",
-    "special_shifted_chebyshev_polynomial_u_out",
-    "special_shifted_chebyshev_polynomial_u_x_scalar_out",
-    "special_shifted_chebyshev_polynomial_u_n_scalar_out",
-    "special_shifted_chebyshev_polynomial_u_default",
-    "special_shifted_chebyshev_polynomial_u_x_scalar",
-    "special_shifted_chebyshev_polynomial_u_n_scalar", "special_shifted_chebyshev_polynomial_u",
-    "special_shifted_chebyshev_polynomial_v_out",
-    "special_shifted_chebyshev_polynomial_v_x_scalar_out",
-    "special_shifted_chebyshev_polynomial_v_n_scalar_out",
-    "special_shifted_chebyshev_polynomial_v_default",
-    "special_shifted_chebyshev_polynomial_v_x_scalar",
-    "special_shifted_chebyshev_polynomial_v_n_scalar", "special_shifted_chebyshev_polynomial_v",
-    "special_shifted_chebyshev_polynomial_w_out",
-    "special_shifted_chebyshev_polynomial_w_x_scalar_out",
-    "special_shifted_chebyshev_polynomial_w_n_scalar_out",
-    "special_shifted_chebyshev_polynomial_w_default",
-    "special_shifted_chebyshev_polynomial_w_x_scalar",
-    "special_shifted_chebyshev_polynomial_w_n_scalar", "special_shifted_chebyshev_polynomial_w",
-    "special_hermite_polynomial_h_out", "special_hermite_polynomial_h_x_scalar_out",
-    "special_hermite_polynomial_h_n_scalar_out", "special_hermite_polynomial_h_default",
-    "special_hermite_polynomial_h_x_scalar", "special_hermite_polynomial_h_n_scalar",
-    "special_hermite_polynomial_h", "special_hermite_polynomial_he_out",
-    "special_hermite_polynomial_he_x_scalar_out", "special_hermite_polynomial_he_n_scalar_out",
-    "special_hermite_polynomial_he_default", "special_hermite_polynomial_he_x_scalar",
-    "special_hermite_polynomial_he_n_scalar", "special_hermite_polynomial_he",
-    "special_laguerre_polynomial_l_out", "special_laguerre_polynomial_l_x_scalar_out",
-    "special_laguerre_polynomial_l_n_scalar_out", "special_laguerre_polynomial_l_default",
-    "special_laguerre_polynomial_l_x_scalar", "special_laguerre_polynomial_l_n_scalar",
-    "special_laguerre_polynomial_l", "special_legendre_polynomial_p_out",
-    "special_legendre_polynomial_p_x_scalar_out", "special_legendre_polynomial_p_n_scalar_out",
-    "special_legendre_polynomial_p_default", "special_legendre_polynomial_p_x_scalar",
-    "special_legendre_polynomial_p_n_scalar", "special_legendre_polynomial_p", "special_expit_out",
-    "special_expit", "special_exp2_out", "special_exp2", "special_expm1_out", "special_expm1",
-    "special_log1p_out", "special_log1p", "special_erf_out", "special_erf", "special_erfc_out",
-    "special_erfc", "special_erfinv_out", "special_erfinv", "special_gammaln_out",
-    "special_gammaln", "special_digamma_out", "special_digamma", "special_psi_out", "special_psi",
-    "special_i0_out", "special_i0", "special_sinc_out", "special_sinc", "special_logit_out",
-    "special_logit", "special_polygamma_out", "special_polygamma", "special_multigammaln_out",
-    "special_multigammaln", "special_gammainc_out", "special_gammainc", "special_gammaincc_out",
-    "special_gammaincc", "special_xlogy_out", "special_xlogy_other_scalar_out",
-    "special_xlogy_self_scalar_out", "special_xlogy_default", "special_xlogy_other_scalar",
-    "special_xlogy_self_scalar", "special_xlogy", "special_round_out", "special_round",
-    "special_logsumexp_out", "special_logsumexp", "special_softmax", "special_log_softmax",
-]
-
-
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
 def lgamma_out(input, *, out): return complete(lgamma_out, "aten::lgamma", "out")(input, out=out)
-
-lgamma_op, lgamma_routes = operator("aten::lgamma", "")
-def lgamma(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(lgamma, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return lgamma_out(input, out=out)
-    try:
-        route = lgamma_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(lgamma_op, (input,), {}, lgamma)
-
+def lgamma(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(lgamma, "aten::lgamma", "", "lgamma_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def lgamma_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(lgamma_, "aten::lgamma_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def digamma_out(input, *, out): return complete(digamma_out, "aten::digamma", "out")(input, out=out)
-
-digamma_op, digamma_routes = operator("aten::digamma", "")
-def digamma(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(digamma, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return digamma_out(input, out=out)
-    try:
-        route = digamma_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(digamma_op, (input,), {}, digamma)
-
+def digamma(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(digamma, "aten::digamma", "", "digamma_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def digamma_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(digamma_, "aten::digamma_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def polygamma_out(n, input, *, out): return complete(polygamma_out, "aten::polygamma", "out")(n, input, out=out)
-
-polygamma_op, polygamma_routes = operator("aten::polygamma", "")
-def polygamma(n=MISSING, input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(polygamma, {"n": n, "input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return polygamma_out(n, input, out=out)
-    if n.__class__ is not int:
-        return miss(polygamma_op, (n, input,), {}, polygamma)
-    try:
-        route = polygamma_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(n, input)
-    return miss(polygamma_op, (n, input,), {}, polygamma)
-
+def polygamma(n=MISSING, input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(polygamma, "aten::polygamma", "", "polygamma_out")(n, input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def polygamma_(input=MISSING, n=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(polygamma_, "aten::polygamma_", "")(input, n, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def mvlgamma_out(input, p, *, out): return complete(mvlgamma_out, "aten::mvlgamma", "out")(input, p, out=out)
-
-mvlgamma_op, mvlgamma_routes = operator("aten::mvlgamma", "")
-def mvlgamma(input=MISSING, p=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(mvlgamma, {"input": input, "p": p, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return mvlgamma_out(input, p, out=out)
-    if p.__class__ is not int:
-        return miss(mvlgamma_op, (input, p,), {}, mvlgamma)
-    try:
-        route = mvlgamma_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, p)
-    return miss(mvlgamma_op, (input, p,), {}, mvlgamma)
-
+def mvlgamma(input=MISSING, p=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(mvlgamma, "aten::mvlgamma", "", "mvlgamma_out")(input, p, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def mvlgamma_(input=MISSING, p=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(mvlgamma_, "aten::mvlgamma_", "")(input, p, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def igamma_out(input, other, *, out): return complete(igamma_out, "aten::igamma", "out")(input, other, out=out)
-
-igamma_op, igamma_routes = operator("aten::igamma", "")
-def igamma(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(igamma, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return igamma_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = igamma_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = igamma_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(igamma_op, (input, other,), {}, igamma)
-
+def igamma(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(igamma, "aten::igamma", "", "igamma_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def igamma_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(igamma_, "aten::igamma_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
-
 def igammac_out(input, other, *, out): return complete(igammac_out, "aten::igammac", "out")(input, other, out=out)
-
-igammac_op, igammac_routes = operator("aten::igammac", "")
-def igammac(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(igammac, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return igammac_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = igammac_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = igammac_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(igammac_op, (input, other,), {}, igammac)
-
+def igammac(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(igammac, "aten::igammac", "", "igammac_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def igammac_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(igammac_, "aten::igammac_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
-
 def special_zeta_out(input, other, *, out): return complete(special_zeta_out, "aten::special_zeta", "out")(input, other, out=out)
 def special_zeta_other_scalar_out(input, other, *, out): return complete(special_zeta_other_scalar_out, "aten::special_zeta", "other_scalar_out")(input, other, out=out)
 def special_zeta_self_scalar_out(input, other, *, out): return complete(special_zeta_self_scalar_out, "aten::special_zeta", "self_scalar_out")(input, other, out=out)
 def special_zeta_default(input, other): return complete(special_zeta_default, "aten::special_zeta", "")(input, other)
 def special_zeta_other_scalar(input, other): return complete(special_zeta_other_scalar, "aten::special_zeta", "other_scalar")(input, other)
 def special_zeta_self_scalar(input, other): return complete(special_zeta_self_scalar, "aten::special_zeta", "self_scalar")(input, other)
-
 _special_zeta_overloads = Overloads("aten::special_zeta", {
     "": (special_zeta_default, special_zeta_out),
     "other_scalar": (special_zeta_other_scalar, special_zeta_other_scalar_out),
     "self_scalar": (special_zeta_self_scalar, special_zeta_self_scalar_out),
 })
-def special_zeta(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return special_zeta_default(*args)
-            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
-                return special_zeta_other_scalar(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return special_zeta_self_scalar(*args)
-    return _special_zeta_overloads.choose(args, kwargs)
-
-
+def special_zeta(*args, **kwargs): return complete_choice(special_zeta, _special_zeta_overloads)(*args, **kwargs)
 def erfinv_out(input, *, out): return complete(erfinv_out, "aten::erfinv", "out")(input, out=out)
-
-erfinv_op, erfinv_routes = operator("aten::erfinv", "")
-def erfinv(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(erfinv, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return erfinv_out(input, out=out)
-    try:
-        route = erfinv_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(erfinv_op, (input,), {}, erfinv)
-
+def erfinv(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(erfinv, "aten::erfinv", "", "erfinv_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def erfinv_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(erfinv_, "aten::erfinv_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def special_erfcx_out(input, *, out): return complete(special_erfcx_out, "aten::special_erfcx", "out")(input, out=out)
 def special_erfcx(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_erfcx, "aten::special_erfcx", "", "special_erfcx_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
@@ -284,93 +49,30 @@ def special_ndtri_out(input, *, out): return complete(special_ndtri_out, "aten::
 def special_ndtri(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_ndtri, "aten::special_ndtri", "", "special_ndtri_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_log_ndtr_out(input, *, out): return complete(special_log_ndtr_out, "aten::special_log_ndtr", "out")(input, out=out)
 def special_log_ndtr(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_log_ndtr, "aten::special_log_ndtr", "", "special_log_ndtr_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def logit_out(input, eps=None, *, out): return complete(logit_out, "aten::logit", "out")(input, eps, out=out)
-
-logit_op, logit_routes = operator("aten::logit", "")
-def logit(input=MISSING, eps=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(logit, {"input": input, "eps": eps, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return logit_out(input, eps, out=out)
-    if eps is not None and eps.__class__ is not float:
-        return miss(logit_op, (input, eps,), {}, logit)
-    try:
-        route = logit_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, eps)
-    return miss(logit_op, (input, eps,), {}, logit)
-
+def logit(input=MISSING, eps=None, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(logit, "aten::logit", "", "logit_out")(input, eps, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def logit_(input=MISSING, eps=None, surplus=MISSING, x=None, x1=None, a=None): return complete(logit_, "aten::logit_", "")(input, eps, surplus=surplus, x=x, x1=x1, a=a)
 def logit_backward_grad_input(grad_output, input, eps=None, *, grad_input): return complete(logit_backward_grad_input, "aten::logit_backward", "grad_input")(grad_output, input, eps, grad_input=grad_input)
 def logit_backward(grad_output=MISSING, input=MISSING, eps=None, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(logit_backward, "aten::logit_backward", "", "logit_backward_grad_input", ('grad_input',))(grad_output, input, eps, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def sinc_out(input, *, out): return complete(sinc_out, "aten::sinc", "out")(input, out=out)
-
-sinc_op, sinc_routes = operator("aten::sinc", "")
-def sinc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(sinc, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return sinc_out(input, out=out)
-    try:
-        route = sinc_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(sinc_op, (input,), {}, sinc)
-
+def sinc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(sinc, "aten::sinc", "", "sinc_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def sinc_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(sinc_, "aten::sinc_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def special_entr_out(input, *, out): return complete(special_entr_out, "aten::special_entr", "out")(input, out=out)
 def special_entr(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_entr, "aten::special_entr", "", "special_entr_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def special_xlog1py_out(input, other, *, out): return complete(special_xlog1py_out, "aten::special_xlog1py", "out")(input, other, out=out)
 def special_xlog1py_other_scalar_out(input, other, *, out): return complete(special_xlog1py_other_scalar_out, "aten::special_xlog1py", "other_scalar_out")(input, other, out=out)
 def special_xlog1py_self_scalar_out(input, other, *, out): return complete(special_xlog1py_self_scalar_out, "aten::special_xlog1py", "self_scalar_out")(input, other, out=out)
 def special_xlog1py_default(input, other): return complete(special_xlog1py_default, "aten::special_xlog1py", "")(input, other)
 def special_xlog1py_other_scalar(input, other): return complete(special_xlog1py_other_scalar, "aten::special_xlog1py", "other_scalar")(input, other)
 def special_xlog1py_self_scalar(input, other): return complete(special_xlog1py_self_scalar, "aten::special_xlog1py", "self_scalar")(input, other)
-
 _special_xlog1py_overloads = Overloads("aten::special_xlog1py", {
     "": (special_xlog1py_default, special_xlog1py_out),
     "other_scalar": (special_xlog1py_other_scalar, special_xlog1py_other_scalar_out),
     "self_scalar": (special_xlog1py_self_scalar, special_xlog1py_self_scalar_out),
 })
-def special_xlog1py(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return special_xlog1py_default(*args)
-            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
-                return special_xlog1py_other_scalar(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return special_xlog1py_self_scalar(*args)
-    return _special_xlog1py_overloads.choose(args, kwargs)
-
-
+def special_xlog1py(*args, **kwargs): return complete_choice(special_xlog1py, _special_xlog1py_overloads)(*args, **kwargs)
 def i0_out(input, *, out): return complete(i0_out, "aten::i0", "out")(input, out=out)
-
-i0_op, i0_routes = operator("aten::i0", "")
-def i0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(i0, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return i0_out(input, out=out)
-    try:
-        route = i0_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(i0_op, (input,), {}, i0)
-
+def i0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(i0, "aten::i0", "", "i0_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def i0_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(i0_, "aten::i0_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def special_i0e_out(input, *, out): return complete(special_i0e_out, "aten::special_i0e", "out")(input, out=out)
 def special_i0e(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_i0e, "aten::special_i0e", "", "special_i0e_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
@@ -402,307 +104,150 @@ def special_spherical_bessel_j0_out(x, *, out): return complete(special_spherica
 def special_spherical_bessel_j0(x, *, out=None): return complete(special_spherical_bessel_j0, "aten::special_spherical_bessel_j0", "", "special_spherical_bessel_j0_out")(x, out=out)
 def special_airy_ai_out(x, *, out): return complete(special_airy_ai_out, "aten::special_airy_ai", "out")(x, out=out)
 def special_airy_ai(x, *, out=None): return complete(special_airy_ai, "aten::special_airy_ai", "", "special_airy_ai_out")(x, out=out)
-
-
 def special_chebyshev_polynomial_t_out(x, n, *, out): return complete(special_chebyshev_polynomial_t_out, "aten::special_chebyshev_polynomial_t", "out")(x, n, out=out)
 def special_chebyshev_polynomial_t_x_scalar_out(x, n, *, out): return complete(special_chebyshev_polynomial_t_x_scalar_out, "aten::special_chebyshev_polynomial_t", "x_scalar_out")(x, n, out=out)
 def special_chebyshev_polynomial_t_n_scalar_out(x, n, *, out): return complete(special_chebyshev_polynomial_t_n_scalar_out, "aten::special_chebyshev_polynomial_t", "n_scalar_out")(x, n, out=out)
 def special_chebyshev_polynomial_t_default(x, n): return complete(special_chebyshev_polynomial_t_default, "aten::special_chebyshev_polynomial_t", "")(x, n)
 def special_chebyshev_polynomial_t_x_scalar(x, n): return complete(special_chebyshev_polynomial_t_x_scalar, "aten::special_chebyshev_polynomial_t", "x_scalar")(x, n)
 def special_chebyshev_polynomial_t_n_scalar(x, n): return complete(special_chebyshev_polynomial_t_n_scalar, "aten::special_chebyshev_polynomial_t", "n_scalar")(x, n)
-
 _special_chebyshev_polynomial_t_overloads = Overloads("aten::special_chebyshev_polynomial_t", {
     "": (special_chebyshev_polynomial_t_default, special_chebyshev_polynomial_t_out),
     "x_scalar": (special_chebyshev_polynomial_t_x_scalar, special_chebyshev_polynomial_t_x_scalar_out),
     "n_scalar": (special_chebyshev_polynomial_t_n_scalar, special_chebyshev_polynomial_t_n_scalar_out),
 })
-def special_chebyshev_polynomial_t(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return special_chebyshev_polynomial_t_default(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return special_chebyshev_polynomial_t_x_scalar(*args)
-            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
-                return special_chebyshev_polynomial_t_n_scalar(*args)
-    return _special_chebyshev_polynomial_t_overloads.choose(args, kwargs)
-
-
+def special_chebyshev_polynomial_t(*args, **kwargs): return complete_choice(special_chebyshev_polynomial_t, _special_chebyshev_polynomial_t_overloads)(*args, **kwargs)
 def special_chebyshev_polynomial_u_out(x, n, *, out): return complete(special_chebyshev_polynomial_u_out, "aten::special_chebyshev_polynomial_u", "out")(x, n, out=out)
 def special_chebyshev_polynomial_u_x_scalar_out(x, n, *, out): return complete(special_chebyshev_polynomial_u_x_scalar_out, "aten::special_chebyshev_polynomial_u", "x_scalar_out")(x, n, out=out)
 def special_chebyshev_polynomial_u_n_scalar_out(x, n, *, out): return complete(special_chebyshev_polynomial_u_n_scalar_out, "aten::special_chebyshev_polynomial_u", "n_scalar_out")(x, n, out=out)
 def special_chebyshev_polynomial_u_default(x, n): return complete(special_chebyshev_polynomial_u_default, "aten::special_chebyshev_polynomial_u", "")(x, n)
 def special_chebyshev_polynomial_u_x_scalar(x, n): return complete(special_chebyshev_polynomial_u_x_scalar, "aten::special_chebyshev_polynomial_u", "x_scalar")(x, n)
 def special_chebyshev_polynomial_u_n_scalar(x, n): return complete(special_chebyshev_polynomial_u_n_scalar, "aten::special_chebyshev_polynomial_u", "n_scalar")(x, n)
-
 _special_chebyshev_polynomial_u_overloads = Overloads("aten::special_chebyshev_polynomial_u", {
     "": (special_chebyshev_polynomial_u_default, special_chebyshev_polynomial_u_out),
     "x_scalar": (special_chebyshev_polynomial_u_x_scalar, special_chebyshev_polynomial_u_x_scalar_out),
     "n_scalar": (special_chebyshev_polynomial_u_n_scalar, special_chebyshev_polynomial_u_n_scalar_out),
 })
-def special_chebyshev_polynomial_u(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return special_chebyshev_polynomial_u_default(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return special_chebyshev_polynomial_u_x_scalar(*args)
-            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
-                return special_chebyshev_polynomial_u_n_scalar(*args)
-    return _special_chebyshev_polynomial_u_overloads.choose(args, kwargs)
-
-
+def special_chebyshev_polynomial_u(*args, **kwargs): return complete_choice(special_chebyshev_polynomial_u, _special_chebyshev_polynomial_u_overloads)(*args, **kwargs)
 def special_chebyshev_polynomial_v_out(x, n, *, out): return complete(special_chebyshev_polynomial_v_out, "aten::special_chebyshev_polynomial_v", "out")(x, n, out=out)
 def special_chebyshev_polynomial_v_x_scalar_out(x, n, *, out): return complete(special_chebyshev_polynomial_v_x_scalar_out, "aten::special_chebyshev_polynomial_v", "x_scalar_out")(x, n, out=out)
 def special_chebyshev_polynomial_v_n_scalar_out(x, n, *, out): return complete(special_chebyshev_polynomial_v_n_scalar_out, "aten::special_chebyshev_polynomial_v", "n_scalar_out")(x, n, out=out)
 def special_chebyshev_polynomial_v_default(x, n): return complete(special_chebyshev_polynomial_v_default, "aten::special_chebyshev_polynomial_v", "")(x, n)
 def special_chebyshev_polynomial_v_x_scalar(x, n): return complete(special_chebyshev_polynomial_v_x_scalar, "aten::special_chebyshev_polynomial_v", "x_scalar")(x, n)
 def special_chebyshev_polynomial_v_n_scalar(x, n): return complete(special_chebyshev_polynomial_v_n_scalar, "aten::special_chebyshev_polynomial_v", "n_scalar")(x, n)
-
 _special_chebyshev_polynomial_v_overloads = Overloads("aten::special_chebyshev_polynomial_v", {
     "": (special_chebyshev_polynomial_v_default, special_chebyshev_polynomial_v_out),
     "x_scalar": (special_chebyshev_polynomial_v_x_scalar, special_chebyshev_polynomial_v_x_scalar_out),
     "n_scalar": (special_chebyshev_polynomial_v_n_scalar, special_chebyshev_polynomial_v_n_scalar_out),
 })
-def special_chebyshev_polynomial_v(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return special_chebyshev_polynomial_v_default(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return special_chebyshev_polynomial_v_x_scalar(*args)
-            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
-                return special_chebyshev_polynomial_v_n_scalar(*args)
-    return _special_chebyshev_polynomial_v_overloads.choose(args, kwargs)
-
-
+def special_chebyshev_polynomial_v(*args, **kwargs): return complete_choice(special_chebyshev_polynomial_v, _special_chebyshev_polynomial_v_overloads)(*args, **kwargs)
 def special_chebyshev_polynomial_w_out(x, n, *, out): return complete(special_chebyshev_polynomial_w_out, "aten::special_chebyshev_polynomial_w", "out")(x, n, out=out)
 def special_chebyshev_polynomial_w_x_scalar_out(x, n, *, out): return complete(special_chebyshev_polynomial_w_x_scalar_out, "aten::special_chebyshev_polynomial_w", "x_scalar_out")(x, n, out=out)
 def special_chebyshev_polynomial_w_n_scalar_out(x, n, *, out): return complete(special_chebyshev_polynomial_w_n_scalar_out, "aten::special_chebyshev_polynomial_w", "n_scalar_out")(x, n, out=out)
 def special_chebyshev_polynomial_w_default(x, n): return complete(special_chebyshev_polynomial_w_default, "aten::special_chebyshev_polynomial_w", "")(x, n)
 def special_chebyshev_polynomial_w_x_scalar(x, n): return complete(special_chebyshev_polynomial_w_x_scalar, "aten::special_chebyshev_polynomial_w", "x_scalar")(x, n)
 def special_chebyshev_polynomial_w_n_scalar(x, n): return complete(special_chebyshev_polynomial_w_n_scalar, "aten::special_chebyshev_polynomial_w", "n_scalar")(x, n)
-
 _special_chebyshev_polynomial_w_overloads = Overloads("aten::special_chebyshev_polynomial_w", {
     "": (special_chebyshev_polynomial_w_default, special_chebyshev_polynomial_w_out),
     "x_scalar": (special_chebyshev_polynomial_w_x_scalar, special_chebyshev_polynomial_w_x_scalar_out),
     "n_scalar": (special_chebyshev_polynomial_w_n_scalar, special_chebyshev_polynomial_w_n_scalar_out),
 })
-def special_chebyshev_polynomial_w(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return special_chebyshev_polynomial_w_default(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return special_chebyshev_polynomial_w_x_scalar(*args)
-            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
-                return special_chebyshev_polynomial_w_n_scalar(*args)
-    return _special_chebyshev_polynomial_w_overloads.choose(args, kwargs)
-
-
+def special_chebyshev_polynomial_w(*args, **kwargs): return complete_choice(special_chebyshev_polynomial_w, _special_chebyshev_polynomial_w_overloads)(*args, **kwargs)
 def special_shifted_chebyshev_polynomial_t_out(x, n, *, out): return complete(special_shifted_chebyshev_polynomial_t_out, "aten::special_shifted_chebyshev_polynomial_t", "out")(x, n, out=out)
 def special_shifted_chebyshev_polynomial_t_x_scalar_out(x, n, *, out): return complete(special_shifted_chebyshev_polynomial_t_x_scalar_out, "aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out")(x, n, out=out)
 def special_shifted_chebyshev_polynomial_t_n_scalar_out(x, n, *, out): return complete(special_shifted_chebyshev_polynomial_t_n_scalar_out, "aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out")(x, n, out=out)
 def special_shifted_chebyshev_polynomial_t_default(x, n): return complete(special_shifted_chebyshev_polynomial_t_default, "aten::special_shifted_chebyshev_polynomial_t", "")(x, n)
 def special_shifted_chebyshev_polynomial_t_x_scalar(x, n): return complete(special_shifted_chebyshev_polynomial_t_x_scalar, "aten::special_shifted_chebyshev_polynomial_t", "x_scalar")(x, n)
 def special_shifted_chebyshev_polynomial_t_n_scalar(x, n): return complete(special_shifted_chebyshev_polynomial_t_n_scalar, "aten::special_shifted_chebyshev_polynomial_t", "n_scalar")(x, n)
-
 _special_shifted_chebyshev_polynomial_t_overloads = Overloads("aten::special_shifted_chebyshev_polynomial_t", {
     "": (special_shifted_chebyshev_polynomial_t_default, special_shifted_chebyshev_polynomial_t_out),
     "x_scalar": (special_shifted_chebyshev_polynomial_t_x_scalar, special_shifted_chebyshev_polynomial_t_x_scalar_out),
     "n_scalar": (special_shifted_chebyshev_polynomial_t_n_scalar, special_shifted_chebyshev_polynomial_t_n_scalar_out),
 })
-def special_shifted_chebyshev_polynomial_t(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return special_shifted_chebyshev_polynomial_t_default(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return special_shifted_chebyshev_polynomial_t_x_scalar(*args)
-            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
-                return special_shifted_chebyshev_polynomial_t_n_scalar(*args)
-    return _special_shifted_chebyshev_polynomial_t_overloads.choose(args, kwargs)
-
-
+def special_shifted_chebyshev_polynomial_t(*args, **kwargs): return complete_choice(special_shifted_chebyshev_polynomial_t, _special_shifted_chebyshev_polynomial_t_overloads)(*args, **kwargs)
 def special_shifted_chebyshev_polynomial_u_out(x, n, *, out): return complete(special_shifted_chebyshev_polynomial_u_out, "aten::special_shifted_chebyshev_polynomial_u", "out")(x, n, out=out)
 def special_shifted_chebyshev_polynomial_u_x_scalar_out(x, n, *, out): return complete(special_shifted_chebyshev_polynomial_u_x_scalar_out, "aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out")(x, n, out=out)
 def special_shifted_chebyshev_polynomial_u_n_scalar_out(x, n, *, out): return complete(special_shifted_chebyshev_polynomial_u_n_scalar_out, "aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out")(x, n, out=out)
 def special_shifted_chebyshev_polynomial_u_default(x, n): return complete(special_shifted_chebyshev_polynomial_u_default, "aten::special_shifted_chebyshev_polynomial_u", "")(x, n)
 def special_shifted_chebyshev_polynomial_u_x_scalar(x, n): return complete(special_shifted_chebyshev_polynomial_u_x_scalar, "aten::special_shifted_chebyshev_polynomial_u", "x_scalar")(x, n)
 def special_shifted_chebyshev_polynomial_u_n_scalar(x, n): return complete(special_shifted_chebyshev_polynomial_u_n_scalar, "aten::special_shifted_chebyshev_polynomial_u", "n_scalar")(x, n)
-
 _special_shifted_chebyshev_polynomial_u_overloads = Overloads("aten::special_shifted_chebyshev_polynomial_u", {
     "": (special_shifted_chebyshev_polynomial_u_default, special_shifted_chebyshev_polynomial_u_out),
     "x_scalar": (special_shifted_chebyshev_polynomial_u_x_scalar, special_shifted_chebyshev_polynomial_u_x_scalar_out),
     "n_scalar": (special_shifted_chebyshev_polynomial_u_n_scalar, special_shifted_chebyshev_polynomial_u_n_scalar_out),
 })
-def special_shifted_chebyshev_polynomial_u(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return special_shifted_chebyshev_polynomial_u_default(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return special_shifted_chebyshev_polynomial_u_x_scalar(*args)
-            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
-                return special_shifted_chebyshev_polynomial_u_n_scalar(*args)
-    return _special_shifted_chebyshev_polynomial_u_overloads.choose(args, kwargs)
-
-
+def special_shifted_chebyshev_polynomial_u(*args, **kwargs): return complete_choice(special_shifted_chebyshev_polynomial_u, _special_shifted_chebyshev_polynomial_u_overloads)(*args, **kwargs)
 def special_shifted_chebyshev_polynomial_v_out(x, n, *, out): return complete(special_shifted_chebyshev_polynomial_v_out, "aten::special_shifted_chebyshev_polynomial_v", "out")(x, n, out=out)
 def special_shifted_chebyshev_polynomial_v_x_scalar_out(x, n, *, out): return complete(special_shifted_chebyshev_polynomial_v_x_scalar_out, "aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out")(x, n, out=out)
 def special_shifted_chebyshev_polynomial_v_n_scalar_out(x, n, *, out): return complete(special_shifted_chebyshev_polynomial_v_n_scalar_out, "aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out")(x, n, out=out)
 def special_shifted_chebyshev_polynomial_v_default(x, n): return complete(special_shifted_chebyshev_polynomial_v_default, "aten::special_shifted_chebyshev_polynomial_v", "")(x, n)
 def special_shifted_chebyshev_polynomial_v_x_scalar(x, n): return complete(special_shifted_chebyshev_polynomial_v_x_scalar, "aten::special_shifted_chebyshev_polynomial_v", "x_scalar")(x, n)
 def special_shifted_chebyshev_polynomial_v_n_scalar(x, n): return complete(special_shifted_chebyshev_polynomial_v_n_scalar, "aten::special_shifted_chebyshev_polynomial_v", "n_scalar")(x, n)
-
 _special_shifted_chebyshev_polynomial_v_overloads = Overloads("aten::special_shifted_chebyshev_polynomial_v", {
     "": (special_shifted_chebyshev_polynomial_v_default, special_shifted_chebyshev_polynomial_v_out),
     "x_scalar": (special_shifted_chebyshev_polynomial_v_x_scalar, special_shifted_chebyshev_polynomial_v_x_scalar_out),
     "n_scalar": (special_shifted_chebyshev_polynomial_v_n_scalar, special_shifted_chebyshev_polynomial_v_n_scalar_out),
 })
-def special_shifted_chebyshev_polynomial_v(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return special_shifted_chebyshev_polynomial_v_default(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return special_shifted_chebyshev_polynomial_v_x_scalar(*args)
-            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
-                return special_shifted_chebyshev_polynomial_v_n_scalar(*args)
-    return _special_shifted_chebyshev_polynomial_v_overloads.choose(args, kwargs)
-
-
+def special_shifted_chebyshev_polynomial_v(*args, **kwargs): return complete_choice(special_shifted_chebyshev_polynomial_v, _special_shifted_chebyshev_polynomial_v_overloads)(*args, **kwargs)
 def special_shifted_chebyshev_polynomial_w_out(x, n, *, out): return complete(special_shifted_chebyshev_polynomial_w_out, "aten::special_shifted_chebyshev_polynomial_w", "out")(x, n, out=out)
 def special_shifted_chebyshev_polynomial_w_x_scalar_out(x, n, *, out): return complete(special_shifted_chebyshev_polynomial_w_x_scalar_out, "aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out")(x, n, out=out)
 def special_shifted_chebyshev_polynomial_w_n_scalar_out(x, n, *, out): return complete(special_shifted_chebyshev_polynomial_w_n_scalar_out, "aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out")(x, n, out=out)
 def special_shifted_chebyshev_polynomial_w_default(x, n): return complete(special_shifted_chebyshev_polynomial_w_default, "aten::special_shifted_chebyshev_polynomial_w", "")(x, n)
 def special_shifted_chebyshev_polynomial_w_x_scalar(x, n): return complete(special_shifted_chebyshev_polynomial_w_x_scalar, "aten::special_shifted_chebyshev_polynomial_w", "x_scalar")(x, n)
 def special_shifted_chebyshev_polynomial_w_n_scalar(x, n): return complete(special_shifted_chebyshev_polynomial_w_n_scalar, "aten::special_shifted_chebyshev_polynomial_w", "n_scalar")(x, n)
-
 _special_shifted_chebyshev_polynomial_w_overloads = Overloads("aten::special_shifted_chebyshev_polynomial_w", {
     "": (special_shifted_chebyshev_polynomial_w_default, special_shifted_chebyshev_polynomial_w_out),
     "x_scalar": (special_shifted_chebyshev_polynomial_w_x_scalar, special_shifted_chebyshev_polynomial_w_x_scalar_out),
     "n_scalar": (special_shifted_chebyshev_polynomial_w_n_scalar, special_shifted_chebyshev_polynomial_w_n_scalar_out),
 })
-def special_shifted_chebyshev_polynomial_w(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return special_shifted_chebyshev_polynomial_w_default(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return special_shifted_chebyshev_polynomial_w_x_scalar(*args)
-            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
-                return special_shifted_chebyshev_polynomial_w_n_scalar(*args)
-    return _special_shifted_chebyshev_polynomial_w_overloads.choose(args, kwargs)
-
-
+def special_shifted_chebyshev_polynomial_w(*args, **kwargs): return complete_choice(special_shifted_chebyshev_polynomial_w, _special_shifted_chebyshev_polynomial_w_overloads)(*args, **kwargs)
 def special_hermite_polynomial_h_out(x, n, *, out): return complete(special_hermite_polynomial_h_out, "aten::special_hermite_polynomial_h", "out")(x, n, out=out)
 def special_hermite_polynomial_h_x_scalar_out(x, n, *, out): return complete(special_hermite_polynomial_h_x_scalar_out, "aten::special_hermite_polynomial_h", "x_scalar_out")(x, n, out=out)
 def special_hermite_polynomial_h_n_scalar_out(x, n, *, out): return complete(special_hermite_polynomial_h_n_scalar_out, "aten::special_hermite_polynomial_h", "n_scalar_out")(x, n, out=out)
 def special_hermite_polynomial_h_default(x, n): return complete(special_hermite_polynomial_h_default, "aten::special_hermite_polynomial_h", "")(x, n)
 def special_hermite_polynomial_h_x_scalar(x, n): return complete(special_hermite_polynomial_h_x_scalar, "aten::special_hermite_polynomial_h", "x_scalar")(x, n)
 def special_hermite_polynomial_h_n_scalar(x, n): return complete(special_hermite_polynomial_h_n_scalar, "aten::special_hermite_polynomial_h", "n_scalar")(x, n)
-
 _special_hermite_polynomial_h_overloads = Overloads("aten::special_hermite_polynomial_h", {
     "": (special_hermite_polynomial_h_default, special_hermite_polynomial_h_out),
     "x_scalar": (special_hermite_polynomial_h_x_scalar, special_hermite_polynomial_h_x_scalar_out),
     "n_scalar": (special_hermite_polynomial_h_n_scalar, special_hermite_polynomial_h_n_scalar_out),
 })
-def special_hermite_polynomial_h(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return special_hermite_polynomial_h_default(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return special_hermite_polynomial_h_x_scalar(*args)
-            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
-                return special_hermite_polynomial_h_n_scalar(*args)
-    return _special_hermite_polynomial_h_overloads.choose(args, kwargs)
-
-
+def special_hermite_polynomial_h(*args, **kwargs): return complete_choice(special_hermite_polynomial_h, _special_hermite_polynomial_h_overloads)(*args, **kwargs)
 def special_hermite_polynomial_he_out(x, n, *, out): return complete(special_hermite_polynomial_he_out, "aten::special_hermite_polynomial_he", "out")(x, n, out=out)
 def special_hermite_polynomial_he_x_scalar_out(x, n, *, out): return complete(special_hermite_polynomial_he_x_scalar_out, "aten::special_hermite_polynomial_he", "x_scalar_out")(x, n, out=out)
 def special_hermite_polynomial_he_n_scalar_out(x, n, *, out): return complete(special_hermite_polynomial_he_n_scalar_out, "aten::special_hermite_polynomial_he", "n_scalar_out")(x, n, out=out)
 def special_hermite_polynomial_he_default(x, n): return complete(special_hermite_polynomial_he_default, "aten::special_hermite_polynomial_he", "")(x, n)
 def special_hermite_polynomial_he_x_scalar(x, n): return complete(special_hermite_polynomial_he_x_scalar, "aten::special_hermite_polynomial_he", "x_scalar")(x, n)
 def special_hermite_polynomial_he_n_scalar(x, n): return complete(special_hermite_polynomial_he_n_scalar, "aten::special_hermite_polynomial_he", "n_scalar")(x, n)
-
 _special_hermite_polynomial_he_overloads = Overloads("aten::special_hermite_polynomial_he", {
     "": (special_hermite_polynomial_he_default, special_hermite_polynomial_he_out),
     "x_scalar": (special_hermite_polynomial_he_x_scalar, special_hermite_polynomial_he_x_scalar_out),
     "n_scalar": (special_hermite_polynomial_he_n_scalar, special_hermite_polynomial_he_n_scalar_out),
 })
-def special_hermite_polynomial_he(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return special_hermite_polynomial_he_default(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return special_hermite_polynomial_he_x_scalar(*args)
-            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
-                return special_hermite_polynomial_he_n_scalar(*args)
-    return _special_hermite_polynomial_he_overloads.choose(args, kwargs)
-
-
+def special_hermite_polynomial_he(*args, **kwargs): return complete_choice(special_hermite_polynomial_he, _special_hermite_polynomial_he_overloads)(*args, **kwargs)
 def special_laguerre_polynomial_l_out(x, n, *, out): return complete(special_laguerre_polynomial_l_out, "aten::special_laguerre_polynomial_l", "out")(x, n, out=out)
 def special_laguerre_polynomial_l_x_scalar_out(x, n, *, out): return complete(special_laguerre_polynomial_l_x_scalar_out, "aten::special_laguerre_polynomial_l", "x_scalar_out")(x, n, out=out)
 def special_laguerre_polynomial_l_n_scalar_out(x, n, *, out): return complete(special_laguerre_polynomial_l_n_scalar_out, "aten::special_laguerre_polynomial_l", "n_scalar_out")(x, n, out=out)
 def special_laguerre_polynomial_l_default(x, n): return complete(special_laguerre_polynomial_l_default, "aten::special_laguerre_polynomial_l", "")(x, n)
 def special_laguerre_polynomial_l_x_scalar(x, n): return complete(special_laguerre_polynomial_l_x_scalar, "aten::special_laguerre_polynomial_l", "x_scalar")(x, n)
 def special_laguerre_polynomial_l_n_scalar(x, n): return complete(special_laguerre_polynomial_l_n_scalar, "aten::special_laguerre_polynomial_l", "n_scalar")(x, n)
-
 _special_laguerre_polynomial_l_overloads = Overloads("aten::special_laguerre_polynomial_l", {
     "": (special_laguerre_polynomial_l_default, special_laguerre_polynomial_l_out),
     "x_scalar": (special_laguerre_polynomial_l_x_scalar, special_laguerre_polynomial_l_x_scalar_out),
     "n_scalar": (special_laguerre_polynomial_l_n_scalar, special_laguerre_polynomial_l_n_scalar_out),
 })
-def special_laguerre_polynomial_l(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return special_laguerre_polynomial_l_default(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return special_laguerre_polynomial_l_x_scalar(*args)
-            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
-                return special_laguerre_polynomial_l_n_scalar(*args)
-    return _special_laguerre_polynomial_l_overloads.choose(args, kwargs)
-
-
+def special_laguerre_polynomial_l(*args, **kwargs): return complete_choice(special_laguerre_polynomial_l, _special_laguerre_polynomial_l_overloads)(*args, **kwargs)
 def special_legendre_polynomial_p_out(x, n, *, out): return complete(special_legendre_polynomial_p_out, "aten::special_legendre_polynomial_p", "out")(x, n, out=out)
 def special_legendre_polynomial_p_x_scalar_out(x, n, *, out): return complete(special_legendre_polynomial_p_x_scalar_out, "aten::special_legendre_polynomial_p", "x_scalar_out")(x, n, out=out)
 def special_legendre_polynomial_p_n_scalar_out(x, n, *, out): return complete(special_legendre_polynomial_p_n_scalar_out, "aten::special_legendre_polynomial_p", "n_scalar_out")(x, n, out=out)
 def special_legendre_polynomial_p_default(x, n): return complete(special_legendre_polynomial_p_default, "aten::special_legendre_polynomial_p", "")(x, n)
 def special_legendre_polynomial_p_x_scalar(x, n): return complete(special_legendre_polynomial_p_x_scalar, "aten::special_legendre_polynomial_p", "x_scalar")(x, n)
 def special_legendre_polynomial_p_n_scalar(x, n): return complete(special_legendre_polynomial_p_n_scalar, "aten::special_legendre_polynomial_p", "n_scalar")(x, n)
-
 _special_legendre_polynomial_p_overloads = Overloads("aten::special_legendre_polynomial_p", {
     "": (special_legendre_polynomial_p_default, special_legendre_polynomial_p_out),
     "x_scalar": (special_legendre_polynomial_p_x_scalar, special_legendre_polynomial_p_x_scalar_out),
     "n_scalar": (special_legendre_polynomial_p_n_scalar, special_legendre_polynomial_p_n_scalar_out),
 })
-def special_legendre_polynomial_p(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return special_legendre_polynomial_p_default(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return special_legendre_polynomial_p_x_scalar(*args)
-            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
-                return special_legendre_polynomial_p_n_scalar(*args)
-    return _special_legendre_polynomial_p_overloads.choose(args, kwargs)
-
+def special_legendre_polynomial_p(*args, **kwargs): return complete_choice(special_legendre_polynomial_p, _special_legendre_polynomial_p_overloads)(*args, **kwargs)
 def special_expit_out(input, *, out): return complete(special_expit_out, "aten::special_expit", "out")(input, out=out)
 def special_expit(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(special_expit, "aten::special_expit", "", "special_expit_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_exp2_out(input, *, out): return complete(special_exp2_out, "aten::special_exp2", "out")(input, out=out)
@@ -737,32 +282,18 @@ def special_gammainc_out(input, other, *, out): return complete(special_gammainc
 def special_gammainc(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(special_gammainc, "aten::special_gammainc", "", "special_gammainc_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def special_gammaincc_out(input, other, *, out): return complete(special_gammaincc_out, "aten::special_gammaincc", "out")(input, other, out=out)
 def special_gammaincc(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(special_gammaincc, "aten::special_gammaincc", "", "special_gammaincc_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
-
-
 def special_xlogy_out(input, other, *, out): return complete(special_xlogy_out, "aten::special_xlogy", "out")(input, other, out=out)
 def special_xlogy_other_scalar_out(input, other, *, out): return complete(special_xlogy_other_scalar_out, "aten::special_xlogy", "other_scalar_out")(input, other, out=out)
 def special_xlogy_self_scalar_out(input, other, *, out): return complete(special_xlogy_self_scalar_out, "aten::special_xlogy", "self_scalar_out")(input, other, out=out)
 def special_xlogy_default(input, other): return complete(special_xlogy_default, "aten::special_xlogy", "")(input, other)
 def special_xlogy_other_scalar(input, other): return complete(special_xlogy_other_scalar, "aten::special_xlogy", "other_scalar")(input, other)
 def special_xlogy_self_scalar(input, other): return complete(special_xlogy_self_scalar, "aten::special_xlogy", "self_scalar")(input, other)
-
 _special_xlogy_overloads = Overloads("aten::special_xlogy", {
     "": (special_xlogy_default, special_xlogy_out),
     "other_scalar": (special_xlogy_other_scalar, special_xlogy_other_scalar_out),
     "self_scalar": (special_xlogy_self_scalar, special_xlogy_self_scalar_out),
 })
-def special_xlogy(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
-                return special_xlogy_default(*args)
-            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
-                return special_xlogy_other_scalar(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return special_xlogy_self_scalar(*args)
-    return _special_xlogy_overloads.choose(args, kwargs)
-
+def special_xlogy(*args, **kwargs): return complete_choice(special_xlogy, _special_xlogy_overloads)(*args, **kwargs)
 def special_round_out(input, *, decimals=0, out): return complete(special_round_out, "aten::special_round", "out")(input, decimals=decimals, out=out)
 def special_round(input=MISSING, surplus=MISSING, decimals=0, out=None, x=None, x1=None, a=None): return complete(special_round, "aten::special_round", "", "special_round_out")(input, decimals=decimals, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def special_logsumexp_out(input, dim, keepdim=False, *, out): return complete(special_logsumexp_out, "aten::special_logsumexp", "out")(input, dim, keepdim, out=out)
@@ -770,5 +301,4 @@ def special_logsumexp(input=MISSING, dim=MISSING, keepdim=False, surplus=MISSING
 def special_softmax(input=MISSING, dim=MISSING, dtype=None, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(special_softmax, "aten::special_softmax", "")(input, dim, dtype, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def special_log_softmax(input=MISSING, dim=MISSING, surplus=MISSING, dtype=None, x=None, x1=None, a=None, axis=None): return complete(special_log_softmax, "aten::special_log_softmax", "")(input, dim, dtype=dtype, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

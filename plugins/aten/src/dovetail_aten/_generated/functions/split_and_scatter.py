@@ -4,405 +4,52 @@
 # mypy: ignore-errors
 """Functions of the family split_and_scatter."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "tensor_split_sections", "tensor_split_indices", "tensor_split_tensor_indices_or_sections",
-    "tensor_split", "hsplit_int", "hsplit_array", "hsplit", "vsplit_int", "vsplit_array", "vsplit",
-    "dsplit_int", "dsplit_array", "dsplit", "unsafe_split", "unsafe_split_with_sizes",
-    "unsafe_chunk", "narrow_copy_out", "narrow_copy", "unfold", "unfold_copy_out", "unfold_copy",
-    "unfold_backward", "select_scatter_out", "select_scatter", "slice_scatter_out", "slice_scatter",
-    "diagonal_scatter_out", "diagonal_scatter", "as_strided_scatter_out", "as_strided_scatter",
-]
-
-
-tensor_split_sections_op, tensor_split_sections_routes = operator("aten::tensor_split", "sections")
-def tensor_split_sections(input, sections, dim=0):
-    if sections.__class__ is not int or dim.__class__ is not int:
-        return miss(tensor_split_sections_op, (input, sections, dim,), {}, tensor_split)
-    try:
-        route = tensor_split_sections_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, sections, dim))
-    return miss(tensor_split_sections_op, (input, sections, dim,), {}, tensor_split)
-
-tensor_split_indices_op, tensor_split_indices_routes = operator("aten::tensor_split", "indices")
-def tensor_split_indices(input, indices, dim=0):
-    indices_ints = tuple(indices) if indices.__class__ is list else indices
-    if not are_ints(indices_ints) or dim.__class__ is not int:
-        return miss(tensor_split_indices_op, (input, indices, dim,), {}, tensor_split)
-    try:
-        route = tensor_split_indices_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, indices_ints, dim))
-    return miss(tensor_split_indices_op, (input, indices, dim,), {}, tensor_split)
-
-tensor_split_tensor_indices_or_sections_op, tensor_split_tensor_indices_or_sections_routes = operator("aten::tensor_split", "tensor_indices_or_sections")
-def tensor_split_tensor_indices_or_sections(input, tensor_indices_or_sections, dim=0):
-    if dim.__class__ is not int:
-        return miss(tensor_split_tensor_indices_or_sections_op, (input, tensor_indices_or_sections, dim,), {}, tensor_split)
-    try:
-        route = tensor_split_tensor_indices_or_sections_routes[input._signature | tensor_indices_or_sections._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, tensor_indices_or_sections, dim))
-    return miss(tensor_split_tensor_indices_or_sections_op, (input, tensor_indices_or_sections, dim,), {}, tensor_split)
-
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
+def tensor_split_sections(input, sections, dim=0): return complete(tensor_split_sections, "aten::tensor_split", "sections")(input, sections, dim)
+def tensor_split_indices(input, indices, dim=0): return complete(tensor_split_indices, "aten::tensor_split", "indices")(input, indices, dim)
+def tensor_split_tensor_indices_or_sections(input, tensor_indices_or_sections, dim=0): return complete(tensor_split_tensor_indices_or_sections, "aten::tensor_split", "tensor_indices_or_sections")(input, tensor_indices_or_sections, dim)
 _tensor_split_overloads = Overloads("aten::tensor_split", {
     "sections": (tensor_split_sections, None), "indices": (tensor_split_indices, None),
     "tensor_indices_or_sections": (tensor_split_tensor_indices_or_sections, None),
 })
-def tensor_split(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if args[1].__class__ is int:
-                return tensor_split_sections(*args)
-            if isinstance(args[1], (tuple, list)):
-                return tensor_split_indices(*args)
-            if isinstance(args[1], TensorBase):
-                return tensor_split_tensor_indices_or_sections(*args)
-        if count == 3:
-            if args[1].__class__ is int:
-                return tensor_split_sections(*args)
-            if isinstance(args[1], (tuple, list)):
-                return tensor_split_indices(*args)
-            if isinstance(args[1], TensorBase):
-                return tensor_split_tensor_indices_or_sections(*args)
-    return _tensor_split_overloads.choose(args, kwargs)
-
-
-hsplit_int_op, hsplit_int_routes = operator("aten::hsplit", "int")
-def hsplit_int(input, sections):
-    if sections.__class__ is not int:
-        return miss(hsplit_int_op, (input, sections,), {}, hsplit)
-    try:
-        route = hsplit_int_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, sections))
-    return miss(hsplit_int_op, (input, sections,), {}, hsplit)
-
-hsplit_array_op, hsplit_array_routes = operator("aten::hsplit", "array")
-def hsplit_array(input, *indicess_, indices=None):
-    if indices is None:
-        indices = indicess_[0] if len(indicess_) == 1 and indicess_[0].__class__ is not int else indicess_ or None
-    elif indicess_:
-        return miss(hsplit_array_op, (input, *indicess_,), {"indices": indices}, hsplit)
-    indices_ints = tuple(indices) if indices.__class__ is list else indices
-    if not are_ints(indices_ints):
-        return miss(hsplit_array_op, (input, indices,), {}, hsplit)
-    try:
-        route = hsplit_array_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, indices_ints))
-    return miss(hsplit_array_op, (input, indices,), {}, hsplit)
-
+def tensor_split(*args, **kwargs): return complete_choice(tensor_split, _tensor_split_overloads)(*args, **kwargs)
+def hsplit_int(input, sections): return complete(hsplit_int, "aten::hsplit", "int")(input, sections)
+def hsplit_array(input, *indicess_, indices=None): return complete(hsplit_array, "aten::hsplit", "array")(input, *indicess_, indices=indices)
 _hsplit_overloads = Overloads("aten::hsplit", {
     "int": (hsplit_int, None), "array": (hsplit_array, None),
 })
-def hsplit(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count > 2 and args[1].__class__ is int:
-            return hsplit_array(*args)
-        if count == 2:
-            if args[1].__class__ is int:
-                return hsplit_int(*args)
-            if isinstance(args[1], (tuple, list)):
-                return hsplit_array(*args)
-    return _hsplit_overloads.choose(args, kwargs)
-
-
-vsplit_int_op, vsplit_int_routes = operator("aten::vsplit", "int")
-def vsplit_int(input, sections):
-    if sections.__class__ is not int:
-        return miss(vsplit_int_op, (input, sections,), {}, vsplit)
-    try:
-        route = vsplit_int_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, sections))
-    return miss(vsplit_int_op, (input, sections,), {}, vsplit)
-
-vsplit_array_op, vsplit_array_routes = operator("aten::vsplit", "array")
-def vsplit_array(input, *indicess_, indices=None):
-    if indices is None:
-        indices = indicess_[0] if len(indicess_) == 1 and indicess_[0].__class__ is not int else indicess_ or None
-    elif indicess_:
-        return miss(vsplit_array_op, (input, *indicess_,), {"indices": indices}, vsplit)
-    indices_ints = tuple(indices) if indices.__class__ is list else indices
-    if not are_ints(indices_ints):
-        return miss(vsplit_array_op, (input, indices,), {}, vsplit)
-    try:
-        route = vsplit_array_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, indices_ints))
-    return miss(vsplit_array_op, (input, indices,), {}, vsplit)
-
+def hsplit(*args, **kwargs): return complete_choice(hsplit, _hsplit_overloads)(*args, **kwargs)
+def vsplit_int(input, sections): return complete(vsplit_int, "aten::vsplit", "int")(input, sections)
+def vsplit_array(input, *indicess_, indices=None): return complete(vsplit_array, "aten::vsplit", "array")(input, *indicess_, indices=indices)
 _vsplit_overloads = Overloads("aten::vsplit", {
     "int": (vsplit_int, None), "array": (vsplit_array, None),
 })
-def vsplit(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count > 2 and args[1].__class__ is int:
-            return vsplit_array(*args)
-        if count == 2:
-            if args[1].__class__ is int:
-                return vsplit_int(*args)
-            if isinstance(args[1], (tuple, list)):
-                return vsplit_array(*args)
-    return _vsplit_overloads.choose(args, kwargs)
-
-
-dsplit_int_op, dsplit_int_routes = operator("aten::dsplit", "int")
-def dsplit_int(input, sections):
-    if sections.__class__ is not int:
-        return miss(dsplit_int_op, (input, sections,), {}, dsplit)
-    try:
-        route = dsplit_int_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, sections))
-    return miss(dsplit_int_op, (input, sections,), {}, dsplit)
-
-dsplit_array_op, dsplit_array_routes = operator("aten::dsplit", "array")
-def dsplit_array(input, *indicess_, indices=None):
-    if indices is None:
-        indices = indicess_[0] if len(indicess_) == 1 and indicess_[0].__class__ is not int else indicess_ or None
-    elif indicess_:
-        return miss(dsplit_array_op, (input, *indicess_,), {"indices": indices}, dsplit)
-    indices_ints = tuple(indices) if indices.__class__ is list else indices
-    if not are_ints(indices_ints):
-        return miss(dsplit_array_op, (input, indices,), {}, dsplit)
-    try:
-        route = dsplit_array_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, indices_ints))
-    return miss(dsplit_array_op, (input, indices,), {}, dsplit)
-
+def vsplit(*args, **kwargs): return complete_choice(vsplit, _vsplit_overloads)(*args, **kwargs)
+def dsplit_int(input, sections): return complete(dsplit_int, "aten::dsplit", "int")(input, sections)
+def dsplit_array(input, *indicess_, indices=None): return complete(dsplit_array, "aten::dsplit", "array")(input, *indicess_, indices=indices)
 _dsplit_overloads = Overloads("aten::dsplit", {
     "int": (dsplit_int, None), "array": (dsplit_array, None),
 })
-def dsplit(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count > 2 and args[1].__class__ is int:
-            return dsplit_array(*args)
-        if count == 2:
-            if args[1].__class__ is int:
-                return dsplit_int(*args)
-            if isinstance(args[1], (tuple, list)):
-                return dsplit_array(*args)
-    return _dsplit_overloads.choose(args, kwargs)
-
-
-unsafe_split_Tensor_op, unsafe_split_Tensor_routes = operator("aten::unsafe_split", "Tensor")
-def unsafe_split(input=MISSING, split_size=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(unsafe_split, {"input": input, "split_size": split_size, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if split_size.__class__ is not int or dim.__class__ is not int:
-        return miss(unsafe_split_Tensor_op, (input, split_size, dim,), {}, unsafe_split)
-    try:
-        route = unsafe_split_Tensor_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, split_size, dim))
-    return miss(unsafe_split_Tensor_op, (input, split_size, dim,), {}, unsafe_split)
-
-
-unsafe_split_with_sizes_op, unsafe_split_with_sizes_routes = operator("aten::unsafe_split_with_sizes", "")
-def unsafe_split_with_sizes(input=MISSING, split_sizes=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(unsafe_split_with_sizes, {"input": input, "split_sizes": split_sizes, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    split_sizes_ints = tuple(split_sizes) if split_sizes.__class__ is list else split_sizes
-    if not are_ints(split_sizes_ints) or dim.__class__ is not int:
-        return miss(unsafe_split_with_sizes_op, (input, split_sizes, dim,), {}, unsafe_split_with_sizes)
-    try:
-        route = unsafe_split_with_sizes_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, split_sizes_ints, dim))
-    return miss(unsafe_split_with_sizes_op, (input, split_sizes, dim,), {}, unsafe_split_with_sizes)
-
-
-unsafe_chunk_op, unsafe_chunk_routes = operator("aten::unsafe_chunk", "")
-def unsafe_chunk(input=MISSING, chunks=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(unsafe_chunk, {"input": input, "chunks": chunks, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if chunks.__class__ is not int or dim.__class__ is not int:
-        return miss(unsafe_chunk_op, (input, chunks, dim,), {}, unsafe_chunk)
-    try:
-        route = unsafe_chunk_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, chunks, dim))
-    return miss(unsafe_chunk_op, (input, chunks, dim,), {}, unsafe_chunk)
-
-
+def dsplit(*args, **kwargs): return complete_choice(dsplit, _dsplit_overloads)(*args, **kwargs)
+def unsafe_split(input=MISSING, split_size=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING): return complete(unsafe_split, "aten::unsafe_split", "Tensor")(input, split_size, dim, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def unsafe_split_with_sizes(input=MISSING, split_sizes=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING): return complete(unsafe_split_with_sizes, "aten::unsafe_split_with_sizes", "")(input, split_sizes, dim, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def unsafe_chunk(input=MISSING, chunks=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING): return complete(unsafe_chunk, "aten::unsafe_chunk", "")(input, chunks, dim, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def narrow_copy_out(input, dim, start, length, *, out): return complete(narrow_copy_out, "aten::narrow_copy", "out")(input, dim, start, length, out=out)
-
-narrow_copy_op, narrow_copy_routes = operator("aten::narrow_copy", "")
-def narrow_copy(input=MISSING, dim=MISSING, start=MISSING, length=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(narrow_copy, {"input": input, "dim": dim, "start": start, "length": length, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return narrow_copy_out(input, dim, start, length, out=out)
-    if dim.__class__ is not int or start.__class__ is not int or length.__class__ is not int:
-        return miss(narrow_copy_op, (input, dim, start, length,), {}, narrow_copy)
-    try:
-        route = narrow_copy_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, start, length)
-    return miss(narrow_copy_op, (input, dim, start, length,), {}, narrow_copy)
-
-
-unfold_op, unfold_routes = operator("aten::unfold", "")
-def unfold(input=MISSING, dimension=MISSING, size=MISSING, step=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(unfold, {"input": input, "dimension": dimension, "size": size, "step": step}, surplus, {"x": x, "x1": x1, "a": a})
-    if dimension.__class__ is not int or size.__class__ is not int or step.__class__ is not int:
-        return miss(unfold_op, (input, dimension, size, step,), {}, unfold)
-    try:
-        route = unfold_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dimension, size, step)
-    return miss(unfold_op, (input, dimension, size, step,), {}, unfold)
-
-
+def narrow_copy(input=MISSING, dim=MISSING, start=MISSING, length=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(narrow_copy, "aten::narrow_copy", "", "narrow_copy_out")(input, dim, start, length, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def unfold(input=MISSING, dimension=MISSING, size=MISSING, step=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(unfold, "aten::unfold", "")(input, dimension, size, step, surplus=surplus, x=x, x1=x1, a=a)
 def unfold_copy_out(input, dimension, size, step, *, out): return complete(unfold_copy_out, "aten::unfold_copy", "out")(input, dimension, size, step, out=out)
-
-unfold_copy_op, unfold_copy_routes = operator("aten::unfold_copy", "")
-def unfold_copy(input=MISSING, dimension=MISSING, size=MISSING, step=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(unfold_copy, {"input": input, "dimension": dimension, "size": size, "step": step, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return unfold_copy_out(input, dimension, size, step, out=out)
-    if dimension.__class__ is not int or size.__class__ is not int or step.__class__ is not int:
-        return miss(unfold_copy_op, (input, dimension, size, step,), {}, unfold_copy)
-    try:
-        route = unfold_copy_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dimension, size, step)
-    return miss(unfold_copy_op, (input, dimension, size, step,), {}, unfold_copy)
-
+def unfold_copy(input=MISSING, dimension=MISSING, size=MISSING, step=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(unfold_copy, "aten::unfold_copy", "", "unfold_copy_out")(input, dimension, size, step, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def unfold_backward(grad_in=MISSING, input_sizes=MISSING, dim=MISSING, size=MISSING, step=MISSING, surplus=MISSING, axis=None): return complete(unfold_backward, "aten::unfold_backward", "")(grad_in, input_sizes, dim, size, step, surplus=surplus, axis=axis)
-
-
 def select_scatter_out(input, src, dim, index, *, out): return complete(select_scatter_out, "aten::select_scatter", "out")(input, src, dim, index, out=out)
-
-select_scatter_op, select_scatter_routes = operator("aten::select_scatter", "")
-def select_scatter(input=MISSING, src=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(select_scatter, {"input": input, "src": src, "dim": dim, "index": index, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return select_scatter_out(input, src, dim, index, out=out)
-    if dim.__class__ is not int or index.__class__ is not int:
-        return miss(select_scatter_op, (input, src, dim, index,), {}, select_scatter)
-    try:
-        route = select_scatter_routes[input._signature | src._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, src, dim, index)
-    return miss(select_scatter_op, (input, src, dim, index,), {}, select_scatter)
-
-
+def select_scatter(input=MISSING, src=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(select_scatter, "aten::select_scatter", "", "select_scatter_out")(input, src, dim, index, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def slice_scatter_out(input, src, dim=0, start=None, end=None, step=1, *, out): return complete(slice_scatter_out, "aten::slice_scatter", "out")(input, src, dim, start, end, step, out=out)
-
-slice_scatter_op, slice_scatter_routes = operator("aten::slice_scatter", "")
-def slice_scatter(input=MISSING, src=MISSING, dim=0, start=None, end=None, step=1, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(slice_scatter, {"input": input, "src": src, "dim": dim, "start": start, "end": end, "step": step, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return slice_scatter_out(input, src, dim, start, end, step, out=out)
-    if dim.__class__ is not int or start is not None and start.__class__ is not int or end is not None and end.__class__ is not int or step.__class__ is not int:
-        return miss(slice_scatter_op, (input, src, dim, start, end, step,), {}, slice_scatter)
-    try:
-        route = slice_scatter_routes[input._signature | src._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, src, dim, start, end, step)
-    return miss(slice_scatter_op, (input, src, dim, start, end, step,), {}, slice_scatter)
-
-
+def slice_scatter(input=MISSING, src=MISSING, dim=0, start=None, end=None, step=1, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(slice_scatter, "aten::slice_scatter", "", "slice_scatter_out")(input, src, dim, start, end, step, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def diagonal_scatter_out(input, src, offset=0, dim1=0, dim2=1, *, out): return complete(diagonal_scatter_out, "aten::diagonal_scatter", "out")(input, src, offset, dim1, dim2, out=out)
-
-diagonal_scatter_op, diagonal_scatter_routes = operator("aten::diagonal_scatter", "")
-def diagonal_scatter(input=MISSING, src=MISSING, offset=0, dim1=0, dim2=1, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(diagonal_scatter, {"input": input, "src": src, "offset": offset, "dim1": dim1, "dim2": dim2, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return diagonal_scatter_out(input, src, offset, dim1, dim2, out=out)
-    if offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
-        return miss(diagonal_scatter_op, (input, src, offset, dim1, dim2,), {}, diagonal_scatter)
-    try:
-        route = diagonal_scatter_routes[input._signature | src._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, src, offset, dim1, dim2)
-    return miss(diagonal_scatter_op, (input, src, offset, dim1, dim2,), {}, diagonal_scatter)
-
-
+def diagonal_scatter(input=MISSING, src=MISSING, offset=0, dim1=0, dim2=1, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(diagonal_scatter, "aten::diagonal_scatter", "", "diagonal_scatter_out")(input, src, offset, dim1, dim2, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def as_strided_scatter_out(input, src, size, stride, storage_offset=None, *, out): return complete(as_strided_scatter_out, "aten::as_strided_scatter", "out")(input, src, size, stride, storage_offset, out=out)
+def as_strided_scatter(input=MISSING, src=MISSING, size=MISSING, stride=MISSING, storage_offset=None, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(as_strided_scatter, "aten::as_strided_scatter", "", "as_strided_scatter_out")(input, src, size, stride, storage_offset, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
-as_strided_scatter_op, as_strided_scatter_routes = operator("aten::as_strided_scatter", "")
-def as_strided_scatter(input=MISSING, src=MISSING, size=MISSING, stride=MISSING, storage_offset=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(as_strided_scatter, {"input": input, "src": src, "size": size, "stride": stride, "storage_offset": storage_offset, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return as_strided_scatter_out(input, src, size, stride, storage_offset, out=out)
-    size_ints = tuple(size) if size.__class__ is list else size
-    stride_ints = tuple(stride) if stride.__class__ is list else stride
-    if not are_ints(size_ints) or not are_ints(stride_ints) or storage_offset is not None and storage_offset.__class__ is not int:
-        return miss(as_strided_scatter_op, (input, src, size, stride, storage_offset,), {}, as_strided_scatter)
-    try:
-        route = as_strided_scatter_routes[input._signature | src._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, src, size_ints, stride_ints, storage_offset)
-    return miss(as_strided_scatter_op, (input, src, size, stride, storage_offset,), {}, as_strided_scatter)
-
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

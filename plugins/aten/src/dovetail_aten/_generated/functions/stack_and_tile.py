@@ -4,355 +4,50 @@
 # mypy: ignore-errors
 """Functions of the family stack_and_tile."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "atleast_1d_default", "atleast_1d_Sequence", "atleast_1d", "atleast_2d_default",
-    "atleast_2d_Sequence", "atleast_2d", "atleast_3d_default", "atleast_3d_Sequence", "atleast_3d",
-    "column_stack_out", "column_stack", "dstack_out", "dstack", "row_stack_out", "row_stack",
-    "_chunk_cat_out", "_chunk_cat", "block_diag_out", "block_diag", "meshgrid_default",
-    "meshgrid_indexing", "meshgrid", "broadcast_tensors", "fliplr", "flipud", "rot90_out", "rot90",
-    "ravel", "diagflat",
-]
-
-
-atleast_1d_op, atleast_1d_routes = operator("aten::atleast_1d", "")
-def atleast_1d_default(input):
-    try:
-        route = atleast_1d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(atleast_1d_op, (input,), {}, atleast_1d)
-
-atleast_1d_Sequence_op, atleast_1d_Sequence_routes = operator("aten::atleast_1d", "Sequence")
-def atleast_1d_Sequence(tensors):
-    if tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(atleast_1d_Sequence_op, (tensors,), {}, atleast_1d)
-    try:
-        bits = state()
-        for each in tensors:
-            bits |= each._signature
-        route = atleast_1d_Sequence_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(tensors))
-    return miss(atleast_1d_Sequence_op, (tensors,), {}, atleast_1d)
-
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
+def atleast_1d_default(input): return complete(atleast_1d_default, "aten::atleast_1d", "")(input)
+def atleast_1d_Sequence(tensors): return complete(atleast_1d_Sequence, "aten::atleast_1d", "Sequence")(tensors)
 _atleast_1d_overloads = Overloads("aten::atleast_1d", {
     "": (atleast_1d_default, None), "Sequence": (atleast_1d_Sequence, None),
 })
-def atleast_1d(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            if isinstance(args[0], TensorBase):
-                return atleast_1d_default(*args)
-    return _atleast_1d_overloads.choose(args, kwargs)
-
-
-atleast_2d_op, atleast_2d_routes = operator("aten::atleast_2d", "")
-def atleast_2d_default(input):
-    try:
-        route = atleast_2d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(atleast_2d_op, (input,), {}, atleast_2d)
-
-atleast_2d_Sequence_op, atleast_2d_Sequence_routes = operator("aten::atleast_2d", "Sequence")
-def atleast_2d_Sequence(tensors):
-    if tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(atleast_2d_Sequence_op, (tensors,), {}, atleast_2d)
-    try:
-        bits = state()
-        for each in tensors:
-            bits |= each._signature
-        route = atleast_2d_Sequence_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(tensors))
-    return miss(atleast_2d_Sequence_op, (tensors,), {}, atleast_2d)
-
+def atleast_1d(*args, **kwargs): return complete_choice(atleast_1d, _atleast_1d_overloads)(*args, **kwargs)
+def atleast_2d_default(input): return complete(atleast_2d_default, "aten::atleast_2d", "")(input)
+def atleast_2d_Sequence(tensors): return complete(atleast_2d_Sequence, "aten::atleast_2d", "Sequence")(tensors)
 _atleast_2d_overloads = Overloads("aten::atleast_2d", {
     "": (atleast_2d_default, None), "Sequence": (atleast_2d_Sequence, None),
 })
-def atleast_2d(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            if isinstance(args[0], TensorBase):
-                return atleast_2d_default(*args)
-    return _atleast_2d_overloads.choose(args, kwargs)
-
-
-atleast_3d_op, atleast_3d_routes = operator("aten::atleast_3d", "")
-def atleast_3d_default(input):
-    try:
-        route = atleast_3d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(atleast_3d_op, (input,), {}, atleast_3d)
-
-atleast_3d_Sequence_op, atleast_3d_Sequence_routes = operator("aten::atleast_3d", "Sequence")
-def atleast_3d_Sequence(tensors):
-    if tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(atleast_3d_Sequence_op, (tensors,), {}, atleast_3d)
-    try:
-        bits = state()
-        for each in tensors:
-            bits |= each._signature
-        route = atleast_3d_Sequence_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(tensors))
-    return miss(atleast_3d_Sequence_op, (tensors,), {}, atleast_3d)
-
+def atleast_2d(*args, **kwargs): return complete_choice(atleast_2d, _atleast_2d_overloads)(*args, **kwargs)
+def atleast_3d_default(input): return complete(atleast_3d_default, "aten::atleast_3d", "")(input)
+def atleast_3d_Sequence(tensors): return complete(atleast_3d_Sequence, "aten::atleast_3d", "Sequence")(tensors)
 _atleast_3d_overloads = Overloads("aten::atleast_3d", {
     "": (atleast_3d_default, None), "Sequence": (atleast_3d_Sequence, None),
 })
-def atleast_3d(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            if isinstance(args[0], TensorBase):
-                return atleast_3d_default(*args)
-    return _atleast_3d_overloads.choose(args, kwargs)
-
-
+def atleast_3d(*args, **kwargs): return complete_choice(atleast_3d, _atleast_3d_overloads)(*args, **kwargs)
 def column_stack_out(tensors, *, out): return complete(column_stack_out, "aten::column_stack", "out")(tensors, out=out)
-
-column_stack_op, column_stack_routes = operator("aten::column_stack", "")
-def column_stack(tensors, *, out=None):
-    if out is not None:
-        return column_stack_out(tensors, out=out)
-    if tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(column_stack_op, (tensors,), {}, column_stack)
-    try:
-        bits = state()
-        for each in tensors:
-            bits |= each._signature
-        route = column_stack_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(tensors)
-    return miss(column_stack_op, (tensors,), {}, column_stack)
-
-
+def column_stack(tensors, *, out=None): return complete(column_stack, "aten::column_stack", "", "column_stack_out")(tensors, out=out)
 def dstack_out(tensors, *, out): return complete(dstack_out, "aten::dstack", "out")(tensors, out=out)
-
-dstack_op, dstack_routes = operator("aten::dstack", "")
-def dstack(tensors, *, out=None):
-    if out is not None:
-        return dstack_out(tensors, out=out)
-    if tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(dstack_op, (tensors,), {}, dstack)
-    try:
-        bits = state()
-        for each in tensors:
-            bits |= each._signature
-        route = dstack_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(tensors)
-    return miss(dstack_op, (tensors,), {}, dstack)
-
-
+def dstack(tensors, *, out=None): return complete(dstack, "aten::dstack", "", "dstack_out")(tensors, out=out)
 def row_stack_out(tensors, *, out): return complete(row_stack_out, "aten::row_stack", "out")(tensors, out=out)
-
-row_stack_op, row_stack_routes = operator("aten::row_stack", "")
-def row_stack(tensors, *, out=None):
-    if out is not None:
-        return row_stack_out(tensors, out=out)
-    if tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(row_stack_op, (tensors,), {}, row_stack)
-    try:
-        bits = state()
-        for each in tensors:
-            bits |= each._signature
-        route = row_stack_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(tensors)
-    return miss(row_stack_op, (tensors,), {}, row_stack)
-
+def row_stack(tensors, *, out=None): return complete(row_stack, "aten::row_stack", "", "row_stack_out")(tensors, out=out)
 def _chunk_cat_out(tensors, dim, num_chunks, *, out): return complete(_chunk_cat_out, "aten::_chunk_cat", "out")(tensors, dim, num_chunks, out=out)
 def _chunk_cat(tensors, dim, num_chunks, *, out=None): return complete(_chunk_cat, "aten::_chunk_cat", "", "_chunk_cat_out")(tensors, dim, num_chunks, out=out)
-
-
 def block_diag_out(tensors, *, out): return complete(block_diag_out, "aten::block_diag", "out")(tensors, out=out)
-
-block_diag_op, block_diag_routes = operator("aten::block_diag", "")
-def block_diag(tensors, *, out=None):
-    if out is not None:
-        return block_diag_out(tensors, out=out)
-    if tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(block_diag_op, (tensors,), {}, block_diag)
-    try:
-        bits = state()
-        for each in tensors:
-            bits |= each._signature
-        route = block_diag_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(tensors)
-    return miss(block_diag_op, (tensors,), {}, block_diag)
-
-
-meshgrid_op, meshgrid_routes = operator("aten::meshgrid", "")
-def meshgrid_default(tensors):
-    if tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(meshgrid_op, (tensors,), {}, meshgrid)
-    try:
-        bits = state()
-        for each in tensors:
-            bits |= each._signature
-        route = meshgrid_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(tensors))
-    return miss(meshgrid_op, (tensors,), {}, meshgrid)
-
-meshgrid_indexing_op, meshgrid_indexing_routes = operator("aten::meshgrid", "indexing")
-def meshgrid_indexing(tensors, *, indexing):
-    if indexing.__class__ is not str or tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(meshgrid_indexing_op, (tensors,), {"indexing": indexing}, meshgrid)
-    try:
-        bits = state()
-        for each in tensors:
-            bits |= each._signature
-        route = meshgrid_indexing_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(tensors, indexing))
-    return miss(meshgrid_indexing_op, (tensors,), {"indexing": indexing}, meshgrid)
-
+def block_diag(tensors, *, out=None): return complete(block_diag, "aten::block_diag", "", "block_diag_out")(tensors, out=out)
+def meshgrid_default(tensors): return complete(meshgrid_default, "aten::meshgrid", "")(tensors)
+def meshgrid_indexing(tensors, *, indexing): return complete(meshgrid_indexing, "aten::meshgrid", "indexing")(tensors, indexing=indexing)
 _meshgrid_overloads = Overloads("aten::meshgrid", {
     "": (meshgrid_default, None), "indexing": (meshgrid_indexing, None),
 })
-def meshgrid(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return meshgrid_default(*args)
-    return _meshgrid_overloads.choose(args, kwargs)
-
-
-broadcast_tensors_op, broadcast_tensors_routes = operator("aten::broadcast_tensors", "")
-def broadcast_tensors(tensors):
-    if tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(broadcast_tensors_op, (tensors,), {}, broadcast_tensors)
-    try:
-        bits = state()
-        for each in tensors:
-            bits |= each._signature
-        route = broadcast_tensors_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(tensors))
-    return miss(broadcast_tensors_op, (tensors,), {}, broadcast_tensors)
-
-
-fliplr_op, fliplr_routes = operator("aten::fliplr", "")
-def fliplr(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(fliplr, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = fliplr_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(fliplr_op, (input,), {}, fliplr)
-
-
-flipud_op, flipud_routes = operator("aten::flipud", "")
-def flipud(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(flipud, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = flipud_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(flipud_op, (input,), {}, flipud)
-
-
+def meshgrid(*args, **kwargs): return complete_choice(meshgrid, _meshgrid_overloads)(*args, **kwargs)
+def broadcast_tensors(tensors): return complete(broadcast_tensors, "aten::broadcast_tensors", "")(tensors)
+def fliplr(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(fliplr, "aten::fliplr", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def flipud(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(flipud, "aten::flipud", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def rot90_out(input, k=1, dims=(0, 1), *, out): return complete(rot90_out, "aten::rot90", "out")(input, k, dims, out=out)
+def rot90(input=MISSING, k=1, dims=(0, 1), surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(rot90, "aten::rot90", "", "rot90_out")(input, k, dims, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def ravel(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(ravel, "aten::ravel", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def diagflat(input=MISSING, offset=0, surplus=MISSING, x=None, x1=None, a=None): return complete(diagflat, "aten::diagflat", "")(input, offset, surplus=surplus, x=x, x1=x1, a=a)
 
-rot90_op, rot90_routes = operator("aten::rot90", "")
-def rot90(input=MISSING, k=1, dims=(0, 1), surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(rot90, {"input": input, "k": k, "dims": dims, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return rot90_out(input, k, dims, out=out)
-    dims_ints = tuple(dims) if dims.__class__ is list else dims
-    if k.__class__ is not int or not are_ints(dims_ints):
-        return miss(rot90_op, (input, k, dims,), {}, rot90)
-    try:
-        route = rot90_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, k, dims_ints)
-    return miss(rot90_op, (input, k, dims,), {}, rot90)
-
-
-ravel_op, ravel_routes = operator("aten::ravel", "")
-def ravel(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(ravel, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = ravel_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(ravel_op, (input,), {}, ravel)
-
-
-diagflat_op, diagflat_routes = operator("aten::diagflat", "")
-def diagflat(input=MISSING, offset=0, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(diagflat, {"input": input, "offset": offset}, surplus, {"x": x, "x1": x1, "a": a})
-    if offset.__class__ is not int:
-        return miss(diagflat_op, (input, offset,), {}, diagflat)
-    try:
-        route = diagflat_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, offset)
-    return miss(diagflat_op, (input, offset,), {}, diagflat)
-
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

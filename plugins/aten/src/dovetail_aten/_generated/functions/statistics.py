@@ -4,676 +4,104 @@
 # mypy: ignore-errors
 """Functions of the family statistics."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "median_out", "median_dim_values", "median_default", "median_dim", "median", "nanmedian_out",
-    "nanmedian_dim_values", "nanmedian_default", "nanmedian_dim", "nanmedian", "mode_values",
-    "mode", "kthvalue_values", "kthvalue", "quantile_out", "quantile_scalar_out",
-    "quantile_default", "quantile_scalar", "quantile", "nanquantile_out", "nanquantile_scalar_out",
-    "nanquantile_default", "nanquantile_scalar", "nanquantile", "diff_out", "diff",
-    "gradient_scalarint", "gradient_scalararray", "gradient_array", "gradient_scalarrayint",
-    "gradient_scalarrayarray", "gradient_tensorarrayint", "gradient_tensorarray", "gradient",
-    "trapezoid_x", "trapezoid_dx", "trapezoid", "trapz_x", "trapz_dx", "trapz",
-    "cumulative_trapezoid_x", "cumulative_trapezoid_dx", "cumulative_trapezoid", "histc_out",
-    "histc", "histogram_bins_tensor_out", "histogram_bin_ct_out", "histogram_bins_tensor",
-    "histogram_bin_ct", "histogram", "_histogramdd_bin_edges", "_histogramdd_from_bin_cts_out",
-    "_histogramdd_from_bin_cts", "_histogramdd_from_bin_tensors_out",
-    "_histogramdd_from_bin_tensors", "histogramdd_default", "histogramdd_int_bins",
-    "histogramdd_TensorList_bins", "histogramdd", "bincount_out", "bincount",
-]
-
-
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
 def median_out(input, *, out): return complete(median_out, "aten::median", "out")(input, out=out)
 def median_dim_values(input, dim, keepdim=False, *, values, indices): return complete(median_dim_values, "aten::median", "dim_values")(input, dim, keepdim, values=values, indices=indices)
-
-median_op, median_routes = operator("aten::median", "")
-def median_default(input):
-    try:
-        route = median_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(median_op, (input,), {}, median)
-
-median_dim_op, median_dim_routes = operator("aten::median", "dim")
-median_dim_named = named("median", ("values", "indices"))
-def median_dim(input, dim, keepdim=False):
-    if dim.__class__ is not int or keepdim.__class__ is not bool:
-        return median_dim_named(miss(median_dim_op, (input, dim, keepdim,), {}, median))
-    try:
-        route = median_dim_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return median_dim_named(route(input, dim, keepdim))
-    return median_dim_named(miss(median_dim_op, (input, dim, keepdim,), {}, median))
-
+def median_default(input): return complete(median_default, "aten::median", "")(input)
+def median_dim(input, dim, keepdim=False): return complete(median_dim, "aten::median", "dim")(input, dim, keepdim)
 _median_overloads = Overloads("aten::median", {
     "": (median_default, median_out), "dim": (median_dim, median_dim_values),
 })
-def median(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return median_default(*args)
-        if count == 2:
-            return median_dim(*args)
-        if count == 3:
-            return median_dim(*args)
-    return _median_overloads.choose(args, kwargs)
-
-
+def median(*args, **kwargs): return complete_choice(median, _median_overloads)(*args, **kwargs)
 def nanmedian_out(input, *, out): return complete(nanmedian_out, "aten::nanmedian", "out")(input, out=out)
 def nanmedian_dim_values(input, dim, keepdim=False, *, values, indices): return complete(nanmedian_dim_values, "aten::nanmedian", "dim_values")(input, dim, keepdim, values=values, indices=indices)
-
-nanmedian_op, nanmedian_routes = operator("aten::nanmedian", "")
-def nanmedian_default(input):
-    try:
-        route = nanmedian_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(nanmedian_op, (input,), {}, nanmedian)
-
-nanmedian_dim_op, nanmedian_dim_routes = operator("aten::nanmedian", "dim")
-nanmedian_dim_named = named("nanmedian", ("values", "indices"))
-def nanmedian_dim(input, dim, keepdim=False):
-    if dim.__class__ is not int or keepdim.__class__ is not bool:
-        return nanmedian_dim_named(miss(nanmedian_dim_op, (input, dim, keepdim,), {}, nanmedian))
-    try:
-        route = nanmedian_dim_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return nanmedian_dim_named(route(input, dim, keepdim))
-    return nanmedian_dim_named(miss(nanmedian_dim_op, (input, dim, keepdim,), {}, nanmedian))
-
+def nanmedian_default(input): return complete(nanmedian_default, "aten::nanmedian", "")(input)
+def nanmedian_dim(input, dim, keepdim=False): return complete(nanmedian_dim, "aten::nanmedian", "dim")(input, dim, keepdim)
 _nanmedian_overloads = Overloads("aten::nanmedian", {
     "": (nanmedian_default, nanmedian_out), "dim": (nanmedian_dim, nanmedian_dim_values),
 })
-def nanmedian(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return nanmedian_default(*args)
-        if count == 2:
-            return nanmedian_dim(*args)
-        if count == 3:
-            return nanmedian_dim(*args)
-    return _nanmedian_overloads.choose(args, kwargs)
-
-
+def nanmedian(*args, **kwargs): return complete_choice(nanmedian, _nanmedian_overloads)(*args, **kwargs)
 def mode_values(input, dim=-1, keepdim=False, *, values, indices): return complete(mode_values, "aten::mode", "values")(input, dim, keepdim, values=values, indices=indices)
-
-mode_op, mode_routes = operator("aten::mode", "")
-mode_named = named("mode", ("values", "indices"))
-def mode(input=MISSING, dim=-1, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING, keepdims=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING or keepdims is not MISSING:
-        return numpy_call(mode, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
-    if out is not None:
-        return mode_values(input, dim, keepdim, **several_outs("mode", ("values", "indices"), out))
-    if dim.__class__ is not int or keepdim.__class__ is not bool:
-        return mode_named(miss(mode_op, (input, dim, keepdim,), {}, mode))
-    try:
-        route = mode_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return mode_named(route(input, dim, keepdim))
-    return mode_named(miss(mode_op, (input, dim, keepdim,), {}, mode))
-
-
+def mode(input=MISSING, dim=-1, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING, keepdims=MISSING): return complete(mode, "aten::mode", "", "mode_values", ('values', 'indices'))(input, dim, keepdim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis, keepdims=keepdims)
 def kthvalue_values(input, k, dim=-1, keepdim=False, *, values, indices): return complete(kthvalue_values, "aten::kthvalue", "values")(input, k, dim, keepdim, values=values, indices=indices)
-
-kthvalue_op, kthvalue_routes = operator("aten::kthvalue", "")
-kthvalue_named = named("kthvalue", ("values", "indices"))
-def kthvalue(input=MISSING, k=MISSING, dim=-1, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING, keepdims=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING or keepdims is not MISSING:
-        return numpy_call(kthvalue, {"input": input, "k": k, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
-    if out is not None:
-        return kthvalue_values(input, k, dim, keepdim, **several_outs("kthvalue", ("values", "indices"), out))
-    if k.__class__ is not int or dim.__class__ is not int or keepdim.__class__ is not bool:
-        return kthvalue_named(miss(kthvalue_op, (input, k, dim, keepdim,), {}, kthvalue))
-    try:
-        route = kthvalue_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return kthvalue_named(route(input, k, dim, keepdim))
-    return kthvalue_named(miss(kthvalue_op, (input, k, dim, keepdim,), {}, kthvalue))
-
-
+def kthvalue(input=MISSING, k=MISSING, dim=-1, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING, keepdims=MISSING): return complete(kthvalue, "aten::kthvalue", "", "kthvalue_values", ('values', 'indices'))(input, k, dim, keepdim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis, keepdims=keepdims)
 def quantile_out(input, q, dim=None, keepdim=False, *, interpolation='linear', out): return complete(quantile_out, "aten::quantile", "out")(input, q, dim, keepdim, interpolation=interpolation, out=out)
 def quantile_scalar_out(input, q, dim=None, keepdim=False, *, interpolation='linear', out): return complete(quantile_scalar_out, "aten::quantile", "scalar_out")(input, q, dim, keepdim, interpolation=interpolation, out=out)
-
-quantile_op, quantile_routes = operator("aten::quantile", "")
-def quantile_default(input, q, dim=None, keepdim=False, *, interpolation='linear'):
-    if dim is not None and dim.__class__ is not int or keepdim.__class__ is not bool or interpolation.__class__ is not str:
-        return miss(quantile_op, (input, q, dim, keepdim,), {"interpolation": interpolation}, quantile)
-    try:
-        route = quantile_routes[input._signature | q._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, q, dim, keepdim, interpolation)
-    return miss(quantile_op, (input, q, dim, keepdim,), {"interpolation": interpolation}, quantile)
-
-quantile_scalar_op, quantile_scalar_routes = operator("aten::quantile", "scalar")
-def quantile_scalar(input, q, dim=None, keepdim=False, *, interpolation='linear'):
-    if q.__class__ is not float or dim is not None and dim.__class__ is not int or keepdim.__class__ is not bool or interpolation.__class__ is not str:
-        return miss(quantile_scalar_op, (input, q, dim, keepdim,), {"interpolation": interpolation}, quantile)
-    try:
-        route = quantile_scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, q, dim, keepdim, interpolation)
-    return miss(quantile_scalar_op, (input, q, dim, keepdim,), {"interpolation": interpolation}, quantile)
-
+def quantile_default(input, q, dim=None, keepdim=False, *, interpolation='linear'): return complete(quantile_default, "aten::quantile", "")(input, q, dim, keepdim, interpolation=interpolation)
+def quantile_scalar(input, q, dim=None, keepdim=False, *, interpolation='linear'): return complete(quantile_scalar, "aten::quantile", "scalar")(input, q, dim, keepdim, interpolation=interpolation)
 _quantile_overloads = Overloads("aten::quantile", {
     "": (quantile_default, quantile_out), "scalar": (quantile_scalar, quantile_scalar_out),
 })
-def quantile(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return quantile_default(*args)
-            if args[1].__class__ is float:
-                return quantile_scalar(*args)
-        if count == 3:
-            if isinstance(args[1], TensorBase):
-                return quantile_default(*args)
-            if args[1].__class__ is float:
-                return quantile_scalar(*args)
-        if count == 4:
-            if isinstance(args[1], TensorBase):
-                return quantile_default(*args)
-            if args[1].__class__ is float:
-                return quantile_scalar(*args)
-    return _quantile_overloads.choose(args, kwargs)
-
-
+def quantile(*args, **kwargs): return complete_choice(quantile, _quantile_overloads)(*args, **kwargs)
 def nanquantile_out(input, q, dim=None, keepdim=False, *, interpolation='linear', out): return complete(nanquantile_out, "aten::nanquantile", "out")(input, q, dim, keepdim, interpolation=interpolation, out=out)
 def nanquantile_scalar_out(input, q, dim=None, keepdim=False, *, interpolation='linear', out): return complete(nanquantile_scalar_out, "aten::nanquantile", "scalar_out")(input, q, dim, keepdim, interpolation=interpolation, out=out)
-
-nanquantile_op, nanquantile_routes = operator("aten::nanquantile", "")
-def nanquantile_default(input, q, dim=None, keepdim=False, *, interpolation='linear'):
-    if dim is not None and dim.__class__ is not int or keepdim.__class__ is not bool or interpolation.__class__ is not str:
-        return miss(nanquantile_op, (input, q, dim, keepdim,), {"interpolation": interpolation}, nanquantile)
-    try:
-        route = nanquantile_routes[input._signature | q._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, q, dim, keepdim, interpolation)
-    return miss(nanquantile_op, (input, q, dim, keepdim,), {"interpolation": interpolation}, nanquantile)
-
-nanquantile_scalar_op, nanquantile_scalar_routes = operator("aten::nanquantile", "scalar")
-def nanquantile_scalar(input, q, dim=None, keepdim=False, *, interpolation='linear'):
-    if q.__class__ is not float or dim is not None and dim.__class__ is not int or keepdim.__class__ is not bool or interpolation.__class__ is not str:
-        return miss(nanquantile_scalar_op, (input, q, dim, keepdim,), {"interpolation": interpolation}, nanquantile)
-    try:
-        route = nanquantile_scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, q, dim, keepdim, interpolation)
-    return miss(nanquantile_scalar_op, (input, q, dim, keepdim,), {"interpolation": interpolation}, nanquantile)
-
+def nanquantile_default(input, q, dim=None, keepdim=False, *, interpolation='linear'): return complete(nanquantile_default, "aten::nanquantile", "")(input, q, dim, keepdim, interpolation=interpolation)
+def nanquantile_scalar(input, q, dim=None, keepdim=False, *, interpolation='linear'): return complete(nanquantile_scalar, "aten::nanquantile", "scalar")(input, q, dim, keepdim, interpolation=interpolation)
 _nanquantile_overloads = Overloads("aten::nanquantile", {
     "": (nanquantile_default, nanquantile_out),
     "scalar": (nanquantile_scalar, nanquantile_scalar_out),
 })
-def nanquantile(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return nanquantile_default(*args)
-            if args[1].__class__ is float:
-                return nanquantile_scalar(*args)
-        if count == 3:
-            if isinstance(args[1], TensorBase):
-                return nanquantile_default(*args)
-            if args[1].__class__ is float:
-                return nanquantile_scalar(*args)
-        if count == 4:
-            if isinstance(args[1], TensorBase):
-                return nanquantile_default(*args)
-            if args[1].__class__ is float:
-                return nanquantile_scalar(*args)
-    return _nanquantile_overloads.choose(args, kwargs)
-
-
+def nanquantile(*args, **kwargs): return complete_choice(nanquantile, _nanquantile_overloads)(*args, **kwargs)
 def diff_out(input, n=1, dim=-1, prepend=None, append=None, *, out): return complete(diff_out, "aten::diff", "out")(input, n, dim, prepend, append, out=out)
-
-diff_op, diff_routes = operator("aten::diff", "")
-def diff(input=MISSING, n=1, dim=-1, prepend=None, append=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(diff, {"input": input, "n": n, "dim": dim, "prepend": prepend, "append": append, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return diff_out(input, n, dim, prepend, append, out=out)
-    if n.__class__ is not int or dim.__class__ is not int:
-        return miss(diff_op, (input, n, dim, prepend, append,), {}, diff)
-    try:
-        bits = input._signature | state()
-        if prepend is not None:
-            bits |= prepend._signature
-        if append is not None:
-            bits |= append._signature
-        route = diff_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, n, dim, prepend, append)
-    return miss(diff_op, (input, n, dim, prepend, append,), {}, diff)
-
-
-gradient_scalarint_op, gradient_scalarint_routes = operator("aten::gradient", "scalarint")
-def gradient_scalarint(input, *, spacing=None, dim=None, edge_order=1):
-    if spacing is not None and spacing.__class__ is not int and spacing.__class__ is not float or dim is not None and dim.__class__ is not int or edge_order.__class__ is not int:
-        return miss(gradient_scalarint_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
-    try:
-        route = gradient_scalarint_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, spacing, dim, edge_order))
-    return miss(gradient_scalarint_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
-
-gradient_scalararray_op, gradient_scalararray_routes = operator("aten::gradient", "scalararray")
-def gradient_scalararray(input, *, spacing, dim, edge_order=1):
-    dim_ints = tuple(dim) if dim.__class__ is list else dim
-    if spacing.__class__ is not int and spacing.__class__ is not float or not are_ints(dim_ints) or edge_order.__class__ is not int:
-        return miss(gradient_scalararray_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
-    try:
-        route = gradient_scalararray_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, spacing, dim_ints, edge_order))
-    return miss(gradient_scalararray_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
-
-gradient_array_op, gradient_array_routes = operator("aten::gradient", "array")
-def gradient_array(input, *, dim, edge_order=1):
-    dim_ints = tuple(dim) if dim.__class__ is list else dim
-    if not are_ints(dim_ints) or edge_order.__class__ is not int:
-        return miss(gradient_array_op, (input,), {"dim": dim, "edge_order": edge_order}, gradient)
-    try:
-        route = gradient_array_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, dim_ints, edge_order))
-    return miss(gradient_array_op, (input,), {"dim": dim, "edge_order": edge_order}, gradient)
-
-gradient_scalarrayint_op, gradient_scalarrayint_routes = operator("aten::gradient", "scalarrayint")
-def gradient_scalarrayint(input, *, spacing, dim=None, edge_order=1):
-    if True or dim is not None and dim.__class__ is not int or edge_order.__class__ is not int:
-        return miss(gradient_scalarrayint_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
-    try:
-        route = gradient_scalarrayint_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, spacing, dim, edge_order))
-    return miss(gradient_scalarrayint_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
-
-gradient_scalarrayarray_op, gradient_scalarrayarray_routes = operator("aten::gradient", "scalarrayarray")
-def gradient_scalarrayarray(input, *, spacing, dim, edge_order=1):
-    dim_ints = tuple(dim) if dim.__class__ is list else dim
-    if True or not are_ints(dim_ints) or edge_order.__class__ is not int:
-        return miss(gradient_scalarrayarray_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
-    try:
-        route = gradient_scalarrayarray_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, spacing, dim_ints, edge_order))
-    return miss(gradient_scalarrayarray_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
-
-gradient_tensorarrayint_op, gradient_tensorarrayint_routes = operator("aten::gradient", "tensorarrayint")
-def gradient_tensorarrayint(input, *, spacing, dim=None, edge_order=1):
-    if dim is not None and dim.__class__ is not int or edge_order.__class__ is not int or spacing.__class__ is not list and spacing.__class__ is not tuple:
-        return miss(gradient_tensorarrayint_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
-    try:
-        bits = input._signature | state()
-        for each in spacing:
-            bits |= each._signature
-        route = gradient_tensorarrayint_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, spacing, dim, edge_order))
-    return miss(gradient_tensorarrayint_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
-
-gradient_tensorarray_op, gradient_tensorarray_routes = operator("aten::gradient", "tensorarray")
-def gradient_tensorarray(input, *, spacing, dim, edge_order=1):
-    dim_ints = tuple(dim) if dim.__class__ is list else dim
-    if not are_ints(dim_ints) or edge_order.__class__ is not int or spacing.__class__ is not list and spacing.__class__ is not tuple:
-        return miss(gradient_tensorarray_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
-    try:
-        bits = input._signature | state()
-        for each in spacing:
-            bits |= each._signature
-        route = gradient_tensorarray_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, spacing, dim_ints, edge_order))
-    return miss(gradient_tensorarray_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
-
+def diff(input=MISSING, n=1, dim=-1, prepend=None, append=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(diff, "aten::diff", "", "diff_out")(input, n, dim, prepend, append, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def gradient_scalarint(input, *, spacing=None, dim=None, edge_order=1): return complete(gradient_scalarint, "aten::gradient", "scalarint")(input, spacing=spacing, dim=dim, edge_order=edge_order)
+def gradient_scalararray(input, *, spacing, dim, edge_order=1): return complete(gradient_scalararray, "aten::gradient", "scalararray")(input, spacing=spacing, dim=dim, edge_order=edge_order)
+def gradient_array(input, *, dim, edge_order=1): return complete(gradient_array, "aten::gradient", "array")(input, dim=dim, edge_order=edge_order)
+def gradient_scalarrayint(input, *, spacing, dim=None, edge_order=1): return complete(gradient_scalarrayint, "aten::gradient", "scalarrayint")(input, spacing=spacing, dim=dim, edge_order=edge_order)
+def gradient_scalarrayarray(input, *, spacing, dim, edge_order=1): return complete(gradient_scalarrayarray, "aten::gradient", "scalarrayarray")(input, spacing=spacing, dim=dim, edge_order=edge_order)
+def gradient_tensorarrayint(input, *, spacing, dim=None, edge_order=1): return complete(gradient_tensorarrayint, "aten::gradient", "tensorarrayint")(input, spacing=spacing, dim=dim, edge_order=edge_order)
+def gradient_tensorarray(input, *, spacing, dim, edge_order=1): return complete(gradient_tensorarray, "aten::gradient", "tensorarray")(input, spacing=spacing, dim=dim, edge_order=edge_order)
 _gradient_overloads = Overloads("aten::gradient", {
     "scalarint": (gradient_scalarint, None), "scalararray": (gradient_scalararray, None),
     "array": (gradient_array, None), "scalarrayint": (gradient_scalarrayint, None),
     "scalarrayarray": (gradient_scalarrayarray, None),
     "tensorarrayint": (gradient_tensorarrayint, None), "tensorarray": (gradient_tensorarray, None),
 })
-def gradient(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return gradient_scalarint(*args)
-    return _gradient_overloads.choose(args, kwargs)
-
-
-trapezoid_x_op, trapezoid_x_routes = operator("aten::trapezoid", "x")
-def trapezoid_x(y, x, *, dim=-1):
-    if dim.__class__ is not int:
-        return miss(trapezoid_x_op, (y, x,), {"dim": dim}, trapezoid)
-    try:
-        route = trapezoid_x_routes[y._signature | x._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(y, x, dim)
-    return miss(trapezoid_x_op, (y, x,), {"dim": dim}, trapezoid)
-
-trapezoid_dx_op, trapezoid_dx_routes = operator("aten::trapezoid", "dx")
-def trapezoid_dx(y, *, dx=1, dim=-1):
-    if dx.__class__ is not int and dx.__class__ is not float or dim.__class__ is not int:
-        return miss(trapezoid_dx_op, (y,), {"dx": dx, "dim": dim}, trapezoid)
-    try:
-        route = trapezoid_dx_routes[y._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(y, dx, dim)
-    return miss(trapezoid_dx_op, (y,), {"dx": dx, "dim": dim}, trapezoid)
-
+def gradient(*args, **kwargs): return complete_choice(gradient, _gradient_overloads)(*args, **kwargs)
+def trapezoid_x(y, x, *, dim=-1): return complete(trapezoid_x, "aten::trapezoid", "x")(y, x, dim=dim)
+def trapezoid_dx(y, *, dx=1, dim=-1): return complete(trapezoid_dx, "aten::trapezoid", "dx")(y, dx=dx, dim=dim)
 _trapezoid_overloads = Overloads("aten::trapezoid", {
     "x": (trapezoid_x, None), "dx": (trapezoid_dx, None),
 })
-def trapezoid(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return trapezoid_dx(*args)
-        if count == 2:
-            return trapezoid_x(*args)
-    return _trapezoid_overloads.choose(args, kwargs)
-
-
-trapz_x_op, trapz_x_routes = operator("aten::trapz", "x")
-def trapz_x(y, x, *, dim=-1):
-    if dim.__class__ is not int:
-        return miss(trapz_x_op, (y, x,), {"dim": dim}, trapz)
-    try:
-        route = trapz_x_routes[y._signature | x._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(y, x, dim)
-    return miss(trapz_x_op, (y, x,), {"dim": dim}, trapz)
-
-trapz_dx_op, trapz_dx_routes = operator("aten::trapz", "dx")
-def trapz_dx(y, *, dx=1.0, dim=-1):
-    if dx.__class__ is not float or dim.__class__ is not int:
-        return miss(trapz_dx_op, (y,), {"dx": dx, "dim": dim}, trapz)
-    try:
-        route = trapz_dx_routes[y._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(y, dx, dim)
-    return miss(trapz_dx_op, (y,), {"dx": dx, "dim": dim}, trapz)
-
+def trapezoid(*args, **kwargs): return complete_choice(trapezoid, _trapezoid_overloads)(*args, **kwargs)
+def trapz_x(y, x, *, dim=-1): return complete(trapz_x, "aten::trapz", "x")(y, x, dim=dim)
+def trapz_dx(y, *, dx=1.0, dim=-1): return complete(trapz_dx, "aten::trapz", "dx")(y, dx=dx, dim=dim)
 _trapz_overloads = Overloads("aten::trapz", {"x": (trapz_x, None), "dx": (trapz_dx, None)})
-def trapz(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return trapz_dx(*args)
-        if count == 2:
-            return trapz_x(*args)
-    return _trapz_overloads.choose(args, kwargs)
-
-
-cumulative_trapezoid_x_op, cumulative_trapezoid_x_routes = operator("aten::cumulative_trapezoid", "x")
-def cumulative_trapezoid_x(y, x, *, dim=-1):
-    if dim.__class__ is not int:
-        return miss(cumulative_trapezoid_x_op, (y, x,), {"dim": dim}, cumulative_trapezoid)
-    try:
-        route = cumulative_trapezoid_x_routes[y._signature | x._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(y, x, dim)
-    return miss(cumulative_trapezoid_x_op, (y, x,), {"dim": dim}, cumulative_trapezoid)
-
-cumulative_trapezoid_dx_op, cumulative_trapezoid_dx_routes = operator("aten::cumulative_trapezoid", "dx")
-def cumulative_trapezoid_dx(y, *, dx=1, dim=-1):
-    if dx.__class__ is not int and dx.__class__ is not float or dim.__class__ is not int:
-        return miss(cumulative_trapezoid_dx_op, (y,), {"dx": dx, "dim": dim}, cumulative_trapezoid)
-    try:
-        route = cumulative_trapezoid_dx_routes[y._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(y, dx, dim)
-    return miss(cumulative_trapezoid_dx_op, (y,), {"dx": dx, "dim": dim}, cumulative_trapezoid)
-
+def trapz(*args, **kwargs): return complete_choice(trapz, _trapz_overloads)(*args, **kwargs)
+def cumulative_trapezoid_x(y, x, *, dim=-1): return complete(cumulative_trapezoid_x, "aten::cumulative_trapezoid", "x")(y, x, dim=dim)
+def cumulative_trapezoid_dx(y, *, dx=1, dim=-1): return complete(cumulative_trapezoid_dx, "aten::cumulative_trapezoid", "dx")(y, dx=dx, dim=dim)
 _cumulative_trapezoid_overloads = Overloads("aten::cumulative_trapezoid", {
     "x": (cumulative_trapezoid_x, None), "dx": (cumulative_trapezoid_dx, None),
 })
-def cumulative_trapezoid(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return cumulative_trapezoid_dx(*args)
-        if count == 2:
-            return cumulative_trapezoid_x(*args)
-    return _cumulative_trapezoid_overloads.choose(args, kwargs)
-
-
+def cumulative_trapezoid(*args, **kwargs): return complete_choice(cumulative_trapezoid, _cumulative_trapezoid_overloads)(*args, **kwargs)
 def histc_out(input, bins=100, min=0, max=0, *, out): return complete(histc_out, "aten::histc", "out")(input, bins, min, max, out=out)
-
-histc_op, histc_routes = operator("aten::histc", "")
-def histc(input=MISSING, bins=100, min=0, max=0, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(histc, {"input": input, "bins": bins, "min": min, "max": max, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return histc_out(input, bins, min, max, out=out)
-    if bins.__class__ is not int or min.__class__ is not int and min.__class__ is not float or max.__class__ is not int and max.__class__ is not float:
-        return miss(histc_op, (input, bins, min, max,), {}, histc)
-    try:
-        route = histc_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, bins, min, max)
-    return miss(histc_op, (input, bins, min, max,), {}, histc)
-
-
+def histc(input=MISSING, bins=100, min=0, max=0, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(histc, "aten::histc", "", "histc_out")(input, bins, min, max, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def histogram_bins_tensor_out(input, bins, *, weight=None, density=False, hist, bin_edges): return complete(histogram_bins_tensor_out, "aten::histogram", "bins_tensor_out")(input, bins, weight=weight, density=density, hist=hist, bin_edges=bin_edges)
 def histogram_bin_ct_out(input, bins=100, *, range=None, weight=None, density=False, hist, bin_edges): return complete(histogram_bin_ct_out, "aten::histogram", "bin_ct_out")(input, bins, range=range, weight=weight, density=density, hist=hist, bin_edges=bin_edges)
-
-histogram_bins_tensor_op, histogram_bins_tensor_routes = operator("aten::histogram", "bins_tensor")
-histogram_bins_tensor_named = named("histogram", ("hist", "bin_edges"))
-def histogram_bins_tensor(input, bins, *, weight=None, density=False):
-    if density.__class__ is not bool:
-        return histogram_bins_tensor_named(miss(histogram_bins_tensor_op, (input, bins,), {"weight": weight, "density": density}, histogram))
-    try:
-        bits = input._signature | bins._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        route = histogram_bins_tensor_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return histogram_bins_tensor_named(route(input, bins, weight, density))
-    return histogram_bins_tensor_named(miss(histogram_bins_tensor_op, (input, bins,), {"weight": weight, "density": density}, histogram))
-
-histogram_bin_ct_op, histogram_bin_ct_routes = operator("aten::histogram", "bin_ct")
-histogram_bin_ct_named = named("histogram", ("hist", "bin_edges"))
-def histogram_bin_ct(input, bins=100, *, range=None, weight=None, density=False):
-    if bins.__class__ is not int or range is not None or density.__class__ is not bool:
-        return histogram_bin_ct_named(miss(histogram_bin_ct_op, (input, bins,), {"range": range, "weight": weight, "density": density}, histogram))
-    try:
-        bits = input._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        route = histogram_bin_ct_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return histogram_bin_ct_named(route(input, bins, range, weight, density))
-    return histogram_bin_ct_named(miss(histogram_bin_ct_op, (input, bins,), {"range": range, "weight": weight, "density": density}, histogram))
-
+def histogram_bins_tensor(input, bins, *, weight=None, density=False): return complete(histogram_bins_tensor, "aten::histogram", "bins_tensor")(input, bins, weight=weight, density=density)
+def histogram_bin_ct(input, bins=100, *, range=None, weight=None, density=False): return complete(histogram_bin_ct, "aten::histogram", "bin_ct")(input, bins, range=range, weight=weight, density=density)
 _histogram_overloads = Overloads("aten::histogram", {
     "bins_tensor": (histogram_bins_tensor, histogram_bins_tensor_out),
     "bin_ct": (histogram_bin_ct, histogram_bin_ct_out),
 })
-def histogram(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return histogram_bin_ct(*args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return histogram_bins_tensor(*args)
-            if args[1].__class__ is int:
-                return histogram_bin_ct(*args)
-    return _histogram_overloads.choose(args, kwargs)
-
+def histogram(*args, **kwargs): return complete_choice(histogram, _histogram_overloads)(*args, **kwargs)
 def _histogramdd_bin_edges(input, *binss_, bins=None, range=None, weight=None, density=False): return complete(_histogramdd_bin_edges, "aten::_histogramdd_bin_edges", "")(input, *binss_, bins=bins, range=range, weight=weight, density=density)
 def _histogramdd_from_bin_cts_out(input, *binss_, bins=None, range=None, weight=None, density=False, out): return complete(_histogramdd_from_bin_cts_out, "aten::_histogramdd_from_bin_cts", "out")(input, *binss_, bins=bins, range=range, weight=weight, density=density, out=out)
 def _histogramdd_from_bin_cts(input, *binss_, bins=None, range=None, weight=None, density=False, out=None): return complete(_histogramdd_from_bin_cts, "aten::_histogramdd_from_bin_cts", "", "_histogramdd_from_bin_cts_out")(input, *binss_, bins=bins, range=range, weight=weight, density=density, out=out)
 def _histogramdd_from_bin_tensors_out(input, bins, *, weight=None, density=False, out): return complete(_histogramdd_from_bin_tensors_out, "aten::_histogramdd_from_bin_tensors", "out")(input, bins, weight=weight, density=density, out=out)
 def _histogramdd_from_bin_tensors(input, bins, *, weight=None, density=False, out=None): return complete(_histogramdd_from_bin_tensors, "aten::_histogramdd_from_bin_tensors", "", "_histogramdd_from_bin_tensors_out")(input, bins, weight=weight, density=density, out=out)
-
-
-histogramdd_op, histogramdd_routes = operator("aten::histogramdd", "")
-histogramdd_named = named("histogramdd", ("hist", "bin_edges"))
-def histogramdd_default(input, bins, range=None, weight=None, density=False):
-    bins_ints = tuple(bins) if bins.__class__ is list else bins
-    if not are_ints(bins_ints) or range is not None or density.__class__ is not bool:
-        return histogramdd_named(miss(histogramdd_op, (input, bins, range, weight, density,), {}, histogramdd))
-    try:
-        bits = input._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        route = histogramdd_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return histogramdd_named(route(input, bins_ints, range, weight, density))
-    return histogramdd_named(miss(histogramdd_op, (input, bins, range, weight, density,), {}, histogramdd))
-
-histogramdd_int_bins_op, histogramdd_int_bins_routes = operator("aten::histogramdd", "int_bins")
-histogramdd_int_bins_named = named("histogramdd", ("hist", "bin_edges"))
-def histogramdd_int_bins(input, bins, range=None, weight=None, density=False):
-    if bins.__class__ is not int or range is not None or density.__class__ is not bool:
-        return histogramdd_int_bins_named(miss(histogramdd_int_bins_op, (input, bins, range, weight, density,), {}, histogramdd))
-    try:
-        bits = input._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        route = histogramdd_int_bins_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return histogramdd_int_bins_named(route(input, bins, range, weight, density))
-    return histogramdd_int_bins_named(miss(histogramdd_int_bins_op, (input, bins, range, weight, density,), {}, histogramdd))
-
-histogramdd_TensorList_bins_op, histogramdd_TensorList_bins_routes = operator("aten::histogramdd", "TensorList_bins")
-histogramdd_TensorList_bins_named = named("histogramdd", ("hist", "bin_edges"))
-def histogramdd_TensorList_bins(input, bins, range=None, weight=None, density=False):
-    if range is not None or density.__class__ is not bool or bins.__class__ is not list and bins.__class__ is not tuple:
-        return histogramdd_TensorList_bins_named(miss(histogramdd_TensorList_bins_op, (input, bins, range, weight, density,), {}, histogramdd))
-    try:
-        bits = input._signature | state()
-        for each in bins:
-            bits |= each._signature
-        if weight is not None:
-            bits |= weight._signature
-        route = histogramdd_TensorList_bins_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return histogramdd_TensorList_bins_named(route(input, bins, range, weight, density))
-    return histogramdd_TensorList_bins_named(miss(histogramdd_TensorList_bins_op, (input, bins, range, weight, density,), {}, histogramdd))
-
+def histogramdd_default(input, bins, range=None, weight=None, density=False): return complete(histogramdd_default, "aten::histogramdd", "")(input, bins, range, weight, density)
+def histogramdd_int_bins(input, bins, range=None, weight=None, density=False): return complete(histogramdd_int_bins, "aten::histogramdd", "int_bins")(input, bins, range, weight, density)
+def histogramdd_TensorList_bins(input, bins, range=None, weight=None, density=False): return complete(histogramdd_TensorList_bins, "aten::histogramdd", "TensorList_bins")(input, bins, range, weight, density)
 _histogramdd_overloads = Overloads("aten::histogramdd", {
     "": (histogramdd_default, None), "int_bins": (histogramdd_int_bins, None),
     "TensorList_bins": (histogramdd_TensorList_bins, None),
 })
-def histogramdd(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if args[1].__class__ is int:
-                return histogramdd_int_bins(*args)
-        if count == 3:
-            if args[1].__class__ is int:
-                return histogramdd_int_bins(*args)
-        if count == 4:
-            if args[1].__class__ is int:
-                return histogramdd_int_bins(*args)
-        if count == 5:
-            if args[1].__class__ is int:
-                return histogramdd_int_bins(*args)
-    return _histogramdd_overloads.choose(args, kwargs)
-
-
+def histogramdd(*args, **kwargs): return complete_choice(histogramdd, _histogramdd_overloads)(*args, **kwargs)
 def bincount_out(input, weights=None, minlength=0, *, out): return complete(bincount_out, "aten::bincount", "out")(input, weights, minlength, out=out)
+def bincount(input=MISSING, weights=None, minlength=0, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(bincount, "aten::bincount", "", "bincount_out")(input, weights, minlength, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
-bincount_op, bincount_routes = operator("aten::bincount", "")
-def bincount(input=MISSING, weights=None, minlength=0, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(bincount, {"input": input, "weights": weights, "minlength": minlength, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return bincount_out(input, weights, minlength, out=out)
-    if minlength.__class__ is not int:
-        return miss(bincount_op, (input, weights, minlength,), {}, bincount)
-    try:
-        bits = input._signature | state()
-        if weights is not None:
-            bits |= weights._signature
-        route = bincount_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weights, minlength)
-    return miss(bincount_op, (input, weights, minlength,), {}, bincount)
-
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

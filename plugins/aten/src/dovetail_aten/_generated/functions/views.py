@@ -4,1207 +4,141 @@
 # mypy: ignore-errors
 """Functions of the family views."""
 
-from __future__ import annotations
-
-from dovetail_dispatcher.calls.entry_support import (
-    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
-)
-from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
+from dovetail_aten.calling.compile_on_first_call import MISSING, complete, complete_choice, default
 from dovetail_aten.calling.compiled_entries import compile_entries
-from dovetail_aten.calling.compile_on_first_call import complete, operator
-from dovetail_aten.calling.numpy_calls import numpy_call
-from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
-from dovetail_aten.calling.operands import operate
-from dovetail_aten.calling.overloads import NUMBERS, Overloads
-from dovetail_aten.calling.return_types import named
-from dovetail_aten.calling.several_outs import several_outs
-
-__all__ = [
-    "conj", "resolve_conj", "real", "imag", "view_default", "view_dtype", "view", "view_copy_out",
-    "view_copy_dtype_out", "view_copy_default", "view_copy_dtype", "view_copy", "reshape",
-    "permute", "permute_copy_out", "permute_copy", "transpose", "transpose_copy_int_out",
-    "transpose_copy", "t", "t_copy_out", "t_copy", "numpy_T", "mT", "mH", "adjoint", "matrix_H",
-    "select", "select_copy_int_out", "select_copy", "slice", "slice_copy_Tensor_out", "slice_copy",
-    "expand", "expand_copy_out", "expand_copy", "unsqueeze", "unsqueeze_copy_out", "unsqueeze_copy",
-    "squeeze_default", "squeeze_dim", "squeeze_dims", "squeeze", "squeeze_copy_out",
-    "squeeze_copy_dim_out", "squeeze_copy_dims_out", "squeeze_copy_default", "squeeze_copy_dim",
-    "squeeze_copy_dims", "squeeze_copy", "unbind", "unbind_copy_int_out", "unbind_copy",
-    "split_Tensor", "split_sizes", "split", "split_copy_Tensor_out", "split_copy",
-    "split_with_sizes", "split_with_sizes_copy_out", "split_with_sizes_copy", "chunk", "diagonal",
-    "diagonal_copy_out", "diagonal_copy", "narrow_default", "narrow_Tensor", "narrow", "flatten",
-    "unflatten", "movedim_int", "movedim_intlist", "movedim", "moveaxis_intlist", "moveaxis_int",
-    "moveaxis", "as_strided", "as_strided_copy_out", "as_strided_copy", "alias", "alias_copy_out",
-    "alias_copy", "detach", "detach_copy_out", "detach_copy", "view_as", "expand_as", "reshape_as",
-    "view_as_real", "view_as_real_copy_out", "view_as_real_copy", "view_as_complex",
-    "view_as_complex_copy_out", "view_as_complex_copy", "swapaxes", "swapdims", "broadcast_to",
-    "_unsafe_view", "select_backward", "slice_backward", "diagonal_backward", "squeeze__default",
-    "squeeze__dim", "squeeze__dims", "squeeze_", "unsqueeze_", "t_", "transpose_", "swapaxes_",
-    "swapdims_", "as_strided_", "resize_", "resize_as_", "set__source_Storage",
-    "set__source_Storage_storage_offset", "set__source_Tensor", "set__source_Tensor_storage_offset",
-    "set__default", "set_",
-]
-
-
-conj_op, conj_routes = operator("aten::conj", "")
-def conj(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(conj, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = conj_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(conj_op, (input,), {}, conj)
-
-
-resolve_conj_op, resolve_conj_routes = operator("aten::resolve_conj", "")
-def resolve_conj(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(resolve_conj, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = resolve_conj_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(resolve_conj_op, (input,), {}, resolve_conj)
-
-
-real_op, real_routes = operator("aten::real", "")
-def real(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(real, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = real_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(real_op, (input,), {}, real)
-
-
-imag_op, imag_routes = operator("aten::imag", "")
-def imag(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(imag, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = imag_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(imag_op, (input,), {}, imag)
-
-
-view_op, view_routes = operator("aten::view", "")
-def view_default(input, *sizes_, size=None):
-    if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    elif sizes_:
-        return miss(view_op, (input, *sizes_,), {"size": size}, view)
-    size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints):
-        return miss(view_op, (input, size,), {}, view)
-    try:
-        route = view_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, size_ints)
-    return miss(view_op, (input, size,), {}, view)
-
-view_dtype_op, view_dtype_routes = operator("aten::view", "dtype")
-def view_dtype(input, dtype):
-    if dtype.__class__ is not DType:
-        return miss(view_dtype_op, (input, dtype,), {}, view)
-    try:
-        route = view_dtype_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dtype)
-    return miss(view_dtype_op, (input, dtype,), {}, view)
-
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads
+from dovetail_aten.calling.overloads import Overloads
+def conj(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(conj, "aten::conj", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def resolve_conj(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(resolve_conj, "aten::resolve_conj", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def real(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(real, "aten::real", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def imag(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(imag, "aten::imag", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def view_default(input, *sizes_, size=None): return complete(view_default, "aten::view", "")(input, *sizes_, size=size)
+def view_dtype(input, dtype): return complete(view_dtype, "aten::view", "dtype")(input, dtype)
 _view_overloads = Overloads("aten::view", {"": (view_default, None), "dtype": (view_dtype, None)})
-def view(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count > 1 and args[1].__class__ is int:
-            return view_default(*args)
-        if count == 2:
-            if isinstance(args[1], (tuple, list)):
-                return view_default(*args)
-            if args[1].__class__ is DType:
-                return view_dtype(*args)
-    return _view_overloads.choose(args, kwargs)
-
-
+def view(*args, **kwargs): return complete_choice(view, _view_overloads)(*args, **kwargs)
 def view_copy_out(input, *sizes_, size=None, out): return complete(view_copy_out, "aten::view_copy", "out")(input, *sizes_, size=size, out=out)
 def view_copy_dtype_out(input, dtype, *, out): return complete(view_copy_dtype_out, "aten::view_copy", "dtype_out")(input, dtype, out=out)
-
-view_copy_op, view_copy_routes = operator("aten::view_copy", "")
-def view_copy_default(input, *sizes_, size=None):
-    if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    elif sizes_:
-        return miss(view_copy_op, (input, *sizes_,), {"size": size}, view_copy)
-    size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints):
-        return miss(view_copy_op, (input, size,), {}, view_copy)
-    try:
-        route = view_copy_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, size_ints)
-    return miss(view_copy_op, (input, size,), {}, view_copy)
-
-view_copy_dtype_op, view_copy_dtype_routes = operator("aten::view_copy", "dtype")
-def view_copy_dtype(input, dtype):
-    if dtype.__class__ is not DType:
-        return miss(view_copy_dtype_op, (input, dtype,), {}, view_copy)
-    try:
-        route = view_copy_dtype_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dtype)
-    return miss(view_copy_dtype_op, (input, dtype,), {}, view_copy)
-
+def view_copy_default(input, *sizes_, size=None): return complete(view_copy_default, "aten::view_copy", "")(input, *sizes_, size=size)
+def view_copy_dtype(input, dtype): return complete(view_copy_dtype, "aten::view_copy", "dtype")(input, dtype)
 _view_copy_overloads = Overloads("aten::view_copy", {
     "": (view_copy_default, view_copy_out), "dtype": (view_copy_dtype, view_copy_dtype_out),
 })
-def view_copy(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count > 1 and args[1].__class__ is int:
-            return view_copy_default(*args)
-        if count == 2:
-            if isinstance(args[1], (tuple, list)):
-                return view_copy_default(*args)
-            if args[1].__class__ is DType:
-                return view_copy_dtype(*args)
-    return _view_copy_overloads.choose(args, kwargs)
-
-
-reshape_op, reshape_routes = operator("aten::reshape", "")
-def reshape(input=MISSING, *shapes_, shape=None, **named):
-    if shape is None:
-        shape = shapes_[0] if len(shapes_) == 1 and shapes_[0].__class__ is not int else shapes_ or None
-    elif shapes_:
-        return miss(reshape_op, (input, *shapes_,), {"shape": shape}, reshape)
-    if named:
-        return numpy_call(reshape, {"input": input, "shape": shape}, MISSING, named)
-    shape_ints = tuple(shape) if shape.__class__ is list else shape
-    if not are_ints(shape_ints):
-        return miss(reshape_op, (input, shape,), {}, reshape)
-    try:
-        route = reshape_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, shape_ints)
-    return miss(reshape_op, (input, shape,), {}, reshape)
-
-
-permute_op, permute_routes = operator("aten::permute", "")
-def permute(input=MISSING, *dimss_, dims=None, **named):
-    if dims is None:
-        dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
-    elif dimss_:
-        return miss(permute_op, (input, *dimss_,), {"dims": dims}, permute)
-    if named:
-        return numpy_call(permute, {"input": input, "dims": dims}, MISSING, named)
-    dims_ints = tuple(dims) if dims.__class__ is list else dims
-    if not are_ints(dims_ints):
-        return miss(permute_op, (input, dims,), {}, permute)
-    try:
-        route = permute_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dims_ints)
-    return miss(permute_op, (input, dims,), {}, permute)
-
-
+def view_copy(*args, **kwargs): return complete_choice(view_copy, _view_copy_overloads)(*args, **kwargs)
+def reshape(input=MISSING, *shapes_, shape=None, **named): return complete(reshape, "aten::reshape", "")(input, *shapes_, shape=shape, **named)
+def permute(input=MISSING, *dimss_, dims=None, **named): return complete(permute, "aten::permute", "")(input, *dimss_, dims=dims, **named)
 def permute_copy_out(input, *dimss_, dims=None, out): return complete(permute_copy_out, "aten::permute_copy", "out")(input, *dimss_, dims=dims, out=out)
-
-permute_copy_op, permute_copy_routes = operator("aten::permute_copy", "")
-def permute_copy(input=MISSING, *dimss_, dims=None, out=None, **named):
-    if dims is None:
-        dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
-    elif dimss_:
-        return miss(permute_copy_op, (input, *dimss_,), {"dims": dims}, permute_copy)
-    if named:
-        return numpy_call(permute_copy, {"input": input, "dims": dims, "out": out}, MISSING, named)
-    if out is not None:
-        return permute_copy_out(input, dims, out=out)
-    dims_ints = tuple(dims) if dims.__class__ is list else dims
-    if not are_ints(dims_ints):
-        return miss(permute_copy_op, (input, dims,), {}, permute_copy)
-    try:
-        route = permute_copy_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dims_ints)
-    return miss(permute_copy_op, (input, dims,), {}, permute_copy)
-
-
-transpose_int_op, transpose_int_routes = operator("aten::transpose", "int")
-def transpose(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(transpose, {"input": input, "dim0": dim0, "dim1": dim1}, surplus, {"x": x, "x1": x1, "a": a})
-    if dim0.__class__ is not int or dim1.__class__ is not int:
-        return miss(transpose_int_op, (input, dim0, dim1,), {}, transpose)
-    try:
-        route = transpose_int_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim0, dim1)
-    return miss(transpose_int_op, (input, dim0, dim1,), {}, transpose)
-
-
+def permute_copy(input=MISSING, *dimss_, dims=None, out=None, **named): return complete(permute_copy, "aten::permute_copy", "", "permute_copy_out")(input, *dimss_, dims=dims, out=out, **named)
+def transpose(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(transpose, "aten::transpose", "int")(input, dim0, dim1, surplus=surplus, x=x, x1=x1, a=a)
 def transpose_copy_int_out(input, dim0, dim1, *, out): return complete(transpose_copy_int_out, "aten::transpose_copy", "int_out")(input, dim0, dim1, out=out)
-
-transpose_copy_int_op, transpose_copy_int_routes = operator("aten::transpose_copy", "int")
-def transpose_copy(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(transpose_copy, {"input": input, "dim0": dim0, "dim1": dim1, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return transpose_copy_int_out(input, dim0, dim1, out=out)
-    if dim0.__class__ is not int or dim1.__class__ is not int:
-        return miss(transpose_copy_int_op, (input, dim0, dim1,), {}, transpose_copy)
-    try:
-        route = transpose_copy_int_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim0, dim1)
-    return miss(transpose_copy_int_op, (input, dim0, dim1,), {}, transpose_copy)
-
-
-t_op, t_routes = operator("aten::t", "")
-def t(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(t, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = t_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(t_op, (input,), {}, t)
-
-
+def transpose_copy(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(transpose_copy, "aten::transpose_copy", "int", "transpose_copy_int_out")(input, dim0, dim1, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def t(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(t, "aten::t", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def t_copy_out(input, *, out): return complete(t_copy_out, "aten::t_copy", "out")(input, out=out)
-
-t_copy_op, t_copy_routes = operator("aten::t_copy", "")
-def t_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(t_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return t_copy_out(input, out=out)
-    try:
-        route = t_copy_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(t_copy_op, (input,), {}, t_copy)
-
+def t_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(t_copy, "aten::t_copy", "", "t_copy_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def numpy_T(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(numpy_T, "aten::numpy_T", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
-mT_op, mT_routes = operator("aten::mT", "")
-def mT(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(mT, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = mT_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(mT_op, (input,), {}, mT)
-
-
-mH_op, mH_routes = operator("aten::mH", "")
-def mH(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(mH, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = mH_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(mH_op, (input,), {}, mH)
-
-
-adjoint_op, adjoint_routes = operator("aten::adjoint", "")
-def adjoint(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(adjoint, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = adjoint_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(adjoint_op, (input,), {}, adjoint)
-
+def mT(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(mT, "aten::mT", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def mH(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(mH, "aten::mH", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def adjoint(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(adjoint, "aten::adjoint", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def matrix_H(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(matrix_H, "aten::matrix_H", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
-select_int_op, select_int_routes = operator("aten::select", "int")
-def select(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(select, {"input": input, "dim": dim, "index": index}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if dim.__class__ is not int or index.__class__ is not int:
-        return miss(select_int_op, (input, dim, index,), {}, select)
-    try:
-        route = select_int_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index)
-    return miss(select_int_op, (input, dim, index,), {}, select)
-
-
+def select(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(select, "aten::select", "int")(input, dim, index, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def select_copy_int_out(input, dim, index, *, out): return complete(select_copy_int_out, "aten::select_copy", "int_out")(input, dim, index, out=out)
-
-select_copy_int_op, select_copy_int_routes = operator("aten::select_copy", "int")
-def select_copy(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(select_copy, {"input": input, "dim": dim, "index": index, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return select_copy_int_out(input, dim, index, out=out)
-    if dim.__class__ is not int or index.__class__ is not int:
-        return miss(select_copy_int_op, (input, dim, index,), {}, select_copy)
-    try:
-        route = select_copy_int_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index)
-    return miss(select_copy_int_op, (input, dim, index,), {}, select_copy)
-
+def select_copy(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(select_copy, "aten::select_copy", "int", "select_copy_int_out")(input, dim, index, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def slice(input=MISSING, dim=0, start=None, end=None, step=1, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING): return complete(slice, "aten::slice", "Tensor")(input, dim, start, end, step, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
-
-
 def slice_copy_Tensor_out(input, dim=0, start=None, end=None, step=1, *, out): return complete(slice_copy_Tensor_out, "aten::slice_copy", "Tensor_out")(input, dim, start, end, step, out=out)
-
-slice_copy_Tensor_op, slice_copy_Tensor_routes = operator("aten::slice_copy", "Tensor")
-def slice_copy(input=MISSING, dim=0, start=None, end=None, step=1, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(slice_copy, {"input": input, "dim": dim, "start": start, "end": end, "step": step, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return slice_copy_Tensor_out(input, dim, start, end, step, out=out)
-    if dim.__class__ is not int or start is not None and start.__class__ is not int or end is not None and end.__class__ is not int or step.__class__ is not int:
-        return miss(slice_copy_Tensor_op, (input, dim, start, end, step,), {}, slice_copy)
-    try:
-        route = slice_copy_Tensor_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, start, end, step)
-    return miss(slice_copy_Tensor_op, (input, dim, start, end, step,), {}, slice_copy)
-
-
-expand_op, expand_routes = operator("aten::expand", "")
-def expand(input=MISSING, *sizes_, size=None, implicit=False, **named):
-    if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    elif sizes_:
-        return miss(expand_op, (input, *sizes_,), {"size": size}, expand)
-    if named:
-        return numpy_call(expand, {"input": input, "size": size, "implicit": implicit}, MISSING, named)
-    size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints) or implicit.__class__ is not bool:
-        return miss(expand_op, (input, size,), {"implicit": implicit}, expand)
-    try:
-        route = expand_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, size_ints, implicit)
-    return miss(expand_op, (input, size,), {"implicit": implicit}, expand)
-
-
+def slice_copy(input=MISSING, dim=0, start=None, end=None, step=1, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(slice_copy, "aten::slice_copy", "Tensor", "slice_copy_Tensor_out")(input, dim, start, end, step, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def expand(input=MISSING, *sizes_, size=None, implicit=False, **named): return complete(expand, "aten::expand", "")(input, *sizes_, size=size, implicit=implicit, **named)
 def expand_copy_out(input, *sizes_, size=None, implicit=False, out): return complete(expand_copy_out, "aten::expand_copy", "out")(input, *sizes_, size=size, implicit=implicit, out=out)
-
-expand_copy_op, expand_copy_routes = operator("aten::expand_copy", "")
-def expand_copy(input=MISSING, *sizes_, size=None, implicit=False, out=None, **named):
-    if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    elif sizes_:
-        return miss(expand_copy_op, (input, *sizes_,), {"size": size}, expand_copy)
-    if named:
-        return numpy_call(expand_copy, {"input": input, "size": size, "implicit": implicit, "out": out}, MISSING, named)
-    if out is not None:
-        return expand_copy_out(input, size, implicit=implicit, out=out)
-    size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints) or implicit.__class__ is not bool:
-        return miss(expand_copy_op, (input, size,), {"implicit": implicit}, expand_copy)
-    try:
-        route = expand_copy_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, size_ints, implicit)
-    return miss(expand_copy_op, (input, size,), {"implicit": implicit}, expand_copy)
-
-
-unsqueeze_op, unsqueeze_routes = operator("aten::unsqueeze", "")
-def unsqueeze(input=MISSING, dim=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(unsqueeze, {"input": input, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if dim.__class__ is not int:
-        return miss(unsqueeze_op, (input, dim,), {}, unsqueeze)
-    try:
-        route = unsqueeze_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim)
-    return miss(unsqueeze_op, (input, dim,), {}, unsqueeze)
-
-
+def expand_copy(input=MISSING, *sizes_, size=None, implicit=False, out=None, **named): return complete(expand_copy, "aten::expand_copy", "", "expand_copy_out")(input, *sizes_, size=size, implicit=implicit, out=out, **named)
+def unsqueeze(input=MISSING, dim=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(unsqueeze, "aten::unsqueeze", "")(input, dim, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def unsqueeze_copy_out(input, dim, *, out): return complete(unsqueeze_copy_out, "aten::unsqueeze_copy", "out")(input, dim, out=out)
-
-unsqueeze_copy_op, unsqueeze_copy_routes = operator("aten::unsqueeze_copy", "")
-def unsqueeze_copy(input=MISSING, dim=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(unsqueeze_copy, {"input": input, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return unsqueeze_copy_out(input, dim, out=out)
-    if dim.__class__ is not int:
-        return miss(unsqueeze_copy_op, (input, dim,), {}, unsqueeze_copy)
-    try:
-        route = unsqueeze_copy_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim)
-    return miss(unsqueeze_copy_op, (input, dim,), {}, unsqueeze_copy)
-
-
-squeeze_op, squeeze_routes = operator("aten::squeeze", "")
-def squeeze_default(input):
-    try:
-        route = squeeze_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(squeeze_op, (input,), {}, squeeze)
-
-squeeze_dim_op, squeeze_dim_routes = operator("aten::squeeze", "dim")
-def squeeze_dim(input, dim):
-    if dim.__class__ is not int:
-        return miss(squeeze_dim_op, (input, dim,), {}, squeeze)
-    try:
-        route = squeeze_dim_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim)
-    return miss(squeeze_dim_op, (input, dim,), {}, squeeze)
-
-squeeze_dims_op, squeeze_dims_routes = operator("aten::squeeze", "dims")
-def squeeze_dims(input, *dims_, dim=None):
-    if dim is None:
-        dim = dims_[0] if len(dims_) == 1 and dims_[0].__class__ is not int else dims_ or None
-    elif dims_:
-        return miss(squeeze_dims_op, (input, *dims_,), {"dim": dim}, squeeze)
-    dim_ints = tuple(dim) if dim.__class__ is list else dim
-    if not are_ints(dim_ints):
-        return miss(squeeze_dims_op, (input, dim,), {}, squeeze)
-    try:
-        route = squeeze_dims_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints)
-    return miss(squeeze_dims_op, (input, dim,), {}, squeeze)
-
+def unsqueeze_copy(input=MISSING, dim=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(unsqueeze_copy, "aten::unsqueeze_copy", "", "unsqueeze_copy_out")(input, dim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def squeeze_default(input): return complete(squeeze_default, "aten::squeeze", "")(input)
+def squeeze_dim(input, dim): return complete(squeeze_dim, "aten::squeeze", "dim")(input, dim)
+def squeeze_dims(input, *dims_, dim=None): return complete(squeeze_dims, "aten::squeeze", "dims")(input, *dims_, dim=dim)
 _squeeze_overloads = Overloads("aten::squeeze", {
     "": (squeeze_default, None), "dim": (squeeze_dim, None), "dims": (squeeze_dims, None),
 })
-def squeeze(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count > 2 and args[1].__class__ is int:
-            return squeeze_dims(*args)
-        if count == 1:
-            return squeeze_default(*args)
-        if count == 2:
-            if args[1].__class__ is int:
-                return squeeze_dim(*args)
-            if isinstance(args[1], (tuple, list)):
-                return squeeze_dims(*args)
-    return _squeeze_overloads.choose(args, kwargs)
-
-
+def squeeze(*args, **kwargs): return complete_choice(squeeze, _squeeze_overloads)(*args, **kwargs)
 def squeeze_copy_out(input, *, out): return complete(squeeze_copy_out, "aten::squeeze_copy", "out")(input, out=out)
 def squeeze_copy_dim_out(input, dim, *, out): return complete(squeeze_copy_dim_out, "aten::squeeze_copy", "dim_out")(input, dim, out=out)
 def squeeze_copy_dims_out(input, *dims_, dim=None, out): return complete(squeeze_copy_dims_out, "aten::squeeze_copy", "dims_out")(input, *dims_, dim=dim, out=out)
-
-squeeze_copy_op, squeeze_copy_routes = operator("aten::squeeze_copy", "")
-def squeeze_copy_default(input):
-    try:
-        route = squeeze_copy_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(squeeze_copy_op, (input,), {}, squeeze_copy)
-
-squeeze_copy_dim_op, squeeze_copy_dim_routes = operator("aten::squeeze_copy", "dim")
-def squeeze_copy_dim(input, dim):
-    if dim.__class__ is not int:
-        return miss(squeeze_copy_dim_op, (input, dim,), {}, squeeze_copy)
-    try:
-        route = squeeze_copy_dim_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim)
-    return miss(squeeze_copy_dim_op, (input, dim,), {}, squeeze_copy)
-
-squeeze_copy_dims_op, squeeze_copy_dims_routes = operator("aten::squeeze_copy", "dims")
-def squeeze_copy_dims(input, *dims_, dim=None):
-    if dim is None:
-        dim = dims_[0] if len(dims_) == 1 and dims_[0].__class__ is not int else dims_ or None
-    elif dims_:
-        return miss(squeeze_copy_dims_op, (input, *dims_,), {"dim": dim}, squeeze_copy)
-    dim_ints = tuple(dim) if dim.__class__ is list else dim
-    if not are_ints(dim_ints):
-        return miss(squeeze_copy_dims_op, (input, dim,), {}, squeeze_copy)
-    try:
-        route = squeeze_copy_dims_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints)
-    return miss(squeeze_copy_dims_op, (input, dim,), {}, squeeze_copy)
-
+def squeeze_copy_default(input): return complete(squeeze_copy_default, "aten::squeeze_copy", "")(input)
+def squeeze_copy_dim(input, dim): return complete(squeeze_copy_dim, "aten::squeeze_copy", "dim")(input, dim)
+def squeeze_copy_dims(input, *dims_, dim=None): return complete(squeeze_copy_dims, "aten::squeeze_copy", "dims")(input, *dims_, dim=dim)
 _squeeze_copy_overloads = Overloads("aten::squeeze_copy", {
     "": (squeeze_copy_default, squeeze_copy_out), "dim": (squeeze_copy_dim, squeeze_copy_dim_out),
     "dims": (squeeze_copy_dims, squeeze_copy_dims_out),
 })
-def squeeze_copy(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count > 2 and args[1].__class__ is int:
-            return squeeze_copy_dims(*args)
-        if count == 1:
-            return squeeze_copy_default(*args)
-        if count == 2:
-            if args[1].__class__ is int:
-                return squeeze_copy_dim(*args)
-            if isinstance(args[1], (tuple, list)):
-                return squeeze_copy_dims(*args)
-    return _squeeze_copy_overloads.choose(args, kwargs)
-
-
-unbind_int_op, unbind_int_routes = operator("aten::unbind", "int")
-def unbind(input=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(unbind, {"input": input, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if dim.__class__ is not int:
-        return miss(unbind_int_op, (input, dim,), {}, unbind)
-    try:
-        route = unbind_int_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, dim))
-    return miss(unbind_int_op, (input, dim,), {}, unbind)
-
-
+def squeeze_copy(*args, **kwargs): return complete_choice(squeeze_copy, _squeeze_copy_overloads)(*args, **kwargs)
+def unbind(input=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING): return complete(unbind, "aten::unbind", "int")(input, dim, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def unbind_copy_int_out(input, dim=0, *, out): return complete(unbind_copy_int_out, "aten::unbind_copy", "int_out")(input, dim, out=out)
-
-unbind_copy_int_op, unbind_copy_int_routes = operator("aten::unbind_copy", "int")
-def unbind_copy(input=MISSING, dim=0, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(unbind_copy, {"input": input, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return unbind_copy_int_out(input, dim, out=out)
-    if dim.__class__ is not int:
-        return miss(unbind_copy_int_op, (input, dim,), {}, unbind_copy)
-    try:
-        route = unbind_copy_int_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, dim))
-    return miss(unbind_copy_int_op, (input, dim,), {}, unbind_copy)
-
-
-split_Tensor_op, split_Tensor_routes = operator("aten::split", "Tensor")
-def split_Tensor(input, split_size, dim=0):
-    if split_size.__class__ is not int or dim.__class__ is not int:
-        return miss(split_Tensor_op, (input, split_size, dim,), {}, split)
-    try:
-        route = split_Tensor_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, split_size, dim))
-    return miss(split_Tensor_op, (input, split_size, dim,), {}, split)
-
-split_sizes_op, split_sizes_routes = operator("aten::split", "sizes")
-def split_sizes(input, split_size, dim=0):
-    split_size_ints = tuple(split_size) if split_size.__class__ is list else split_size
-    if not are_ints(split_size_ints) or dim.__class__ is not int:
-        return miss(split_sizes_op, (input, split_size, dim,), {}, split)
-    try:
-        route = split_sizes_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, split_size_ints, dim))
-    return miss(split_sizes_op, (input, split_size, dim,), {}, split)
-
+def unbind_copy(input=MISSING, dim=0, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(unbind_copy, "aten::unbind_copy", "int", "unbind_copy_int_out")(input, dim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def split_Tensor(input, split_size, dim=0): return complete(split_Tensor, "aten::split", "Tensor")(input, split_size, dim)
+def split_sizes(input, split_size, dim=0): return complete(split_sizes, "aten::split", "sizes")(input, split_size, dim)
 _split_overloads = Overloads("aten::split", {
     "Tensor": (split_Tensor, None), "sizes": (split_sizes, None),
 })
-def split(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 2:
-            if args[1].__class__ is int:
-                return split_Tensor(*args)
-            if isinstance(args[1], (tuple, list)):
-                return split_sizes(*args)
-        if count == 3:
-            if args[1].__class__ is int:
-                return split_Tensor(*args)
-            if isinstance(args[1], (tuple, list)):
-                return split_sizes(*args)
-    return _split_overloads.choose(args, kwargs)
-
-
+def split(*args, **kwargs): return complete_choice(split, _split_overloads)(*args, **kwargs)
 def split_copy_Tensor_out(input, split_size, dim=0, *, out): return complete(split_copy_Tensor_out, "aten::split_copy", "Tensor_out")(input, split_size, dim, out=out)
-
-split_copy_Tensor_op, split_copy_Tensor_routes = operator("aten::split_copy", "Tensor")
-def split_copy(input=MISSING, split_size=MISSING, dim=0, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(split_copy, {"input": input, "split_size": split_size, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return split_copy_Tensor_out(input, split_size, dim, out=out)
-    if split_size.__class__ is not int or dim.__class__ is not int:
-        return miss(split_copy_Tensor_op, (input, split_size, dim,), {}, split_copy)
-    try:
-        route = split_copy_Tensor_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, split_size, dim))
-    return miss(split_copy_Tensor_op, (input, split_size, dim,), {}, split_copy)
-
-
-split_with_sizes_op, split_with_sizes_routes = operator("aten::split_with_sizes", "")
-def split_with_sizes(input=MISSING, split_sizes=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(split_with_sizes, {"input": input, "split_sizes": split_sizes, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    split_sizes_ints = tuple(split_sizes) if split_sizes.__class__ is list else split_sizes
-    if not are_ints(split_sizes_ints) or dim.__class__ is not int:
-        return miss(split_with_sizes_op, (input, split_sizes, dim,), {}, split_with_sizes)
-    try:
-        route = split_with_sizes_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, split_sizes_ints, dim))
-    return miss(split_with_sizes_op, (input, split_sizes, dim,), {}, split_with_sizes)
-
-
+def split_copy(input=MISSING, split_size=MISSING, dim=0, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(split_copy, "aten::split_copy", "Tensor", "split_copy_Tensor_out")(input, split_size, dim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def split_with_sizes(input=MISSING, split_sizes=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING): return complete(split_with_sizes, "aten::split_with_sizes", "")(input, split_sizes, dim, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def split_with_sizes_copy_out(input, split_sizes, dim=0, *, out): return complete(split_with_sizes_copy_out, "aten::split_with_sizes_copy", "out")(input, split_sizes, dim, out=out)
-
-split_with_sizes_copy_op, split_with_sizes_copy_routes = operator("aten::split_with_sizes_copy", "")
-def split_with_sizes_copy(input=MISSING, split_sizes=MISSING, dim=0, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(split_with_sizes_copy, {"input": input, "split_sizes": split_sizes, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return split_with_sizes_copy_out(input, split_sizes, dim, out=out)
-    split_sizes_ints = tuple(split_sizes) if split_sizes.__class__ is list else split_sizes
-    if not are_ints(split_sizes_ints) or dim.__class__ is not int:
-        return miss(split_with_sizes_copy_op, (input, split_sizes, dim,), {}, split_with_sizes_copy)
-    try:
-        route = split_with_sizes_copy_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, split_sizes_ints, dim))
-    return miss(split_with_sizes_copy_op, (input, split_sizes, dim,), {}, split_with_sizes_copy)
-
-
-chunk_op, chunk_routes = operator("aten::chunk", "")
-def chunk(input=MISSING, chunks=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(chunk, {"input": input, "chunks": chunks, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if chunks.__class__ is not int or dim.__class__ is not int:
-        return miss(chunk_op, (input, chunks, dim,), {}, chunk)
-    try:
-        route = chunk_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, chunks, dim))
-    return miss(chunk_op, (input, chunks, dim,), {}, chunk)
-
-
-diagonal_op, diagonal_routes = operator("aten::diagonal", "")
-def diagonal(input=MISSING, offset=0, dim1=0, dim2=1, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(diagonal, {"input": input, "offset": offset, "dim1": dim1, "dim2": dim2}, surplus, {"x": x, "x1": x1, "a": a})
-    if offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
-        return miss(diagonal_op, (input, offset, dim1, dim2,), {}, diagonal)
-    try:
-        route = diagonal_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, offset, dim1, dim2)
-    return miss(diagonal_op, (input, offset, dim1, dim2,), {}, diagonal)
-
-
+def split_with_sizes_copy(input=MISSING, split_sizes=MISSING, dim=0, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(split_with_sizes_copy, "aten::split_with_sizes_copy", "", "split_with_sizes_copy_out")(input, split_sizes, dim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def chunk(input=MISSING, chunks=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING): return complete(chunk, "aten::chunk", "")(input, chunks, dim, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def diagonal(input=MISSING, offset=0, dim1=0, dim2=1, surplus=MISSING, x=None, x1=None, a=None): return complete(diagonal, "aten::diagonal", "")(input, offset, dim1, dim2, surplus=surplus, x=x, x1=x1, a=a)
 def diagonal_copy_out(input, offset=0, dim1=0, dim2=1, *, out): return complete(diagonal_copy_out, "aten::diagonal_copy", "out")(input, offset, dim1, dim2, out=out)
-
-diagonal_copy_op, diagonal_copy_routes = operator("aten::diagonal_copy", "")
-def diagonal_copy(input=MISSING, offset=0, dim1=0, dim2=1, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(diagonal_copy, {"input": input, "offset": offset, "dim1": dim1, "dim2": dim2, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return diagonal_copy_out(input, offset, dim1, dim2, out=out)
-    if offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
-        return miss(diagonal_copy_op, (input, offset, dim1, dim2,), {}, diagonal_copy)
-    try:
-        route = diagonal_copy_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, offset, dim1, dim2)
-    return miss(diagonal_copy_op, (input, offset, dim1, dim2,), {}, diagonal_copy)
-
-
-narrow_op, narrow_routes = operator("aten::narrow", "")
-def narrow_default(input, dim, start, length):
-    if dim.__class__ is not int or start.__class__ is not int or length.__class__ is not int:
-        return miss(narrow_op, (input, dim, start, length,), {}, narrow)
-    try:
-        route = narrow_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, start, length)
-    return miss(narrow_op, (input, dim, start, length,), {}, narrow)
-
-narrow_Tensor_op, narrow_Tensor_routes = operator("aten::narrow", "Tensor")
-def narrow_Tensor(input, dim, start, length):
-    if dim.__class__ is not int or length.__class__ is not int:
-        return miss(narrow_Tensor_op, (input, dim, start, length,), {}, narrow)
-    try:
-        route = narrow_Tensor_routes[input._signature | start._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, start, length)
-    return miss(narrow_Tensor_op, (input, dim, start, length,), {}, narrow)
-
+def diagonal_copy(input=MISSING, offset=0, dim1=0, dim2=1, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(diagonal_copy, "aten::diagonal_copy", "", "diagonal_copy_out")(input, offset, dim1, dim2, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def narrow_default(input, dim, start, length): return complete(narrow_default, "aten::narrow", "")(input, dim, start, length)
+def narrow_Tensor(input, dim, start, length): return complete(narrow_Tensor, "aten::narrow", "Tensor")(input, dim, start, length)
 _narrow_overloads = Overloads("aten::narrow", {
     "": (narrow_default, None), "Tensor": (narrow_Tensor, None),
 })
-def narrow(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 4:
-            if args[2].__class__ is int:
-                return narrow_default(*args)
-            if isinstance(args[2], TensorBase):
-                return narrow_Tensor(*args)
-    return _narrow_overloads.choose(args, kwargs)
-
-
-flatten_using_ints_op, flatten_using_ints_routes = operator("aten::flatten", "using_ints")
-def flatten(input=MISSING, start_dim=0, end_dim=-1, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(flatten, {"input": input, "start_dim": start_dim, "end_dim": end_dim}, surplus, {"x": x, "x1": x1, "a": a})
-    if start_dim.__class__ is not int or end_dim.__class__ is not int:
-        return miss(flatten_using_ints_op, (input, start_dim, end_dim,), {}, flatten)
-    try:
-        route = flatten_using_ints_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, start_dim, end_dim)
-    return miss(flatten_using_ints_op, (input, start_dim, end_dim,), {}, flatten)
-
-
-unflatten_int_op, unflatten_int_routes = operator("aten::unflatten", "int")
-def unflatten(input=MISSING, dim=MISSING, sizes=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(unflatten, {"input": input, "dim": dim, "sizes": sizes}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    sizes_ints = tuple(sizes) if sizes.__class__ is list else sizes
-    if dim.__class__ is not int or not are_ints(sizes_ints):
-        return miss(unflatten_int_op, (input, dim, sizes,), {}, unflatten)
-    try:
-        route = unflatten_int_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, sizes_ints)
-    return miss(unflatten_int_op, (input, dim, sizes,), {}, unflatten)
-
-
-movedim_int_op, movedim_int_routes = operator("aten::movedim", "int")
-def movedim_int(input, source, destination):
-    if source.__class__ is not int or destination.__class__ is not int:
-        return miss(movedim_int_op, (input, source, destination,), {}, movedim)
-    try:
-        route = movedim_int_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, source, destination)
-    return miss(movedim_int_op, (input, source, destination,), {}, movedim)
-
-movedim_intlist_op, movedim_intlist_routes = operator("aten::movedim", "intlist")
-def movedim_intlist(input, source, destination):
-    source_ints = tuple(source) if source.__class__ is list else source
-    destination_ints = tuple(destination) if destination.__class__ is list else destination
-    if not are_ints(source_ints) or not are_ints(destination_ints):
-        return miss(movedim_intlist_op, (input, source, destination,), {}, movedim)
-    try:
-        route = movedim_intlist_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, source_ints, destination_ints)
-    return miss(movedim_intlist_op, (input, source, destination,), {}, movedim)
-
+def narrow(*args, **kwargs): return complete_choice(narrow, _narrow_overloads)(*args, **kwargs)
+def flatten(input=MISSING, start_dim=0, end_dim=-1, surplus=MISSING, x=None, x1=None, a=None): return complete(flatten, "aten::flatten", "using_ints")(input, start_dim, end_dim, surplus=surplus, x=x, x1=x1, a=a)
+def unflatten(input=MISSING, dim=MISSING, sizes=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(unflatten, "aten::unflatten", "int")(input, dim, sizes, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def movedim_int(input, source, destination): return complete(movedim_int, "aten::movedim", "int")(input, source, destination)
+def movedim_intlist(input, source, destination): return complete(movedim_intlist, "aten::movedim", "intlist")(input, source, destination)
 _movedim_overloads = Overloads("aten::movedim", {
     "int": (movedim_int, None), "intlist": (movedim_intlist, None),
 })
-def movedim(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 3:
-            if args[1].__class__ is int and args[2].__class__ is int:
-                return movedim_int(*args)
-            if isinstance(args[1], (tuple, list)) and isinstance(args[2], (tuple, list)):
-                return movedim_intlist(*args)
-    return _movedim_overloads.choose(args, kwargs)
-
-
-moveaxis_intlist_op, moveaxis_intlist_routes = operator("aten::moveaxis", "intlist")
-def moveaxis_intlist(input, source, destination):
-    source_ints = tuple(source) if source.__class__ is list else source
-    destination_ints = tuple(destination) if destination.__class__ is list else destination
-    if not are_ints(source_ints) or not are_ints(destination_ints):
-        return miss(moveaxis_intlist_op, (input, source, destination,), {}, moveaxis)
-    try:
-        route = moveaxis_intlist_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, source_ints, destination_ints)
-    return miss(moveaxis_intlist_op, (input, source, destination,), {}, moveaxis)
-
-moveaxis_int_op, moveaxis_int_routes = operator("aten::moveaxis", "int")
-def moveaxis_int(input, source, destination):
-    if source.__class__ is not int or destination.__class__ is not int:
-        return miss(moveaxis_int_op, (input, source, destination,), {}, moveaxis)
-    try:
-        route = moveaxis_int_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, source, destination)
-    return miss(moveaxis_int_op, (input, source, destination,), {}, moveaxis)
-
+def movedim(*args, **kwargs): return complete_choice(movedim, _movedim_overloads)(*args, **kwargs)
+def moveaxis_intlist(input, source, destination): return complete(moveaxis_intlist, "aten::moveaxis", "intlist")(input, source, destination)
+def moveaxis_int(input, source, destination): return complete(moveaxis_int, "aten::moveaxis", "int")(input, source, destination)
 _moveaxis_overloads = Overloads("aten::moveaxis", {
     "intlist": (moveaxis_intlist, None), "int": (moveaxis_int, None),
 })
-def moveaxis(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 3:
-            if isinstance(args[1], (tuple, list)) and isinstance(args[2], (tuple, list)):
-                return moveaxis_intlist(*args)
-            if args[1].__class__ is int and args[2].__class__ is int:
-                return moveaxis_int(*args)
-    return _moveaxis_overloads.choose(args, kwargs)
-
-
-as_strided_op, as_strided_routes = operator("aten::as_strided", "")
-def as_strided(input=MISSING, size=MISSING, stride=MISSING, storage_offset=None, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(as_strided, {"input": input, "size": size, "stride": stride, "storage_offset": storage_offset}, surplus, {"x": x, "x1": x1, "a": a})
-    size_ints = tuple(size) if size.__class__ is list else size
-    stride_ints = tuple(stride) if stride.__class__ is list else stride
-    if not are_ints(size_ints) or not are_ints(stride_ints) or storage_offset is not None and storage_offset.__class__ is not int:
-        return miss(as_strided_op, (input, size, stride, storage_offset,), {}, as_strided)
-    try:
-        route = as_strided_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, size_ints, stride_ints, storage_offset)
-    return miss(as_strided_op, (input, size, stride, storage_offset,), {}, as_strided)
-
-
+def moveaxis(*args, **kwargs): return complete_choice(moveaxis, _moveaxis_overloads)(*args, **kwargs)
+def as_strided(input=MISSING, size=MISSING, stride=MISSING, storage_offset=None, surplus=MISSING, x=None, x1=None, a=None): return complete(as_strided, "aten::as_strided", "")(input, size, stride, storage_offset, surplus=surplus, x=x, x1=x1, a=a)
 def as_strided_copy_out(input, size, stride, storage_offset=None, *, out): return complete(as_strided_copy_out, "aten::as_strided_copy", "out")(input, size, stride, storage_offset, out=out)
-
-as_strided_copy_op, as_strided_copy_routes = operator("aten::as_strided_copy", "")
-def as_strided_copy(input=MISSING, size=MISSING, stride=MISSING, storage_offset=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(as_strided_copy, {"input": input, "size": size, "stride": stride, "storage_offset": storage_offset, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return as_strided_copy_out(input, size, stride, storage_offset, out=out)
-    size_ints = tuple(size) if size.__class__ is list else size
-    stride_ints = tuple(stride) if stride.__class__ is list else stride
-    if not are_ints(size_ints) or not are_ints(stride_ints) or storage_offset is not None and storage_offset.__class__ is not int:
-        return miss(as_strided_copy_op, (input, size, stride, storage_offset,), {}, as_strided_copy)
-    try:
-        route = as_strided_copy_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, size_ints, stride_ints, storage_offset)
-    return miss(as_strided_copy_op, (input, size, stride, storage_offset,), {}, as_strided_copy)
-
+def as_strided_copy(input=MISSING, size=MISSING, stride=MISSING, storage_offset=None, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(as_strided_copy, "aten::as_strided_copy", "", "as_strided_copy_out")(input, size, stride, storage_offset, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def alias(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(alias, "aten::alias", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def alias_copy_out(input, *, out): return complete(alias_copy_out, "aten::alias_copy", "out")(input, out=out)
-
-alias_copy_op, alias_copy_routes = operator("aten::alias_copy", "")
-def alias_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(alias_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return alias_copy_out(input, out=out)
-    try:
-        route = alias_copy_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(alias_copy_op, (input,), {}, alias_copy)
-
-
-detach_op, detach_routes = operator("aten::detach", "")
-def detach(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(detach, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = detach_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(detach_op, (input,), {}, detach)
-
-
+def alias_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(alias_copy, "aten::alias_copy", "", "alias_copy_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def detach(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(detach, "aten::detach", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def detach_copy_out(input, *, out): return complete(detach_copy_out, "aten::detach_copy", "out")(input, out=out)
-
-detach_copy_op, detach_copy_routes = operator("aten::detach_copy", "")
-def detach_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(detach_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return detach_copy_out(input, out=out)
-    try:
-        route = detach_copy_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(detach_copy_op, (input,), {}, detach_copy)
-
-
-view_as_op, view_as_routes = operator("aten::view_as", "")
-def view_as(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(view_as, {"input": input, "other": other}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    try:
-        route = view_as_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(view_as_op, (input, other,), {}, view_as)
-
-
-expand_as_op, expand_as_routes = operator("aten::expand_as", "")
-def expand_as(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(expand_as, {"input": input, "other": other}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    try:
-        route = expand_as_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(expand_as_op, (input, other,), {}, expand_as)
-
-
-reshape_as_op, reshape_as_routes = operator("aten::reshape_as", "")
-def reshape_as(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(reshape_as, {"input": input, "other": other}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    try:
-        route = reshape_as_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(reshape_as_op, (input, other,), {}, reshape_as)
-
-
-view_as_real_op, view_as_real_routes = operator("aten::view_as_real", "")
-def view_as_real(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(view_as_real, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = view_as_real_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(view_as_real_op, (input,), {}, view_as_real)
-
-
+def detach_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(detach_copy, "aten::detach_copy", "", "detach_copy_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def view_as(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(view_as, "aten::view_as", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def expand_as(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(expand_as, "aten::expand_as", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def reshape_as(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(reshape_as, "aten::reshape_as", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def view_as_real(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(view_as_real, "aten::view_as_real", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def view_as_real_copy_out(input, *, out): return complete(view_as_real_copy_out, "aten::view_as_real_copy", "out")(input, out=out)
-
-view_as_real_copy_op, view_as_real_copy_routes = operator("aten::view_as_real_copy", "")
-def view_as_real_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(view_as_real_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return view_as_real_copy_out(input, out=out)
-    try:
-        route = view_as_real_copy_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(view_as_real_copy_op, (input,), {}, view_as_real_copy)
-
-
-view_as_complex_op, view_as_complex_routes = operator("aten::view_as_complex", "")
-def view_as_complex(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(view_as_complex, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = view_as_complex_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(view_as_complex_op, (input,), {}, view_as_complex)
-
-
+def view_as_real_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(view_as_real_copy, "aten::view_as_real_copy", "", "view_as_real_copy_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def view_as_complex(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(view_as_complex, "aten::view_as_complex", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def view_as_complex_copy_out(input, *, out): return complete(view_as_complex_copy_out, "aten::view_as_complex_copy", "out")(input, out=out)
-
-view_as_complex_copy_op, view_as_complex_copy_routes = operator("aten::view_as_complex_copy", "")
-def view_as_complex_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(view_as_complex_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return view_as_complex_copy_out(input, out=out)
-    try:
-        route = view_as_complex_copy_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(view_as_complex_copy_op, (input,), {}, view_as_complex_copy)
-
-
-swapaxes_op, swapaxes_routes = operator("aten::swapaxes", "")
-def swapaxes(input=MISSING, axis0=MISSING, axis1=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(swapaxes, {"input": input, "axis0": axis0, "axis1": axis1}, surplus, {"x": x, "x1": x1, "a": a})
-    if axis0.__class__ is not int or axis1.__class__ is not int:
-        return miss(swapaxes_op, (input, axis0, axis1,), {}, swapaxes)
-    try:
-        route = swapaxes_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, axis0, axis1)
-    return miss(swapaxes_op, (input, axis0, axis1,), {}, swapaxes)
-
-
-swapdims_op, swapdims_routes = operator("aten::swapdims", "")
-def swapdims(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(swapdims, {"input": input, "dim0": dim0, "dim1": dim1}, surplus, {"x": x, "x1": x1, "a": a})
-    if dim0.__class__ is not int or dim1.__class__ is not int:
-        return miss(swapdims_op, (input, dim0, dim1,), {}, swapdims)
-    try:
-        route = swapdims_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim0, dim1)
-    return miss(swapdims_op, (input, dim0, dim1,), {}, swapdims)
-
-
-broadcast_to_op, broadcast_to_routes = operator("aten::broadcast_to", "")
-def broadcast_to(input=MISSING, *sizes_, size=None, **named):
-    if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    elif sizes_:
-        return miss(broadcast_to_op, (input, *sizes_,), {"size": size}, broadcast_to)
-    if named:
-        return numpy_call(broadcast_to, {"input": input, "size": size}, MISSING, named)
-    size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints):
-        return miss(broadcast_to_op, (input, size,), {}, broadcast_to)
-    try:
-        route = broadcast_to_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, size_ints)
-    return miss(broadcast_to_op, (input, size,), {}, broadcast_to)
-
+def view_as_complex_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(view_as_complex_copy, "aten::view_as_complex_copy", "", "view_as_complex_copy_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def swapaxes(input=MISSING, axis0=MISSING, axis1=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(swapaxes, "aten::swapaxes", "")(input, axis0, axis1, surplus=surplus, x=x, x1=x1, a=a)
+def swapdims(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(swapdims, "aten::swapdims", "")(input, dim0, dim1, surplus=surplus, x=x, x1=x1, a=a)
+def broadcast_to(input=MISSING, *sizes_, size=None, **named): return complete(broadcast_to, "aten::broadcast_to", "")(input, *sizes_, size=size, **named)
 def _unsafe_view(input, *sizes_, size=None): return complete(_unsafe_view, "aten::_unsafe_view", "")(input, *sizes_, size=size)
 def select_backward(grad_output=MISSING, input_sizes=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, axis=None): return complete(select_backward, "aten::select_backward", "")(grad_output, input_sizes, dim, index, surplus=surplus, axis=axis)
 def slice_backward(grad_output=MISSING, input_sizes=MISSING, dim=MISSING, start=MISSING, end=MISSING, step=MISSING, surplus=MISSING, axis=None): return complete(slice_backward, "aten::slice_backward", "")(grad_output, input_sizes, dim, start, end, step, surplus=surplus, axis=axis)
 def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2): return complete(diagonal_backward, "aten::diagonal_backward", "")(grad_output, input_sizes, offset, dim1, dim2)
-
-
 def squeeze__default(input): return complete(squeeze__default, "aten::squeeze_", "")(input)
 def squeeze__dim(input, dim): return complete(squeeze__dim, "aten::squeeze_", "dim")(input, dim)
 def squeeze__dims(input, *dims_, dim=None): return complete(squeeze__dims, "aten::squeeze_", "dims")(input, *dims_, dim=dim)
-
 _squeeze__overloads = Overloads("aten::squeeze_", {
     "": (squeeze__default, None), "dim": (squeeze__dim, None), "dims": (squeeze__dims, None),
 })
-def squeeze_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count > 2 and args[1].__class__ is int:
-            return squeeze__dims(*args)
-        if count == 1:
-            return squeeze__default(*args)
-        if count == 2:
-            if args[1].__class__ is int:
-                return squeeze__dim(*args)
-            if isinstance(args[1], (tuple, list)):
-                return squeeze__dims(*args)
-    return _squeeze__overloads.choose(args, kwargs)
-
+def squeeze_(*args, **kwargs): return complete_choice(squeeze_, _squeeze__overloads)(*args, **kwargs)
 def unsqueeze_(input=MISSING, dim=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(unsqueeze_, "aten::unsqueeze_", "")(input, dim, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def t_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(t_, "aten::t_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 def transpose_(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(transpose_, "aten::transpose_", "")(input, dim0, dim1, surplus=surplus, x=x, x1=x1, a=a)
@@ -1213,14 +147,11 @@ def swapdims_(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None
 def as_strided_(input=MISSING, size=MISSING, stride=MISSING, storage_offset=None, surplus=MISSING, x=None, x1=None, a=None): return complete(as_strided_, "aten::as_strided_", "")(input, size, stride, storage_offset, surplus=surplus, x=x, x1=x1, a=a)
 def resize_(input=MISSING, *sizes_, size=None, memory_format=None, **named): return complete(resize_, "aten::resize_", "")(input, *sizes_, size=size, memory_format=memory_format, **named)
 def resize_as_(input=MISSING, the_template=MISSING, surplus=MISSING, memory_format=None, x=None, x1=None, a=None): return complete(resize_as_, "aten::resize_as_", "")(input, the_template, memory_format=memory_format, surplus=surplus, x=x, x1=x1, a=a)
-
-
 def set__source_Storage(input, source): return complete(set__source_Storage, "aten::set_", "source_Storage")(input, source)
 def set__source_Storage_storage_offset(input, source, storage_offset, size, stride=()): return complete(set__source_Storage_storage_offset, "aten::set_", "source_Storage_storage_offset")(input, source, storage_offset, size, stride)
 def set__source_Tensor(input, source): return complete(set__source_Tensor, "aten::set_", "source_Tensor")(input, source)
 def set__source_Tensor_storage_offset(input, source, storage_offset, size, stride=()): return complete(set__source_Tensor_storage_offset, "aten::set_", "source_Tensor_storage_offset")(input, source, storage_offset, size, stride)
 def set__default(input): return complete(set__default, "aten::set_", "")(input)
-
 _set__overloads = Overloads("aten::set_", {
     "source_Storage": (set__source_Storage, None),
     "source_Storage_storage_offset": (set__source_Storage_storage_offset, None),
@@ -1228,21 +159,6 @@ _set__overloads = Overloads("aten::set_", {
     "source_Tensor_storage_offset": (set__source_Tensor_storage_offset, None),
     "": (set__default, None),
 })
-def set_(*args, **kwargs):
-    if not kwargs:
-        count = len(args)
-        if count == 1:
-            return set__default(*args)
-        if count == 2:
-            if isinstance(args[1], TensorBase):
-                return set__source_Tensor(*args)
-        if count == 4:
-            if isinstance(args[1], TensorBase):
-                return set__source_Tensor_storage_offset(*args)
-        if count == 5:
-            if isinstance(args[1], TensorBase):
-                return set__source_Tensor_storage_offset(*args)
-    return _set__overloads.choose(args, kwargs)
+def set_(*args, **kwargs): return complete_choice(set_, _set__overloads)(*args, **kwargs)
 
-
-compile_entries(globals())
+__all__ = compile_entries(globals())

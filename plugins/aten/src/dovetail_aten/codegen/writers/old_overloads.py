@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from dovetail_dispatcher.calls.templates.arguments import parameter
 
 from ..overload_sets import OverloadSet, takes_numbers
 from ..readers.deprecated import shown_parameters
-from .text import INDENT
+from .text import bracketed
 
 
 def write_old_overloads(overloads: OverloadSet) -> list[str]:
@@ -26,14 +24,5 @@ def write_old_overloads(overloads: OverloadSet) -> list[str]:
         ]
     )
     numbers = [parameter(first.schema.arguments[1])] if takes_numbers(first) else []
-    return [
-        f'OLD_OVERLOADS["{overloads.name}"] = OldOverloads(',
-        *_tuple(signatures),
-        *_tuple(list(current)),
-        *([f"{INDENT}{tuple(numbers)!r},"] if numbers else []),
-        ")",
-    ]
-
-
-def _tuple(texts: Sequence[str]) -> list[str]:
-    return [f"{INDENT}(", *[f'{INDENT * 2}"{text}",' for text in texts], f"{INDENT}),"]
+    known = [repr(tuple(each)) for each in (signatures, current, numbers) if each]
+    return bracketed(f'OLD_OVERLOADS["{overloads.name}"] = OldOverloads(', known, ")")
