@@ -126,8 +126,8 @@ run_indexed(indexed_kernel *kernel, indexed_call *call)
 {
     int in_range;
     indexed_elements *elements = &call->elements;
-    elements->x = call->x == NULL ? NULL : PyArray_BYTES(call->x);
     elements->values = PyArray_BYTES(call->values);
+    elements->x = call->x == NULL ? elements->values : PyArray_BYTES(call->x);
     elements->index = PyArray_BYTES(call->index);
     RELEASED(count_values(elements), in_range = kernel(elements));
     return in_range;
