@@ -274,7 +274,8 @@ if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
 
 
 DEFAULT_DTYPE: Final[SharedSocket[DefaultDtypeListener]] = SharedSocket(
-    ("dovetail_dispatcher.table.registry",), "when it is imported"
+    ("dovetail_dispatcher.table.registry", "dovetail_native.classes"),
+    "when it is imported, and at the first call of a compiled entry",
 )
 """Called after every change of the default dtype."""
 

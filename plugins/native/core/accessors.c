@@ -132,3 +132,27 @@ set_attributes(PyObject *module, PyObject *args)
     Py_XSETREF(state->known_devices, Py_NewRef(devices));
     Py_RETURN_NONE;
 }
+
+/* set_default_device(context variable of a tuple whose last item is None or the device, cpu) */
+PyObject *
+set_default_device(PyObject *module, PyObject *args)
+{
+    module_state *state = PyModule_GetState(module);
+    PyObject *stack, *cpu;
+    if (!PyArg_ParseTuple(
+            args, "O!O:set_default_device", &PyContextVar_Type, &stack, &cpu)) {
+        return NULL;
+    }
+    Py_XSETREF(state->device_stack, Py_NewRef(stack));
+    Py_XSETREF(state->cpu_device, Py_NewRef(cpu));
+    Py_RETURN_NONE;
+}
+
+/* Called again whenever the default changes. */
+PyObject *
+set_default_dtype(PyObject *module, PyObject *dtype)
+{
+    module_state *state = PyModule_GetState(module);
+    Py_XSETREF(state->default_dtype, Py_NewRef(dtype));
+    Py_RETURN_NONE;
+}

@@ -15,6 +15,9 @@
     X(CLASSES) /* an instance of the one or the other class */ \
     X(NUMBER) /* the same; the class counts in the key */ \
     X(INTS) /* ints in a list or tuple; one int too, `repeat` times */ \
+    X(SIZES) /* the same of ints that are not negative */ \
+    X(DTYPE) /* an instance of the class; for None the default dtype */ \
+    X(DEVICE) /* None, where no default device was chosen; the route gets the cpu */ \
     X(DEFAULT) /* the default itself */
 
 typedef enum {
@@ -41,6 +44,7 @@ typedef struct {
     PyObject *key; /* the int that was looked up last */
     long long last_key;
     int count, positional, is_variadic;
+    int passed; /* parameters that the route gets */
     parameter *parameters;
 } call_form;
 

@@ -35,20 +35,21 @@ read_parameter(PyObject *item, parameter *into)
     return 0;
 }
 
-/* The source: (routes, parameters, positional, is_variadic, finish, missing). A default that is
+/* The source: (routes, parameters, positional, is_variadic, own, finish, missing). A default that is
  * `missing` is none. */
 call_form *
 read_form(PyObject *source)
 {
     PyObject *routes, *parameters, *finish, *missing;
-    int positional, is_variadic;
+    int positional, is_variadic, own;
     if (!PyArg_ParseTuple(
-            source, "O!O!ipOO:form", &PyDict_Type, &routes, &PyTuple_Type, &parameters,
-            &positional, &is_variadic, &finish, &missing)) {
+            source, "O!O!ipiOO:form", &PyDict_Type, &routes, &PyTuple_Type, &parameters,
+            &positional, &is_variadic, &own, &finish, &missing)) {
         return NULL;
     }
     Py_ssize_t count = PyTuple_GET_SIZE(parameters);
-    if (count > MAX_PARAMETERS || positional > count || positional < is_variadic) {
+    if (count > MAX_PARAMETERS || positional > count || positional < is_variadic ||
+        own < 0 || own > count) {
         PyErr_SetString(PyExc_ValueError, "number of parameters");
         return NULL;
     }
@@ -62,7 +63,8 @@ read_form(PyObject *source)
     }
     *form = (call_form){
         .source = Py_NewRef(source), .routes = routes, .finish = finish, .count = (int)count,
-        .positional = positional, .is_variadic = is_variadic, .parameters = read};
+        .positional = positional, .is_variadic = is_variadic, .passed = (int)count - own,
+        .parameters = read};
     for (Py_ssize_t i = 0; i < count; i++) {
         if (read_parameter(PyTuple_GET_ITEM(parameters, i), &read[i]) < 0) {
             free_form(form);
@@ -134,10 +136,18 @@ add_tensors(const module_state *state, PyObject *value, int may_be_none, long lo
 /* ---- arguments ------------------------------------------------------------------------------- */
 
 static int
-are_ints(PyObject *tuple)
+is_negative(PyObject *number)
+{
+    int overflow;
+    return PyLong_AsLongAndOverflow(number, &overflow) < 0; /* or beyond a long */
+}
+
+static int
+are_ints(PyObject *tuple, int may_be_negative)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
-        if (!PyLong_CheckExact(PyTuple_GET_ITEM(tuple, i))) {
+        PyObject *item = PyTuple_GET_ITEM(tuple, i);
+        if (!PyLong_CheckExact(item) || (!may_be_negative && is_negative(item))) {
             return 0;
         }
     }
@@ -158,13 +168,14 @@ as_ints(const parameter *each, PyObject *value)
     }
     ints = PyList_CheckExact(value) ? PyList_AsTuple(value)
                                     : PyTuple_Check(value) ? Py_NewRef(value) : NULL;
-    if (ints != NULL && !are_ints(ints)) {
+    if (ints != NULL && !are_ints(ints, each->kind == PARAMETER_INTS)) {
         Py_CLEAR(ints);
     }
     return ints;
 }
 
-/* Whether `value` may be that of a parameter; what it adds goes to the key. INTS are not asked. */
+/* Whether `value` may be that of a parameter; what it adds goes to the key. INTS and
+ * SIZES are not asked. */
 static inline int
 fits(const module_state *state, const parameter *each, PyObject *value, long long *key)
 {
@@ -190,11 +201,34 @@ fits(const module_state *state, const parameter *each, PyObject *value, long lon
                add_number(state, value, key);
     case PARAMETER_DEFAULT:
         return value == each->value;
+    case PARAMETER_DTYPE:
+        return (PyObject *)Py_TYPE(value) == each->classes[0];
+    case PARAMETER_DEVICE:
     case PARAMETER_INTS:
+    case PARAMETER_SIZES:
     case PARAMETER_KIND_COUNT:
         break;
     }
     return 0;
+}
+
+/* What a route gets where nothing was chosen for DTYPE or DEVICE, a borrowed reference: classes hold
+ * both for good. NULL where the Python function has to say, or with an exception. */
+static PyObject *
+default_of(const module_state *state, parameter_kind kind)
+{
+    if (kind == PARAMETER_DTYPE) {
+        return state->default_dtype;
+    }
+    PyObject *stack;
+    if (state->device_stack == NULL ||
+        PyContextVar_Get(state->device_stack, NULL, &stack) < 0 || stack == NULL) {
+        return NULL;
+    }
+    Py_ssize_t depth = PyTuple_CheckExact(stack) ? PyTuple_GET_SIZE(stack) : 0;
+    int is_chosen = depth == 0 || PyTuple_GET_ITEM(stack, depth - 1) != Py_None;
+    Py_DECREF(stack);
+    return is_chosen ? NULL : state->cpu_device;
 }
 
 static int
@@ -250,7 +284,7 @@ gathered(const call_form *form, PyObject *const *args, Py_ssize_t given)
     for (Py_ssize_t i = 0; ints != NULL && i < count; i++) {
         PyTuple_SET_ITEM(ints, i, Py_NewRef(args[first + i]));
     }
-    if (ints != NULL && !are_ints(ints)) {
+    if (ints != NULL && !are_ints(ints, form->parameters[first].kind == PARAMETER_INTS)) {
         Py_CLEAR(ints);
     }
     return ints;
@@ -288,8 +322,8 @@ run_route(const module_state *state, const call_form *form, PyObject *route, PyO
         return NULL;
     }
     PyObject *result = Py_TYPE(route) == state->route_type
-                           ? route_vectorcall(route, values, (size_t)form->count, NULL)
-                           : PyObject_Vectorcall(route, values, (size_t)form->count, NULL);
+                           ? route_vectorcall(route, values, (size_t)form->passed, NULL)
+                           : PyObject_Vectorcall(route, values, (size_t)form->passed, NULL);
     Py_LeaveRecursiveCall();
     if (result == NULL || form->finish == Py_None) {
         return result;
@@ -316,7 +350,9 @@ call_by_form(const module_state *state, call_form *form, PyObject *const *args, 
         if (values[i] == NULL && (values[i] = each->value) == NULL) {
             goto done;
         }
-        if (each->kind == PARAMETER_INTS && !(each->is_optional && values[i] == Py_None)) {
+        int takes_ints = each->kind == PARAMETER_INTS || each->kind == PARAMETER_SIZES;
+        int has_default = each->kind == PARAMETER_DTYPE || each->kind == PARAMETER_DEVICE;
+        if (takes_ints && !(each->is_optional && values[i] == Py_None)) {
             PyObject *ints = i == form->positional - 1 && is_spread(form, args, given)
                                  ? gathered(form, args, given)
                                  : as_ints(each, values[i]);
@@ -324,6 +360,12 @@ call_by_form(const module_state *state, call_form *form, PyObject *const *args, 
                 goto done;
             }
             values[i] = made[made_count++] = ints;
+        }
+        else if (has_default && values[i] == Py_None) {
+            values[i] = default_of(state, each->kind);
+            if (values[i] == NULL) {
+                goto done;
+            }
         }
         else if (!fits(state, each, values[i], &key)) {
             goto done;

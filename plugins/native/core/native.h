@@ -63,6 +63,9 @@
     X(PyObject, known_sizes) \
     X(PyObject, known_devices) \
     X(PyObject, dtypes) \
+    X(PyObject, default_dtype) \
+    X(PyObject, device_stack) \
+    X(PyObject, cpu_device) \
     X(PyObject, zero) \
     X(PyObject, one) \
     X(PyObject, names_of_out) \
@@ -117,8 +120,10 @@ int find_offset(PyTypeObject *type, const char *name, Py_ssize_t *offset);
 PyObject *set_engine(PyObject *module, PyObject *args);
 PyObject *run_backward(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
-/* accessors.c: function of the module. */
+/* accessors.c: functions of the module. */
 PyObject *set_attributes(PyObject *module, PyObject *args);
+PyObject *set_default_device(PyObject *module, PyObject *args);
+PyObject *set_default_dtype(PyObject *module, PyObject *dtype);
 
 /* Each adds types to the module. Return 0, or -1 with an exception. */
 int add_ufunc_loop_type(PyObject *module, module_state *state);

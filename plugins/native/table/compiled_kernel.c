@@ -2,6 +2,7 @@
 #include "table.h"
 
 static const kernel_row *const families[] = {
+    creation_rows,
     elementwise_rows,
     extremum_rows,
     indexing_rows,

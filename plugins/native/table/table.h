@@ -52,6 +52,7 @@ typedef struct {
 } kernel_row;
 
 /* One for each family; ends with a row without operator. */
+extern const kernel_row creation_rows[];
 extern const kernel_row elementwise_rows[];
 extern const kernel_row extremum_rows[];
 extern const kernel_row indexing_rows[];

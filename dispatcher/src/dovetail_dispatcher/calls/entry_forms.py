@@ -29,7 +29,8 @@ class Parameter(NamedTuple):
         By which it is given; None if it cannot be.
     kind
         ``TENSOR``, ``TENSOR_OR_NUMBER``, ``TENSORS``, ``OPTIONAL_TENSORS``, ``CLASSES``,
-        ``NUMBER``: its class counts in the key; ``INTS``, ``DEFAULT``: nothing but the default.
+        ``NUMBER``: its class counts in the key; ``INTS``, ``SIZES``: ints from 0 on; ``DTYPE``,
+        ``DEVICE``: for None the route gets the default; ``DEFAULT``: nothing but the default.
     is_optional
         Whether None is taken, and adds nothing to the key.
     repeat
@@ -63,6 +64,9 @@ class EntryForm(NamedTuple):
         Whether the ints of the last positional one may be given one by one.
     finish
         Makes of what the route returns what the entry returns; None: the same.
+    own
+        How many of the last parameters are the function's own: they have their defaults, and the
+        route does not get them.
     """
 
     routes: dict[int, Callable[..., Any]]
@@ -70,6 +74,7 @@ class EntryForm(NamedTuple):
     positional: int
     is_variadic: bool = False
     finish: Callable[..., Any] | None = None
+    own: int = 0
 
 
 def form_of(

@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from .device import Device
 
-_stack: ContextVar[tuple[Device | None, ...]] = ContextVar(
+STACK: Final[ContextVar[tuple[Device | None, ...]]] = ContextVar(
     "dovetail_default_device", default=(None,)
 )
 
-chosen_devices: Final[Callable[[], tuple[Device | None, ...]]] = _stack.get
+chosen_devices: Final[Callable[[], tuple[Device | None, ...]]] = STACK.get
 """Return the default devices in force, the innermost last; None where none was chosen."""
 
 
 def innermost() -> Device | None:
     """Return the default device in force, None where none was chosen."""
-    return _stack.get()[-1]
+    return STACK.get()[-1]
 
 
 def enter(device: Device) -> Device:
     """Enter a block whose default is `device`: ``Device.__enter__``."""
-    before = _stack.get()
+    before = STACK.get()
     try:
-        _stack.set((*before, device))
+        STACK.set((*before, device))
     except BaseException:  # an interrupt: the block is not entered
-        _stack.set(before)
+        STACK.set(before)
         raise
     return device
 
@@ -41,13 +41,13 @@ def leave(device: Device, *exception: object) -> None:
     """
     before = None
     try:
-        before = _stack.get()
-        _stack.set(before[:-1])
+        before = STACK.get()
+        STACK.set(before[:-1])
     except BaseException:
-        _stack.set((before or _stack.get())[:-1])
+        STACK.set((before or STACK.get())[:-1])
         raise
 
 
 def replace_outermost(device: Device | None) -> None:
     """Choose the default outside all blocks."""
-    _stack.set((device, *_stack.get()[1:]))
+    STACK.set((device, *STACK.get()[1:]))

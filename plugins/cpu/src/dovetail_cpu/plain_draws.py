@@ -14,7 +14,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from dovetail_dispatcher.compiled_code import load_compiled_code
 from dovetail_dispatcher.sockets import COMPILED_OPERATOR
 
 from .fused import multiply_add
@@ -138,9 +137,12 @@ class Draws(NamedTuple):
     permutation: Callable[..., Array] = permutation
 
 
-@cache
 def compiled_draws() -> Draws:
     """Return the functions, compiled where there is compiled code."""
-    load_compiled_code()
+    return _supplied(COMPILED_OPERATOR.is_filled)
+
+
+@cache
+def _supplied(_compiled: bool) -> Draws:
     plug = COMPILED_OPERATOR.plug
     return Draws(*[plug(f"random.{each.__name__}", each) for each in Draws()])

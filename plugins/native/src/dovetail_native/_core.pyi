@@ -23,6 +23,7 @@ EntrySource = (
         tuple[EntryParameter, ...],
         int,
         bool,
+        int,
         Callable[..., Any] | None,
         object,
     ]
@@ -49,6 +50,8 @@ def set_attributes(
     no_grad: int,
     /,
 ) -> None: ...
+def set_default_device(stack: ContextVar[tuple[Any, ...]], cpu: Any, /) -> None: ...
+def set_default_dtype(dtype: Any, /) -> None: ...
 def exchange_api(
     from_array: Callable[[Any], Any],
     from_capsule: Callable[[Any], Any],

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dovetail_kernel import TensorBase, VersionCounter, tensor_class
+from dovetail_kernel import Device, TensorBase, VersionCounter, get_default_dtype, tensor_class
+from dovetail_kernel.devices.default_device import STACK
 from dovetail_kernel.devices.known_devices import KNOWN_DEVICES
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
 from dovetail_kernel.keys.state import STATE
@@ -19,10 +20,17 @@ from dovetail_kernel.signature import (
     VIEW,
     WRAPPED_BIT,
 )
+from dovetail_kernel.sockets import DEFAULT_DTYPE
 from dovetail_kernel.tensor.size import KNOWN_SIZES
 from dovetail_kernel.types.dtype import BY_BIT
 
-from ._core import exchange_api, set_attributes, set_classes
+from ._core import (
+    exchange_api,
+    set_attributes,
+    set_classes,
+    set_default_device,
+    set_default_dtype,
+)
 
 _told: Any = None
 
@@ -32,6 +40,10 @@ def tell_classes() -> None:
     base library may be imported after the first call of an operator.
     """
     global _told
+    if _told is None:
+        set_default_device(STACK, Device("cpu"))
+        DEFAULT_DTYPE.add(set_default_dtype)
+        set_default_dtype(get_default_dtype())
     if _told is not tensor_class():
         set_classes(TensorBase, tensor_class(), VersionCounter, STATE, SCALAR_BITS)
         set_attributes(KNOWN_SIZES, dict(BY_BIT), KNOWN_DEVICES, DTYPE_MASK, GRAD, VIEW, NO_GRAD)

@@ -58,4 +58,12 @@ def _source_of(form: EntryForm) -> EntrySource:
             for p in form.parameters
         ]
     )
-    return form.routes, parameters, form.positional, form.is_variadic, form.finish, MISSING
+    return (
+        form.routes,
+        parameters,
+        form.positional,
+        form.is_variadic,
+        form.own,
+        form.finish,
+        MISSING,
+    )

@@ -151,6 +151,29 @@ def route_below(op: Operator, backend: Backend, key: int) -> Callable[..., Any]:
     return route
 
 
+def factory_routes(op: Operator) -> dict[int, Callable[..., Any]]:
+    """Return the dict for the routes of a factory past the choice of its backend: the operator's
+    own, which every change of the table clears in place.
+    """
+    return op.redispatch_routes.setdefault("factory", {})
+
+
+def factory_route(
+    op: Operator, known: dict[int, Callable[..., Any]], backend: Backend, key: int
+) -> Callable[..., Any]:
+    """Return the route as `route_below`, and keep it by `key` in the dict of `factory_routes`,
+    unless the table has changed since.
+    """
+    route = route_below(op, backend, key)
+    with registry.lock:
+        composed = op.redispatch_routes.get(dense_keys(backend), {}).get(key | backend.bit)
+        if route is composed and op.redispatch_routes.get("factory") is known:
+            if len(known) >= MAX_ROUTES:
+                known.clear()
+            known[key] = route
+    return route
+
+
 def is_selected_here(op: Operator) -> bool:
     """Return whether the backend of `op` is chosen by the kernel of this module, and not by one
     registered over it.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from inspect import CO_VARARGS
 from types import FunctionType
-from typing import Any
+from typing import Any, Final
 
 from dovetail_dispatcher import Operator
-from dovetail_dispatcher.calls.entry_forms import EntryForm, form_of
+from dovetail_dispatcher.calls.entry_forms import EntryForm, Parameter, form_of
 from dovetail_dispatcher.compiled_code import load_compiled_code
 from dovetail_dispatcher.sockets import COMPILED_ENTRY
 from dovetail_dispatcher.table import registry
@@ -23,7 +23,16 @@ from .compile_on_first_call import complete_choice
 from .overloads import Overloads, is_decided_by_class
 from .return_types import names_results
 
-__all__ = ["compile_entries", "described", "operator_behind"]
+__all__ = ["compile_entries", "described", "factory_entry", "operator_behind"]
+
+_OF_FACTORIES: Final = {
+    "size": "SIZES",
+    "dtype": "DTYPE",
+    "layout": "DEFAULT",
+    "device": "DEVICE",
+    "pin_memory": "DEFAULT",
+}
+"""What entries of factories take, by parameters of schemas."""
 
 
 def compile_entries(names: dict[str, Any]) -> list[str]:
@@ -66,6 +75,36 @@ def described(
         is_variadic=bool(function.__code__.co_flags & CO_VARARGS),
         finish=finish,
     )
+
+
+def factory_entry(
+    op: Operator, routes: dict[int, Callable[..., Any]], function: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Return the compiled entry before the public function of a factory, which takes its sizes one
+    by one too, and hands all arguments of the schema on as they are; other functions themselves.
+
+    Parameters
+    ----------
+    routes
+        By state, past the choice of the backend, on the cpu.
+    """
+
+    def form(text: FunctionType) -> EntryForm | None:
+        found = form_of(op, routes=routes, is_variadic=True)
+        if found is None:
+            return None
+        taken = [p._replace(kind=_OF_FACTORIES.get(p.name or "", p.kind)) for p in found.parameters]
+        names = {p.name for p in taken}
+        own = [
+            Parameter(name, "DEFAULT", False, 0, default, ())
+            for name, default in (text.__kwdefaults__ or {}).items()
+            if name not in names
+        ]
+        return found._replace(parameters=(*taken, *own), own=len(own))
+
+    load_compiled_code()
+    takes_sizes = [a.name for a in op.schema.arguments if not a.kwarg_only] == ["size"]
+    return COMPILED_ENTRY.plug(function, form) if takes_sizes else function
 
 
 def operator_behind(function: FunctionType) -> Operator | None:

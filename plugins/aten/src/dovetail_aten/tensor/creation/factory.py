@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_dispatcher.calls.arrays.array_writes import resize_out
 from dovetail_dispatcher.interception.overrides import call_overrides
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import (
+    Device,
     Layout,
     TensorBase,
     dispatch_state,
@@ -20,7 +21,6 @@ from dovetail_kernel import (
 )
 from dovetail_kernel import dtype as DType
 from dovetail_kernel.devices.default_device import chosen_devices, innermost
-from dovetail_kernel.devices.device import CPU
 from dovetail_kernel.keys.state import inference_mode_on
 from dovetail_kernel.signature import (
     DTYPE_MASK,
@@ -33,9 +33,16 @@ from dovetail_kernel.signature import (
 )
 
 from ..._generated import functions as aten
-from ...backend.backend_select import check_layout, is_selected_here, route_below
+from ...backend.backend_select import (
+    check_layout,
+    factory_route,
+    factory_routes,
+    is_selected_here,
+    route_below,
+)
 from ...backend.devices import as_device, backend_for
 from ...backend.pinned_memory import check_pinning
+from ...calling.compiled_entries import factory_entry
 from ...templates.numpy_names import NUMPY_NAMES
 from ..data.dtype_arguments import as_dtype
 
@@ -44,7 +51,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Factory", "LikeFactory", "check_out", "finished", "like_options", "number_of"]
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_CPU: Final = Device("cpu")
 
 
 class Factory:
@@ -52,7 +60,7 @@ class Factory:
     that choice applies.
     """
 
-    __slots__ = ("_default", "_epoch", "_function", "_known", "_name", "_op", "_selected")
+    __slots__ = ("_default", "_function", "_known", "_name", "_op")
 
     def __init__(
         self,
@@ -65,15 +73,14 @@ class Factory:
         self._function: Any = None
         self._op = registry.find_or_throw(f"aten::{name}", overload)
         self._default = default
-        self._selected = False
-        # The routes on the cpu by state, as long as the table is as it was: see `_is_selected`.
-        self._known: dict[int, Callable[..., TensorBase]] = {}
-        self._epoch = -1
+        self._known = factory_routes(self._op)  # on the cpu, by state
 
-    def called_by(self, function: _Function) -> _Function:
-        """Note the public function that calls the factory: function modes get to see it."""
-        self._function = function
-        return function
+    def called_by(self, function: Callable[..., Any]) -> Any:
+        """Return the entry before the public function that calls the factory, which function modes
+        get to see.
+        """
+        self._function = factory_entry(self._op, self._known, function)
+        return self._function
 
     def __call__(
         self,
@@ -95,14 +102,13 @@ class Factory:
             and layout is None
             and not pin_memory
             and (dtype is None or dtype.__class__ is DType)
-            and self._epoch == registry.epoch
             and chosen_devices()[-1] is None
         ):
             route = self._known.get(state())
             if route is not None:
                 if dtype is None:
                     dtype = self._default()
-                made = route(*leading, dtype, None, CPU, None, *tail)
+                made = route(*leading, dtype, None, _CPU, None, *tail)
                 if requires_grad:
                     made.requires_grad = requires_grad
                 result: Any = made
@@ -129,7 +135,7 @@ class Factory:
                 check_out(self._name, out)
             dtype, device = _checked_options(self._name, dtype, layout, device, pin_memory, out)
         now, place = state(), as_device(device)
-        is_selected, known = self._is_selected(), self._known
+        is_selected = is_selected_here(op)
         if not _is_plain(now) or place.index is not None or not is_selected or pin_memory:
             options = {
                 "dtype": dtype,
@@ -144,9 +150,10 @@ class Factory:
             else:
                 made = op.handle(*leading, **given)
         else:
-            route = route_below(op, backend_for(place), now)
             if device is None and innermost() is None:
-                known[now] = route
+                route = factory_route(op, self._known, backend_for(place), now)
+            else:
+                route = route_below(op, backend_for(place), now)
             made = route(
                 *leading,
                 dtype or self._default(),
@@ -162,27 +169,18 @@ class Factory:
         result: Tensor = made
         return result
 
-    def _is_selected(self) -> bool:
-        if self._epoch != registry.epoch:
-            self._known = {}
-            self._selected = is_selected_here(self._op)
-            self._epoch = registry.epoch
-        return self._selected
-
 
 class LikeFactory:
     """A factory operator that has a tensor to go by, called past the choice of its backend where
     that is the tensor's and nothing else is asked for.
     """
 
-    __slots__ = ("_epoch", "_function", "_known", "_name")
+    __slots__ = ("_function", "_known", "_op")
 
     def __init__(self, name: str) -> None:
-        self._name = name
         self._function: Callable[..., Any] = getattr(aten, name)
-        # The routes by signature and state, as long as the table is as it was.
-        self._known: dict[int, Callable[..., TensorBase]] = {}
-        self._epoch = -1
+        self._op = registry.find_or_throw(f"aten::{name}", "")
+        self._known = factory_routes(self._op)  # by signature and state
 
     def __call__(
         self,
@@ -195,7 +193,7 @@ class LikeFactory:
         """Return the new tensor: `leading` are the arguments of the schema between the tensor and
         the options.
         """
-        if not options and self._epoch == registry.epoch and isinstance(like, TensorBase):
+        if not options and isinstance(like, TensorBase):
             route = self._known.get(like._signature | state())
             if route is not None:
                 made = route(like, *leading, None, None, None, None, memory_format)
@@ -210,14 +208,11 @@ class LikeFactory:
 
     def _remember(self, like: TensorBase) -> None:
         """Keep the route of such calls, if nothing but the tensor's backend has a part in it."""
-        if self._epoch != registry.epoch:
-            self._known = {}
-            self._epoch = registry.epoch
         now, signature = state(), like._signature
-        backend, op = like._backend, registry.find_or_throw(f"aten::{self._name}", "")
+        backend, op = like._backend, self._op
         plain = signature & ~(_PLAIN_TENSOR | backend.bit) == 0
         if plain and backend.is_device and _is_plain(now) and is_selected_here(op):
-            self._known[signature | now] = route_below(op, backend, signature | now)
+            factory_route(op, self._known, backend, signature | now)
 
 
 _PLAIN_TENSOR: Final = DTYPE_MASK | NORMAL | INFERENCE | GRAD | VIEW | ZERO_DIM

@@ -1,0 +1,100 @@
+/* New arrays, as operators: of a size, and like others in C order. */
+#include "table.h"
+
+typedef enum { NOT_SET, ZEROS, ONES } contents;
+
+/* Whether an array of these sizes has fewer than 2**63 bytes, where empty axes count as 1. */
+static int
+is_addressable(int ndim, const npy_intp *dims, npy_intp item)
+{
+    npy_intp bytes = item == 0 ? 1 : item;
+    for (int i = 0; i < ndim; i++) {
+        if (dims[i] < 0 || __builtin_mul_overflow(bytes, dims[i] == 0 ? 1 : dims[i], &bytes)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Fill a new array with ones. Return 0, or -1 with an exception. */
+static int
+fill_with_ones(PyArrayObject *array)
+{
+    npy_intp size = PyArray_SIZE(array);
+    if (PyArray_TYPE(array) == NPY_FLOAT) {
+        float *numbers = PyArray_DATA(array);
+        for (npy_intp i = 0; i < size; i++) {
+            numbers[i] = 1;
+        }
+        return 0;
+    }
+    PyObject *one = PyLong_FromLong(1);
+    int status = one == NULL ? -1 : PyArray_FillWithScalar(array, one);
+    Py_XDECREF(one);
+    return status;
+}
+
+static PyObject *
+new_of(int ndim, const npy_intp *dims, PyArray_Descr *dtype, contents fill)
+{
+    if (!is_addressable(ndim, dims, PyDataType_ELSIZE(dtype))) {
+        return NULL;
+    }
+    Py_INCREF(dtype); /* both take a reference */
+    PyObject *made = fill == ZEROS ? PyArray_Zeros(ndim, dims, dtype, 0)
+                                   : PyArray_Empty(ndim, dims, dtype, 0);
+    if (made != NULL && fill == ONES && fill_with_ones((PyArrayObject *)made) < 0) {
+        Py_CLEAR(made);
+    }
+    return made;
+}
+
+static PyObject *
+of_size(PyObject *const *arguments, contents fill)
+{
+    npy_intp dims[NPY_MAXDIMS];
+    int ndim = read_ints(arguments[0], dims);
+    if (ndim < 0 || arguments[1] == NULL || !PyArray_DescrCheck(arguments[1]) ||
+        is_given(arguments[2])) {
+        return NULL;
+    }
+    return new_of(ndim, dims, (PyArray_Descr *)arguments[1], fill);
+}
+
+static PyObject *
+like(PyObject *const *arguments, contents fill)
+{
+    PyArrayObject *model = (PyArrayObject *)arguments[0];
+    if (arguments[0] == NULL || !PyArray_CheckExact(arguments[0]) ||
+        !PyArray_IS_C_CONTIGUOUS(model) || is_given(arguments[2]) ||
+        (is_given(arguments[1]) && !PyArray_DescrCheck(arguments[1]))) {
+        return NULL;
+    }
+    PyArray_Descr *dtype =
+        is_given(arguments[1]) ? (PyArray_Descr *)arguments[1] : PyArray_DESCR(model);
+    return new_of(PyArray_NDIM(model), PyArray_DIMS(model), dtype, fill);
+}
+
+#define FUNCTION(name, make, fill)                                                                \
+    static PyObject *name(PyObject *const *arguments)                                             \
+    {                                                                                             \
+        return make(arguments, fill);                                                             \
+    }
+FUNCTION(empty, of_size, NOT_SET)
+FUNCTION(zeros, of_size, ZEROS)
+FUNCTION(ones, of_size, ONES)
+FUNCTION(empty_array_like, like, NOT_SET)
+FUNCTION(zeros_like, like, ZEROS)
+FUNCTION(ones_like, like, ONES)
+
+#define ROW(operator, compute, first)                                                             \
+    {operator, "table/creation.c", __LINE__, compute, {first, "dtype", "memory_format"}, 0}
+const kernel_row creation_rows[] = {
+    ROW("empty.memory_format", empty, "size"),
+    ROW("zeros", zeros, "size"),
+    ROW("ones", ones, "size"),
+    ROW("empty_like", empty_array_like, "self"),
+    ROW("zeros_like", zeros_like, "self"),
+    ROW("ones_like", ones_like, "self"),
+    {NULL},
+};

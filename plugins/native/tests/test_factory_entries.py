@@ -1,0 +1,174 @@
+"""Entries of factories: sizes in every form, defaults, modes and kernels of the moment, and their
+compiled kernels.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+pytest.importorskip("dovetail_native._core", reason="built without a C compiler")
+pytest.importorskip("dovetail", reason="the front end is not installed")
+
+import dovetail
+from dovetail.overrides import TorchFunctionMode
+from dovetail_dispatcher import compiled_code
+
+from .compiled_kernels import kernel
+
+pytestmark = [
+    pytest.mark.skipif(not compiled_code.is_in_force(), reason="it is switched off"),
+    pytest.mark.cpu_only(reason="the entries of factories are for the cpu"),
+]
+
+
+FACTORIES = ("zeros", "ones", "empty", "rand", "randn")
+
+
+@pytest.fixture(params=FACTORIES)
+def factory(request):
+    made = getattr(dovetail, request.param)
+    made(2)
+    return made
+
+
+@pytest.mark.parametrize("sizes", ((3,), (2, 3), ((2, 3),), ([2, 3],), ((),), (0,), ((4, 0),)))
+def test_a_factory_takes_its_sizes_in_every_form_without_its_text(factory, sizes):
+    shape = sizes[0] if isinstance(sizes[0], tuple | list) else sizes
+    for options in ({}, {"dtype": None}, {"dtype": dovetail.float64}, {"requires_grad": False}):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(factory.text, "__code__", refused.__code__)
+            made = factory(*sizes, **options)
+        assert made.shape == tuple(shape)
+        assert made.dtype is (options.get("dtype") or dovetail.float32)
+        assert made.device == dovetail.device("cpu")
+        assert not made.requires_grad
+
+
+def refused(*sizes: Any, **options: Any) -> Any:
+    """Stand for the text of a factory that must not run."""
+    raise AssertionError((sizes, options))
+
+
+@pytest.mark.parametrize(
+    ("error", "args", "options"),
+    [
+        (TypeError, (), {}),
+        (TypeError, (True,), {}),
+        (TypeError, (1.5,), {}),
+        (TypeError, ([[2]],), {}),
+        (TypeError, (2,), {"size": (2,)}),
+        (TypeError, (2,), {"unknown": None}),
+        (TypeError, (2,), {"dtype": "float32"}),
+        (RuntimeError, (-1,), {}),
+        (RuntimeError, ((2, -3),), {}),
+        ((RuntimeError, TypeError), (2**70,), {}),
+        (RuntimeError, ((2**40, 2**40),), {}),
+        (
+            RuntimeError,
+            (2,),
+            {"out": dovetail.ones(2, dtype=dovetail.int8), "dtype": dovetail.half},
+        ),
+    ],
+)
+def test_a_factory_refuses_what_its_text_refuses(factory, error, args, options):
+    with pytest.raises(error) as found:
+        factory(*args, **options)
+    with pytest.raises(error) as expected:
+        factory.text(*args, **options)
+    assert type(found.value) is type(expected.value)
+    assert str(found.value) == str(expected.value)
+
+
+def test_a_factory_sees_defaults_and_modes_at_each_call(factory):
+    class Seen(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            names.append(func)
+            return func(*args, **(kwargs or {}))
+
+    names: list[Any] = []
+    dovetail.set_default_dtype(dovetail.float64)
+    try:
+        assert factory(2).dtype is dovetail.float64
+    finally:
+        dovetail.set_default_dtype(dovetail.float32)
+    assert factory(2).dtype is dovetail.float32
+    with dovetail.device("meta"):
+        assert factory(2).is_meta
+    dovetail.set_default_device("meta")
+    try:
+        assert factory(2).is_meta
+    finally:
+        dovetail.set_default_device(None)
+    assert not factory(2).is_meta
+    assert factory(2, device="meta").is_meta
+    assert factory(2, requires_grad=True).requires_grad
+    with dovetail.inference_mode():
+        assert factory(2).is_inference()
+    assert not factory(2).is_inference()
+    with Seen():
+        factory(2)
+    assert names == [factory]
+    out = dovetail.empty(2)
+    assert factory(2, out=out) is out
+
+
+@pytest.mark.parametrize("key", ("CPU", "BackendSelect"))
+def test_a_factory_calls_the_kernel_that_is_registered_now(factory, key):
+    name = {"empty": "empty.memory_format"}.get(factory.__name__, factory.__name__)
+    library = dovetail.library.Library("aten", "IMPL")
+    called = []
+
+    def sevens(size, **options):
+        called.append(size)
+        return dovetail.full(tuple(size), 7.0)
+
+    factory(2)
+    library.impl(name, sevens, key, allow_override=True)
+    try:
+        for _ in range(2):
+            factory(2)
+        assert len(called) == 2
+    finally:
+        library._destroy()
+    factory(2)
+    assert len(called) == 2
+
+
+@pytest.mark.parametrize("name", ("zeros", "ones", "empty.memory_format"))
+@pytest.mark.parametrize("dtype", ("f4", "f8", "i8", "?", "c8", "f2", "bfloat16"))
+def test_new_arrays_are_those_of_the_reference(name, dtype):
+    compiled = kernel(name)
+    dtype = np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+    for size in ((), (0,), (3,), (2, 0, 4), (5, 6, 7)):
+        found, expected = compiled(size, dtype=dtype), compiled.__wrapped__(size, dtype=dtype)
+        assert (found.shape, found.strides) == (expected.shape, expected.strides)
+        assert found.dtype == expected.dtype
+        assert found.flags.c_contiguous and found.flags.owndata
+        if not name.startswith("empty"):
+            assert (found == expected).all()
+    for size in ((-1,), (2**40, 2**40)):
+        with pytest.raises(RuntimeError, match=r"negative|overflow"):
+            compiled(size, dtype=dtype)
+
+
+@pytest.mark.parametrize("name", ("zeros_like", "ones_like", "empty_like"))
+def test_arrays_like_others_are_those_of_the_reference(name):
+    compiled, base = kernel(name), np.zeros((3, 4, 5), "f4")
+    for x in (
+        base,
+        base.T,
+        base[:, ::2],
+        base[0, 0, 0:0],
+        base[..., 0],
+        np.broadcast_to(base, (2, 3, 4, 5)),
+    ):
+        for dtype in (None, np.dtype("i4")):
+            found, expected = compiled(x, dtype=dtype), compiled.__wrapped__(x, dtype=dtype)
+            assert (found.shape, found.strides) == (expected.shape, expected.strides)
+            assert found.dtype == expected.dtype
+            if name != "empty_like":
+                assert (found == expected).all()
