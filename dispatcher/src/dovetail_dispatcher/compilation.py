@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+from collections.abc import Callable
 from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
@@ -22,13 +23,30 @@ def compile_source(source: str, name: str, bindings: dict[str, Any]) -> Any:
     return made
 
 
+def compile_functions(
+    source: str, title: str, names: dict[str, Any]
+) -> dict[str, Callable[..., Any]]:
+    """Return the functions that `source` defines, by name, with `names` as their globals.
+
+    Nothing of the text is run: they have no defaults, and names that it imports are those of the
+    globals. The text is shown in tracebacks as long as the first function is in use.
+
+    Parameters
+    ----------
+    title
+        What tracebacks call the file.
+    """
+    codes = [each for each in _compile(source, title).co_consts if isinstance(each, CodeType)]
+    return {each.co_name: FunctionType(each, names) for each in codes}
+
+
 @lru_cache(maxsize=1024)
 def _compile(source: str, name: str) -> CodeType:
     filename = f"<dovetail {name} {hash(source) & 0xFFFFFFFF:08x}>"
     lines = source.splitlines(keepends=True)
     linecache.cache[filename] = (len(source), None, lines, filename)
     code = compile(source, filename, "exec")
-    if source.startswith("def "):
+    if source.startswith(("def ", "import ")):
         body = next(iter([each for each in code.co_consts if isinstance(each, CodeType)]))
         finalize(body, _forget, filename, lines).atexit = False
     return code
@@ -41,4 +59,4 @@ def _forget(filename: str, lines: list[str]) -> None:
         del linecache.cache[filename]
 
 
-__all__ = ["compile_source"]
+__all__ = ["compile_functions", "compile_source"]

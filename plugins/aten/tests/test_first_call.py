@@ -9,6 +9,10 @@ import os
 import subprocess
 import sys
 import threading
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +25,7 @@ from dovetail_aten.calling.numpy_calls import numpy_call
 from dovetail_aten.templates.python_function import PythonFunction
 from dovetail_dispatcher.missing import MISSING
 from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.derivative_formula import Formula
 from dovetail_kernel import int64
 
 
@@ -119,6 +124,64 @@ def test_formulas_are_imported_when_one_is_first_read() -> None:
     )
 
 
+def formulas() -> Iterator[Formula]:
+    """Yield the formula of every operator of the base library that has one."""
+    for op in registry.all_operators():
+        if op.namespace == "aten" and isinstance(op.formula, Formula):
+            yield op.formula
+
+
+def test_bodies_of_derivatives_name_the_line_of_their_declaration() -> None:
+    families = Path(dovetail_aten.__file__).parent / "families"
+    seen = 0
+    for formula in formulas():
+        file, _, line = formula.where.rpartition(":")
+        text = (families / file).read_text(encoding="utf-8").splitlines()
+        assert text[int(line) - 1].startswith("- name: ")
+        forward = [each.function for each in formula.forward]
+        for function in (formula.tensors, formula.arrays, formula.real_arrays, *forward):
+            if function is not None:
+                code = function.__code__
+                assert formula.where in code.co_filename
+                assert inspect.getsource(function).startswith(f"def {function.__name__}(")
+                seen += 1
+    assert seen > 1000
+
+
+def test_an_error_in_a_derivative_shows_the_formula_and_where_it_is_declared() -> None:
+    formula = registry.find_or_throw("aten::mul", "Tensor").formula
+    assert isinstance(formula, Formula)
+    assert formula.tensors is not None
+    with pytest.raises(AttributeError) as error:
+        formula.tensors(SimpleNamespace(next_edges=(None, 1)), 1)
+    shown = "".join(traceback.format_exception(error.value))
+    assert f'File "<dovetail derivative of aten::mul.Tensor, {formula.where} ' in shown
+    assert "self = node.unpack_self()" in shown
+
+
+def test_formulas_may_be_read_first_by_threads_together() -> None:
+    text = (
+        "import threading\n"
+        "from dovetail_aten import ones\n"
+        "from dovetail_dispatcher.table import registry\n"
+        "together, found = threading.Barrier(8), []\n"
+        "def read(name):\n"
+        "    together.wait()\n"
+        "    formula = registry.find_or_throw('aten::' + name).formula\n"
+        "    found.append((formula.name, formula.arrays.__name__, len(formula.forward)))\n"
+        "threads = [threading.Thread(target=read, args=[n]) for n in ['sin', 'cos'] * 4]\n"
+        "for each in threads: each.start()\n"
+        "for each in threads: each.join()\n"
+        "print(sorted(set(found)), len(found))\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, check=False
+    )
+    assert result.stdout == (
+        "[('CosBackward0', 'cos_arrays', 1), ('SinBackward0', 'sin_arrays', 1)] 8\n"
+    ), result.stderr
+
+
 def test_a_signature_is_shown_as_people_call_the_function() -> None:
     def shown(name: str) -> str:
         return str(plain_signature(getattr(functions, name)))
@@ -160,6 +223,15 @@ def test_a_choice_gets_its_body_at_the_first_call_and_keeps_it() -> None:
     assert text.endswith("return _sum_overloads.choose(args, kwargs)\n")
 
 
+def test_a_parameter_may_have_the_name_of_the_function() -> None:
+    for name, arguments in {"pad": ([1, 1],), "threshold": (0.5, 2.0)}.items():
+        written = getattr(functions, name)
+        x = dovetail_aten.ones(2)
+        assert written(x, *arguments).tolist() == written(x, *arguments).tolist()
+        with pytest.raises(TypeError, match=name):
+            written(x)
+
+
 @pytest.mark.parametrize("native", ["", "0"])
 def test_every_function_can_be_completed_and_keeps_its_signature(native: str) -> None:
     program = (
@@ -172,6 +244,8 @@ def test_every_function_can_be_completed_and_keeps_its_signature(native: str) ->
         "    statement = ast.parse(inspect.getsource(function)).body[0].body[0]\n"
         "    call = statement.value.func\n"
         "    signature = inspect.signature(function)\n"
+        "    named = {each.id for each in ast.walk(call) if isinstance(each, ast.Name)}\n"
+        "    assert not named & signature.parameters.keys(), function\n"
         "    assert eval(ast.unparse(call), function.__globals__) is function\n"
         "    assert function.__code__.co_filename.startswith('<dovetail '), function\n"
         "    assert inspect.signature(function).parameters.keys() == signature.parameters.keys()\n"

@@ -9,7 +9,6 @@ from typing import Any, Final
 from weakref import WeakSet
 
 from dovetail_dispatcher.calls.entry_support import COMMON, entry_bindings
-from dovetail_dispatcher.calls.templates.entry import symbol
 from dovetail_dispatcher.compilation import compile_source
 from dovetail_dispatcher.missing import MISSING
 from dovetail_dispatcher.schema import default_of
@@ -18,7 +17,7 @@ from dovetail_kernel import TensorBase
 
 from ..templates.choices import choice_source, operator_choice_source
 from ..templates.numpy_names import SURPLUS
-from ..templates.python_function import PythonFunction, result_type
+from ..templates.python_function import PythonFunction
 from .numpy_calls import numpy_call
 from .old_overloads import old_overload
 from .operands import operate
@@ -72,11 +71,8 @@ def complete(
     if function in _completed:  # by a property, which has the short body for good: `getter`
         return function
     op = registry.find_or_throw(name, overload)
-    bindings = entry_bindings(op)
-    if result_type(op.schema):
-        bindings[f"{symbol(op.schema)}_named"] = names_results(op)
     called, names = function.__name__, function.__code__.co_varnames
-    text = PythonFunction(
+    body = PythonFunction(
         op.schema,
         op.promote,
         called,
@@ -85,8 +81,11 @@ def complete(
         is_operator=called.endswith("_operator"),
         takes_old=sum([re.fullmatch(r"old\d", name) is not None for name in names]),
         takes_numpy=bool({SURPLUS, "old1", "named"}.intersection(names)),
-    ).source()
-    return _with_body(function, text, bindings)
+    )
+    bindings = entry_bindings(op)
+    if body.naming:
+        bindings[body.naming] = names_results(op)
+    return _with_body(function, body.source(), bindings)
 
 
 def complete_choice(function: FunctionType, overloads: Overloads) -> FunctionType:

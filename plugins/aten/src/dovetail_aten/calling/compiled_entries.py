@@ -110,9 +110,10 @@ def factory_entry(
 def operator_behind(function: FunctionType) -> Operator | None:
     """Return the operator that a generated function calls; None if it chooses one."""
     code, names = function.__code__, function.__globals__
-    if code.co_names[:1] == ("complete",):  # given the name and the overload, the first texts
+    if code.co_names[:1] == ("complete",):  # given the name, as the first such text, and overload
         texts = [x for x in code.co_consts if isinstance(x, str)]
-        return registry.find_or_throw(texts[0], texts[1])
+        first = next(n for n, text in enumerate(texts) if "::" in text)
+        return registry.find_or_throw(texts[first], texts[first + 1])
     for name in code.co_names:
         base, _, rest = name.rpartition("_")
         if rest == "routes":

@@ -66,6 +66,11 @@ class PythonFunction:
         if takes_numpy:
             self.numpy = numpy_names(python_schema(schema))
 
+    @property
+    def naming(self) -> str:
+        """What the text calls to give results names; empty for a plain result."""
+        return f"{symbol(self.schema)}_named" if result_type(self.schema) else ""
+
     def source(self) -> str:
         """Return the text of the function."""
         schema = python_schema(self.schema)
@@ -78,7 +83,7 @@ class PythonFunction:
             ["input" if renamed and name == "self" else name for name in self.promote],
             first=self._first_lines(schema),
             public=called(schema, self.schema.name.partition("::")[2]),
-            named=f"{symbol(self.schema)}_named" if result_type(self.schema) else "",
+            named=self.naming,
             returns_list=returns_list(self.schema),
             is_operator=self.is_operator,
         )
@@ -101,7 +106,8 @@ class PythonFunction:
             name = parameter(variadic)
             given[given.index(name)] = f"*{name}s_, {name}={name}"
             given += ["**named"] if self.numpy else []
-        return f"{head}: return complete({self.name}, {operator})({', '.join(given)})"
+        function = called(schema, self.name)
+        return f"{head}: return complete({function}, {operator})({', '.join(given)})"
 
     def _parameters(self, schema: FunctionSchema) -> list[str]:
         variadic = variadic_argument(schema)

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.activations.formulas import (
     elu_double_backward, gelu_double_backward, glu_double_backward, glu_double_backward_grad_output,
@@ -14,559 +14,98 @@ from dovetail_aten.families.activations.formulas import (
     prelu_kernel_double_backward, silu_double_backward, softplus_double_backward,
 )
 
-
-def hardswish_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.hardswish_backward(grad, self),)
-
-def hardswish_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.hardswish_backward(grad, self),)
-
-def hardswish_forward(grad, self): return k.hardswish_backward(grad, self)
-
-
-def hardswish_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    self = node.unpack_self()
-    grad_self = None
-    grad_grad_output = None if grad_output_edge is None else k.hardswish_backward(grad, self)
-    if self_edge is not None:
-        grad_output = node.unpack_grad_output()
-        grad_self = hardswish_double_backward(k, k.mul(grad, grad_output), self)
-    return grad_grad_output, grad_self
-
-def hardswish_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_grad_output = k.hardswish_backward(grad, self)
-    if self_edge is not None:
-        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_self = hardswish_double_backward(k, k.mul(grad, grad_output), self)
-    return grad_grad_output, grad_self
-
-
-def hardsigmoid_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.hardsigmoid_backward(grad, self),)
-
-def hardsigmoid_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.hardsigmoid_backward(grad, self),)
-
-def hardsigmoid_forward(grad, self): return k.hardsigmoid_backward(grad, self)
-
-
-def hardsigmoid_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    grad_grad_output = None
-    if grad_output_edge is not None:
-        self = node.unpack_self()
-        grad_grad_output = k.hardsigmoid_backward(grad, self)
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    return grad_grad_output, grad_self
-
-def hardsigmoid_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_grad_output = None
-    if grad_output_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_grad_output = k.hardsigmoid_backward(grad, self)
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    return grad_grad_output, grad_self
-
-
-def mish_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.mish_backward(grad, self),)
-
-def mish_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.mish_backward(grad, self),)
-
-def mish_forward(grad, self): return k.mish_backward(grad, self)
-
-
-def mish_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    self = node.unpack_self()
-    grad_self = None
-    grad_grad_output = None if grad_output_edge is None else k.mish_backward(grad, self)
-    if self_edge is not None:
-        grad_output = node.unpack_grad_output()
-        grad_self = mish_double_backward(k, k.mul(grad, grad_output), self)
-    return grad_grad_output, grad_self
-
-def mish_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_grad_output = k.mish_backward(grad, self)
-    if self_edge is not None:
-        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_self = mish_double_backward(k, k.mul(grad, grad_output), self)
-    return grad_grad_output, grad_self
-
-
-def hardshrink_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.hardshrink_backward(grad, self, node._lambd),)
-
-def hardshrink_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.hardshrink_backward(grad, self, node._lambd),)
-
-def hardshrink_forward(grad, self, lambd): return k.hardshrink_backward(grad, self, lambd)
-
-
-def hardshrink_backward_tensors(node, grad):
-    grad_out_edge, self_edge = node.next_edges
-    grad_grad_out = None
-    if grad_out_edge is not None:
-        self = node.unpack_self()
-        grad_grad_out = k.hardshrink_backward(grad, self, node._lambd)
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    return grad_grad_out, grad_self
-
-def hardshrink_backward_arrays(node, k, edges, grad):
-    grad_out_edge, self_edge = edges
-    grad_grad_out = None
-    if grad_out_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_grad_out = k.hardshrink_backward(grad, self, node._lambd)
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    return grad_grad_out, grad_self
-
-
-def softshrink_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.softshrink_backward(grad, self, node._lambd),)
-
-def softshrink_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.softshrink_backward(grad, self, node._lambd),)
-
-def softshrink_forward(grad, self, lambd): return k.softshrink_backward(grad, self, lambd)
-
-
-def softshrink_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    grad_grad_output = None
-    if grad_output_edge is not None:
-        self = node.unpack_self()
-        grad_grad_output = k.softshrink_backward(grad, self, node._lambd)
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    return grad_grad_output, grad_self
-
-def softshrink_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_grad_output = None
-    if grad_output_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_grad_output = k.softshrink_backward(grad, self, node._lambd)
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    return grad_grad_output, grad_self
-
-
-def celu_tensors(node, grad):
-    alpha = node._alpha
-    self = node.unpack_self()
-    return (k.elu_backward(grad, alpha, 1, 1.0 / alpha, False, self),)
-
-def celu_arrays(node, k, edges, grad):
-    alpha = node._alpha
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.elu_backward(grad, alpha, 1, 1.0 / alpha, False, self),)
-
-def celu_forward(grad, alpha, self): return k.elu_backward(grad, alpha, 1, 1.0 / alpha, False, self)
-
-
-def glu_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.glu_backward(grad, self, node._dim),)
-
-def glu_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.glu_backward(grad, self, node._dim),)
-
-
-def glu_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    self = node.unpack_self()
-    grad_self = None
-    grad_grad_output = None if grad_output_edge is None else glu_double_backward_grad_output(k, grad, self, node._dim)
-    if self_edge is not None:
-        grad_output = node.unpack_grad_output()
-        grad_self = glu_double_backward(k, grad, grad_output, self, node._dim)
-    return grad_grad_output, grad_self
-
-def glu_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_grad_output = glu_double_backward_grad_output(k, grad, self, node._dim)
-    if self_edge is not None:
-        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_self = glu_double_backward(k, grad, grad_output, self, node._dim)
-    return grad_grad_output, grad_self
-
-
-def elu_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.elu_backward(grad, node._alpha, node._scale, node._input_scale, False, self),)
-
-def elu_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.elu_backward(grad, node._alpha, node._scale, node._input_scale, False, self),)
-
-def elu_forward(grad, alpha, scale, input_scale, self):
-    return k.elu_backward(grad, alpha, scale, input_scale, False, self)
-
-
-def elu_backward_tensors(node, grad):
-    grad_output_edge, self_or_result_edge = node.next_edges
-    self_or_result = node.unpack_self_or_result()
-    grad_self_or_result = None
-    grad_grad_output = None if grad_output_edge is None else k.elu_backward(grad, node._alpha, node._scale, node._input_scale, node._is_result, self_or_result)
-    if self_or_result_edge is not None:
-        grad_output = node.unpack_grad_output()
-        grad_self_or_result = elu_double_backward(k, grad, grad_output, node._alpha, node._scale, node._input_scale, node._is_result, self_or_result)
-    return grad_grad_output, grad_self_or_result
-
-def elu_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_or_result_edge = edges
-    grad_grad_output = grad_self_or_result = None
-    if grad_output_edge is not None:
-        self_or_result = saved.array if (version := (saved := node._self_or_result)._counter) is None or version.value == node._self_or_result_version else node.unpack_self_or_result()
-        grad_grad_output = k.elu_backward(grad, node._alpha, node._scale, node._input_scale, node._is_result, self_or_result)
-    if self_or_result_edge is not None:
-        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
-        self_or_result = saved.array if (version := (saved := node._self_or_result)._counter) is None or version.value == node._self_or_result_version else node.unpack_self_or_result()
-        grad_self_or_result = elu_double_backward(k, grad, grad_output, node._alpha, node._scale, node._input_scale, node._is_result, self_or_result)
-    return grad_grad_output, grad_self_or_result
-
-
-def gelu_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.gelu_backward(grad, self, approximate=node._approximate),)
-
-def gelu_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.gelu_backward(grad, self, approximate=node._approximate),)
-
-def gelu_forward(grad, self, approximate):
-    return k.gelu_backward(grad, self, approximate=approximate)
-
-
-def gelu_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    self = node.unpack_self()
-    grad_self = None
-    grad_grad_output = None if grad_output_edge is None else k.gelu_backward(grad, self, approximate=node._approximate)
-    if self_edge is not None:
-        grad_output = node.unpack_grad_output()
-        grad_self = gelu_double_backward(k, grad, grad_output, self, node._approximate)
-    return grad_grad_output, grad_self
-
-def gelu_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_grad_output = k.gelu_backward(grad, self, approximate=node._approximate)
-    if self_edge is not None:
-        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_self = gelu_double_backward(k, grad, grad_output, self, node._approximate)
-    return grad_grad_output, grad_self
-
-
-def hardtanh_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.hardtanh_backward(grad, self, node._min_val, node._max_val),)
-
-def hardtanh_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.hardtanh_backward(grad, self, node._min_val, node._max_val),)
-
-def hardtanh_forward(grad, self, min_val, max_val):
-    return k.hardtanh_backward(grad, self, min_val, max_val)
-
-
-def hardtanh_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    grad_grad_output = None
-    if grad_output_edge is not None:
-        self = node.unpack_self()
-        grad_grad_output = k.hardtanh_backward(grad, self, node._min_val, node._max_val)
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    return grad_grad_output, grad_self
-
-def hardtanh_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_grad_output = None
-    if grad_output_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_grad_output = k.hardtanh_backward(grad, self, node._min_val, node._max_val)
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    return grad_grad_output, grad_self
-
-
-def leaky_relu_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.leaky_relu_backward(grad, self, node._negative_slope, False),)
-
-def leaky_relu_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.leaky_relu_backward(grad, self, node._negative_slope, False),)
-
-def leaky_relu_forward(grad, self, negative_slope):
-    return k.leaky_relu_backward(grad, self, negative_slope, False)
-
-
-def leaky_relu_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    grad_grad_output = None
-    if grad_output_edge is not None:
-        self = node.unpack_self()
-        grad_grad_output = k.leaky_relu_backward(grad, self, node._negative_slope, False)
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    return grad_grad_output, grad_self
-
-def leaky_relu_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_grad_output = None
-    if grad_output_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_grad_output = k.leaky_relu_backward(grad, self, node._negative_slope, False)
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    return grad_grad_output, grad_self
-
-
-def log_sigmoid_forward_tensors(node, grad, *_):
-    self = node.unpack_self()
-    buffer = node.unpack_buffer()
-    return (k.log_sigmoid_backward(grad, self, buffer),)
-
-def log_sigmoid_forward_arrays(node, k, edges, grad, *_):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    buffer, version, expected = node._buffer
-    if version.value != expected: node.unpack_buffer()
-    return (k.log_sigmoid_backward(grad, self, buffer),)
-
-
-def log_sigmoid_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    self = node.unpack_self()
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        buffer = node.unpack_buffer()
-        grad_grad_output = k.log_sigmoid_backward(grad, self, buffer)
-    if self_edge is not None:
-        grad_output = node.unpack_grad_output()
-        grad_self = log_sigmoid_double_backward(k, k.mul(grad, grad_output), self)
-    return grad_grad_output, grad_self
-
-def log_sigmoid_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        buffer = saved.array if (version := (saved := node._buffer)._counter) is None or version.value == node._buffer_version else node.unpack_buffer()
-        grad_grad_output = k.log_sigmoid_backward(grad, self, buffer)
-    if self_edge is not None:
-        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_self = log_sigmoid_double_backward(k, k.mul(grad, grad_output), self)
-    return grad_grad_output, grad_self
-
-
-def prelu_kernel_tensors(node, grad):
-    self = node.unpack_self()
-    weight = node.unpack_weight()
-    return k._prelu_kernel_backward(grad, self, weight)
-
-def prelu_kernel_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    weight = saved.array if (version := (saved := node._weight)._counter) is None or version.value == node._weight_version else node.unpack_weight()
-    return k._prelu_kernel_backward(grad, self, weight)
-
-
-def prelu_kernel_backward_tensors(node, *grads):
-    grad_output = node.unpack_grad_output()
-    self = node.unpack_self()
-    weight = node.unpack_weight()
-    return prelu_kernel_double_backward(k, grads[0], grads[1], grad_output, self, weight)
-
-def prelu_kernel_backward_arrays(node, k, edges, *grads):
-    grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    weight = saved.array if (version := (saved := node._weight)._counter) is None or version.value == node._weight_version else node.unpack_weight()
-    return prelu_kernel_double_backward(k, grads[0], grads[1], grad_output, self, weight)
-
-
-def relu_tensors(node, grad):
-    result = node.unpack_result()
-    return (k.threshold_backward(grad, result, 0),)
-
-def relu_arrays(node, k, edges, grad):
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (k.threshold_backward(grad, result, 0),)
-
-def relu_forward(grad, result): return k.threshold_backward(grad, result, 0)
-
-
-def silu_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.silu_backward(grad, self),)
-
-def silu_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.silu_backward(grad, self),)
-
-def silu_forward(grad, self): return k.silu_backward(grad, self)
-
-
-def silu_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    self = node.unpack_self()
-    grad_self = None
-    grad_grad_output = None if grad_output_edge is None else k.silu_backward(grad, k.conj(self))
-    if self_edge is not None:
-        grad_output = node.unpack_grad_output()
-        grad_self = silu_double_backward(k, k.mul(k.conj(grad), grad_output), self)
-    return grad_grad_output, grad_self
-
-def silu_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_grad_output = k.silu_backward(grad, k.conj(self))
-    if self_edge is not None:
-        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_self = silu_double_backward(k, k.mul(k.conj(grad), grad_output), self)
-    return grad_grad_output, grad_self
-
-def silu_backward_real(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_grad_output = k.silu_backward(grad, self)
-    if self_edge is not None:
-        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_self = silu_double_backward(k, k.mul(grad, grad_output), self)
-    return grad_grad_output, grad_self
-
-
-def softplus_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.softplus_backward(grad, self, node._beta, node._threshold),)
-
-def softplus_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.softplus_backward(grad, self, node._beta, node._threshold),)
-
-def softplus_forward(grad, self, beta, threshold):
-    return k.softplus_backward(grad, self, beta, threshold)
-
-
-def softplus_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    self = node.unpack_self()
-    grad_self = None
-    grad_grad_output = None if grad_output_edge is None else k.softplus_backward(grad, self, node._beta, node._threshold)
-    if self_edge is not None:
-        grad_output = node.unpack_grad_output()
-        grad_self = softplus_double_backward(k, k.mul(grad, grad_output), self, node._beta, node._threshold)
-    return grad_grad_output, grad_self
-
-def softplus_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_grad_output = k.softplus_backward(grad, self, node._beta, node._threshold)
-    if self_edge is not None:
-        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_self = softplus_double_backward(k, k.mul(grad, grad_output), self, node._beta, node._threshold)
-    return grad_grad_output, grad_self
-
-
-def threshold_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.threshold_backward(grad, self, node._threshold),)
-
-def threshold_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.threshold_backward(grad, self, node._threshold),)
-
-def threshold_forward(grad, self, threshold): return k.threshold_backward(grad, self, threshold)
-
-
-def threshold_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    grad_grad_output = None
-    if grad_output_edge is not None:
-        self = node.unpack_self()
-        grad_grad_output = k.threshold_backward(grad, self, node._threshold)
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    return grad_grad_output, grad_self
-
-def threshold_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_grad_output = None
-    if grad_output_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_grad_output = k.threshold_backward(grad, self, node._threshold)
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    return grad_grad_output, grad_self
-
-
-FORMULAS = (
-    Formula('aten::hardswish', 'HardswishBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=hardswish_tensors, arrays=hardswish_arrays, forward=(Forward(0, 'elementwise', hardswish_forward, ('self',)),), where='activations/derivatives.yaml:3'),
-    Formula('aten::hardswish_backward', 'HardswishBackwardBackward0', ('grad_output', 'self'), saved=(Saved('grad_output', 'input', needed_by=('self',)), Saved('self', 'input', needed_by=('grad_output', 'self'))), tensors=hardswish_backward_tensors, arrays=hardswish_backward_arrays, where='activations/derivatives.yaml:7'),
-    Formula('aten::hardsigmoid', 'HardsigmoidBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=hardsigmoid_tensors, arrays=hardsigmoid_arrays, forward=(Forward(0, 'elementwise', hardsigmoid_forward, ('self',)),), where='activations/derivatives.yaml:11'),
-    Formula('aten::hardsigmoid_backward', 'HardsigmoidBackwardBackward0', ('grad_output', 'self'), saved=(Saved('self', 'input', needed_by=('grad_output',)),), tensors=hardsigmoid_backward_tensors, arrays=hardsigmoid_backward_arrays, where='activations/derivatives.yaml:15'),
-    Formula('aten::mish', 'MishBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=mish_tensors, arrays=mish_arrays, forward=(Forward(0, 'elementwise', mish_forward, ('self',)),), where='activations/derivatives.yaml:19'),
-    Formula('aten::mish_backward', 'MishBackwardBackward0', ('grad_output', 'self'), saved=(Saved('grad_output', 'input', needed_by=('self',)), Saved('self', 'input', needed_by=('grad_output', 'self'))), tensors=mish_backward_tensors, arrays=mish_backward_arrays, where='activations/derivatives.yaml:23'),
-    Formula('aten::hardshrink', 'HardshrinkBackward0', ('self',), saved=(Saved('self', 'input'), Saved('lambd', 'value')), tensors=hardshrink_tensors, arrays=hardshrink_arrays, forward=(Forward(0, 'elementwise', hardshrink_forward, ('self', 'lambd')),), where='activations/derivatives.yaml:27'),
-    Formula('aten::hardshrink_backward', 'HardshrinkBackwardBackward0', ('grad_out', 'self'), saved=(Saved('self', 'input', needed_by=('grad_out',)), Saved('lambd', 'value', needed_by=('grad_out',))), tensors=hardshrink_backward_tensors, arrays=hardshrink_backward_arrays, where='activations/derivatives.yaml:31'),
-    Formula('aten::softshrink', 'SoftshrinkBackward0', ('self',), saved=(Saved('self', 'input'), Saved('lambd', 'value')), tensors=softshrink_tensors, arrays=softshrink_arrays, forward=(Forward(0, 'elementwise', softshrink_forward, ('self', 'lambd')),), where='activations/derivatives.yaml:35'),
-    Formula('aten::softshrink_backward', 'SoftshrinkBackwardBackward0', ('grad_output', 'self'), saved=(Saved('self', 'input', needed_by=('grad_output',)), Saved('lambd', 'value', needed_by=('grad_output',))), tensors=softshrink_backward_tensors, arrays=softshrink_backward_arrays, where='activations/derivatives.yaml:39'),
-    Formula('aten::celu', 'CeluBackward0', ('self',), saved=(Saved('self', 'input'), Saved('alpha', 'value')), tensors=celu_tensors, arrays=celu_arrays, forward=(Forward(0, 'elementwise', celu_forward, ('alpha', 'self')),), where='activations/derivatives.yaml:43'),
-    Formula('aten::glu', 'GluBackward0', ('self',), saved=(Saved('self', 'input'), Saved('dim', 'value')), tensors=glu_tensors, arrays=glu_arrays, where='activations/derivatives.yaml:47'),
-    Formula('aten::glu_backward', 'GluBackwardBackward0', ('grad_output', 'self'), saved=(Saved('grad_output', 'input', needed_by=('self',)), Saved('self', 'input', needed_by=('grad_output', 'self')), Saved('dim', 'value', needed_by=('grad_output', 'self'))), tensors=glu_backward_tensors, arrays=glu_backward_arrays, where='activations/derivatives.yaml:50'),
-    Formula('aten::elu', 'EluBackward0', ('self',), saved=(Saved('self', 'input'), Saved('alpha', 'value'), Saved('scale', 'value'), Saved('input_scale', 'value')), tensors=elu_tensors, arrays=elu_arrays, forward=(Forward(0, 'elementwise', elu_forward, ('alpha', 'scale', 'input_scale', 'self')),), where='activations/derivatives.yaml:54'),
-    Formula('aten::elu_backward', 'EluBackwardBackward0', ('grad_output', 'self_or_result'), saved=(Saved('grad_output', 'input', needed_by=('self_or_result',)), Saved('alpha', 'value', needed_by=('grad_output', 'self_or_result')), Saved('scale', 'value', needed_by=('grad_output', 'self_or_result')), Saved('input_scale', 'value', needed_by=('grad_output', 'self_or_result')), Saved('is_result', 'value', needed_by=('grad_output', 'self_or_result')), Saved('self_or_result', 'input', needed_by=('grad_output', 'self_or_result'))), tensors=elu_backward_tensors, arrays=elu_backward_arrays, where='activations/derivatives.yaml:58'),
-    Formula('aten::gelu', 'GeluBackward0', ('self',), saved=(Saved('self', 'input'), Saved('approximate', 'value')), tensors=gelu_tensors, arrays=gelu_arrays, forward=(Forward(0, 'elementwise', gelu_forward, ('self', 'approximate')),), where='activations/derivatives.yaml:62'),
-    Formula('aten::gelu_backward', 'GeluBackwardBackward0', ('grad_output', 'self'), saved=(Saved('grad_output', 'input', needed_by=('self',)), Saved('self', 'input', needed_by=('grad_output', 'self')), Saved('approximate', 'value', needed_by=('grad_output', 'self'))), tensors=gelu_backward_tensors, arrays=gelu_backward_arrays, where='activations/derivatives.yaml:66'),
-    Formula('aten::hardtanh', 'HardtanhBackward0', ('self',), saved=(Saved('self', 'input'), Saved('min_val', 'value'), Saved('max_val', 'value')), tensors=hardtanh_tensors, arrays=hardtanh_arrays, forward=(Forward(0, 'elementwise', hardtanh_forward, ('self', 'min_val', 'max_val')),), where='activations/derivatives.yaml:70'),
-    Formula('aten::hardtanh_backward', 'HardtanhBackwardBackward0', ('grad_output', 'self'), saved=(Saved('self', 'input', needed_by=('grad_output',)), Saved('min_val', 'value', needed_by=('grad_output',)), Saved('max_val', 'value', needed_by=('grad_output',))), tensors=hardtanh_backward_tensors, arrays=hardtanh_backward_arrays, where='activations/derivatives.yaml:74'),
-    Formula('aten::leaky_relu', 'LeakyReluBackward0', ('self',), saved=(Saved('self', 'input'), Saved('negative_slope', 'value')), tensors=leaky_relu_tensors, arrays=leaky_relu_arrays, forward=(Forward(0, 'elementwise', leaky_relu_forward, ('self', 'negative_slope')),), where='activations/derivatives.yaml:78'),
-    Formula('aten::leaky_relu_backward', 'LeakyReluBackwardBackward0', ('grad_output', 'self'), saved=(Saved('self', 'input', needed_by=('grad_output',)), Saved('negative_slope', 'value', needed_by=('grad_output',))), tensors=leaky_relu_backward_tensors, arrays=leaky_relu_backward_arrays, where='activations/derivatives.yaml:82'),
-    Formula('aten::log_sigmoid_forward', 'LogSigmoidBackward0', ('self',), saved=(Saved('self', 'input'), Saved('buffer', 'result', output=1)), tensors=log_sigmoid_forward_tensors, arrays=log_sigmoid_forward_arrays, output_differentiability=(True, False), where='activations/derivatives.yaml:86'),
-    Formula('aten::log_sigmoid_backward', 'LogSigmoidBackwardBackward0', ('grad_output', 'self'), saved=(Saved('grad_output', 'input', needed_by=('self',)), Saved('self', 'input', needed_by=('grad_output', 'self')), Saved('buffer', 'input', needed_by=('grad_output',))), tensors=log_sigmoid_backward_tensors, arrays=log_sigmoid_backward_arrays, refused=('buffer',), where='activations/derivatives.yaml:90'),
-    Formula('aten::_prelu_kernel', 'PreluKernelBackward0', ('self', 'weight'), saved=(Saved('self', 'input', needed_by=('self', 'weight')), Saved('weight', 'input', needed_by=('self', 'weight'))), tensors=prelu_kernel_tensors, arrays=prelu_kernel_arrays, where='activations/derivatives.yaml:94'),
-    Formula('aten::_prelu_kernel_backward', 'PreluKernelBackwardBackward0', ('grad_output', 'self', 'weight'), saved=(Saved('grad_output', 'input', needed_by=('grad_output', 'self', 'weight')), Saved('self', 'input', needed_by=('grad_output', 'self', 'weight')), Saved('weight', 'input', needed_by=('grad_output', 'self', 'weight'))), tensors=prelu_kernel_backward_tensors, arrays=prelu_kernel_backward_arrays, where='activations/derivatives.yaml:97'),
-    Formula('aten::relu', 'ReluBackward0', ('self',), saved=(Saved('result', 'result'),), tensors=relu_tensors, arrays=relu_arrays, forward=(Forward(0, 'elementwise', relu_forward, ('result',)),), where='activations/derivatives.yaml:100'),
-    Formula('aten::silu', 'SiluBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=silu_tensors, arrays=silu_arrays, forward=(Forward(0, 'elementwise', silu_forward, ('self',)),), where='activations/derivatives.yaml:104'),
-    Formula('aten::silu_backward', 'SiluBackwardBackward0', ('grad_output', 'self'), saved=(Saved('grad_output', 'input', needed_by=('self',)), Saved('self', 'input', needed_by=('grad_output', 'self'))), tensors=silu_backward_tensors, arrays=silu_backward_arrays, real_arrays=silu_backward_real, where='activations/derivatives.yaml:108'),
-    Formula('aten::softplus', 'SoftplusBackward0', ('self',), saved=(Saved('self', 'input'), Saved('beta', 'value'), Saved('threshold', 'value')), tensors=softplus_tensors, arrays=softplus_arrays, forward=(Forward(0, 'elementwise', softplus_forward, ('self', 'beta', 'threshold')),), where='activations/derivatives.yaml:112'),
-    Formula('aten::softplus_backward', 'SoftplusBackwardBackward0', ('grad_output', 'self'), saved=(Saved('grad_output', 'input', needed_by=('self',)), Saved('self', 'input', needed_by=('grad_output', 'self')), Saved('beta', 'value', needed_by=('grad_output', 'self')), Saved('threshold', 'value', needed_by=('grad_output', 'self'))), tensors=softplus_backward_tensors, arrays=softplus_backward_arrays, where='activations/derivatives.yaml:116'),
-    Formula('aten::threshold', 'ThresholdBackward0', ('self',), saved=(Saved('self', 'input'), Saved('threshold', 'value')), tensors=threshold_tensors, arrays=threshold_arrays, forward=(Forward(0, 'elementwise', threshold_forward, ('self', 'threshold')),), where='activations/derivatives.yaml:120'),
-    Formula('aten::threshold_backward', 'ThresholdBackwardBackward0', ('grad_output', 'self'), saved=(Saved('self', 'input', needed_by=('grad_output',)), Saved('threshold', 'value', needed_by=('grad_output',))), tensors=threshold_backward_tensors, arrays=threshold_backward_arrays, where='activations/derivatives.yaml:124'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::hardswish', 'HardswishBackward0', ('self',), 'activations/derivatives.yaml:3', (Saved('self', 'input'),), (
+        Gradient('self', 'k.hardswish_backward(grad, self)', 'self'),), (
+        Tangent(0, 'elementwise', 'k.hardswish_backward(grad, self)', 'self'),), bodies='arrays'),
+    Row('aten::hardswish_backward', 'HardswishBackwardBackward0', ('grad_output', 'self'), 'activations/derivatives.yaml:7', (Saved('grad_output', 'input', needed_by=('self',)), Saved('self', 'input', needed_by=('grad_output', 'self'))), (
+        Gradient('grad_output', 'k.hardswish_backward(grad, self)', 'self'),
+        Gradient('self', 'hardswish_double_backward(k, k.mul(grad, grad_output), self)', 'grad_output self'),), bodies='arrays'),
+    Row('aten::hardsigmoid', 'HardsigmoidBackward0', ('self',), 'activations/derivatives.yaml:11', (Saved('self', 'input'),), (
+        Gradient('self', 'k.hardsigmoid_backward(grad, self)', 'self'),), (
+        Tangent(0, 'elementwise', 'k.hardsigmoid_backward(grad, self)', 'self'),), bodies='arrays'),
+    Row('aten::hardsigmoid_backward', 'HardsigmoidBackwardBackward0', ('grad_output', 'self'), 'activations/derivatives.yaml:15', (Saved('self', 'input', needed_by=('grad_output',)),), (
+        Gradient('grad_output', 'k.hardsigmoid_backward(grad, self)', 'self'),
+        Gradient('self', 'k.zeros_like(grad)'),), bodies='arrays'),
+    Row('aten::mish', 'MishBackward0', ('self',), 'activations/derivatives.yaml:19', (Saved('self', 'input'),), (
+        Gradient('self', 'k.mish_backward(grad, self)', 'self'),), (
+        Tangent(0, 'elementwise', 'k.mish_backward(grad, self)', 'self'),), bodies='arrays'),
+    Row('aten::mish_backward', 'MishBackwardBackward0', ('grad_output', 'self'), 'activations/derivatives.yaml:23', (Saved('grad_output', 'input', needed_by=('self',)), Saved('self', 'input', needed_by=('grad_output', 'self'))), (
+        Gradient('grad_output', 'k.mish_backward(grad, self)', 'self'),
+        Gradient('self', 'mish_double_backward(k, k.mul(grad, grad_output), self)', 'grad_output self'),), bodies='arrays'),
+    Row('aten::hardshrink', 'HardshrinkBackward0', ('self',), 'activations/derivatives.yaml:27', (Saved('self', 'input'), Saved('lambd', 'value')), (
+        Gradient('self', 'k.hardshrink_backward(grad, self, node._lambd)', 'self'),), (
+        Tangent(0, 'elementwise', 'k.hardshrink_backward(grad, self, lambd)', 'self lambd'),), bodies='arrays'),
+    Row('aten::hardshrink_backward', 'HardshrinkBackwardBackward0', ('grad_out', 'self'), 'activations/derivatives.yaml:31', (Saved('self', 'input', needed_by=('grad_out',)), Saved('lambd', 'value', needed_by=('grad_out',))), (
+        Gradient('grad_out', 'k.hardshrink_backward(grad, self, node._lambd)', 'self'),
+        Gradient('self', 'k.zeros_like(grad)'),), bodies='arrays'),
+    Row('aten::softshrink', 'SoftshrinkBackward0', ('self',), 'activations/derivatives.yaml:35', (Saved('self', 'input'), Saved('lambd', 'value')), (
+        Gradient('self', 'k.softshrink_backward(grad, self, node._lambd)', 'self'),), (
+        Tangent(0, 'elementwise', 'k.softshrink_backward(grad, self, lambd)', 'self lambd'),), bodies='arrays'),
+    Row('aten::softshrink_backward', 'SoftshrinkBackwardBackward0', ('grad_output', 'self'), 'activations/derivatives.yaml:39', (Saved('self', 'input', needed_by=('grad_output',)), Saved('lambd', 'value', needed_by=('grad_output',))), (
+        Gradient('grad_output', 'k.softshrink_backward(grad, self, node._lambd)', 'self'),
+        Gradient('self', 'k.zeros_like(grad)'),), bodies='arrays'),
+    Row('aten::celu', 'CeluBackward0', ('self',), 'activations/derivatives.yaml:43', (Saved('self', 'input'), Saved('alpha', 'value')), (
+        Gradient('self', 'k.elu_backward(grad, alpha, 1, 1.0 / alpha, False, self)', 'alpha self'),), (
+        Tangent(0, 'elementwise', 'k.elu_backward(grad, alpha, 1, 1.0 / alpha, False, self)', 'alpha self'),), bodies='arrays'),
+    Row('aten::glu', 'GluBackward0', ('self',), 'activations/derivatives.yaml:47', (Saved('self', 'input'), Saved('dim', 'value')), (
+        Gradient('self', 'k.glu_backward(grad, self, node._dim)', 'self'),), bodies='arrays'),
+    Row('aten::glu_backward', 'GluBackwardBackward0', ('grad_output', 'self'), 'activations/derivatives.yaml:50', (Saved('grad_output', 'input', needed_by=('self',)), Saved('self', 'input', needed_by=('grad_output', 'self')), Saved('dim', 'value', needed_by=('grad_output', 'self'))), (
+        Gradient('grad_output', 'glu_double_backward_grad_output(k, grad, self, node._dim)', 'self'),
+        Gradient('self', 'glu_double_backward(k, grad, grad_output, self, node._dim)', 'grad_output self'),), bodies='arrays'),
+    Row('aten::elu', 'EluBackward0', ('self',), 'activations/derivatives.yaml:54', (Saved('self', 'input'), Saved('alpha', 'value'), Saved('scale', 'value'), Saved('input_scale', 'value')), (
+        Gradient('self', 'k.elu_backward(grad, node._alpha, node._scale, node._input_scale, False, self)', 'self'),), (
+        Tangent(0, 'elementwise', 'k.elu_backward(grad, alpha, scale, input_scale, False, self)', 'alpha scale input_scale self'),), bodies='arrays'),
+    Row('aten::elu_backward', 'EluBackwardBackward0', ('grad_output', 'self_or_result'), 'activations/derivatives.yaml:58', (Saved('grad_output', 'input', needed_by=('self_or_result',)), Saved('alpha', 'value', needed_by=('grad_output', 'self_or_result')), Saved('scale', 'value', needed_by=('grad_output', 'self_or_result')), Saved('input_scale', 'value', needed_by=('grad_output', 'self_or_result')), Saved('is_result', 'value', needed_by=('grad_output', 'self_or_result')), Saved('self_or_result', 'input', needed_by=('grad_output', 'self_or_result'))), (
+        Gradient('grad_output', 'k.elu_backward(grad, node._alpha, node._scale, node._input_scale, node._is_result, self_or_result)', 'self_or_result'),
+        Gradient('self_or_result', 'elu_double_backward(k, grad, grad_output, node._alpha, node._scale, node._input_scale, node._is_result, self_or_result)', 'grad_output self_or_result'),), bodies='arrays'),
+    Row('aten::gelu', 'GeluBackward0', ('self',), 'activations/derivatives.yaml:62', (Saved('self', 'input'), Saved('approximate', 'value')), (
+        Gradient('self', 'k.gelu_backward(grad, self, approximate=node._approximate)', 'self'),), (
+        Tangent(0, 'elementwise', 'k.gelu_backward(grad, self, approximate=approximate)', 'self approximate'),), bodies='arrays'),
+    Row('aten::gelu_backward', 'GeluBackwardBackward0', ('grad_output', 'self'), 'activations/derivatives.yaml:66', (Saved('grad_output', 'input', needed_by=('self',)), Saved('self', 'input', needed_by=('grad_output', 'self')), Saved('approximate', 'value', needed_by=('grad_output', 'self'))), (
+        Gradient('grad_output', 'k.gelu_backward(grad, self, approximate=node._approximate)', 'self'),
+        Gradient('self', 'gelu_double_backward(k, grad, grad_output, self, node._approximate)', 'grad_output self'),), bodies='arrays'),
+    Row('aten::hardtanh', 'HardtanhBackward0', ('self',), 'activations/derivatives.yaml:70', (Saved('self', 'input'), Saved('min_val', 'value'), Saved('max_val', 'value')), (
+        Gradient('self', 'k.hardtanh_backward(grad, self, node._min_val, node._max_val)', 'self'),), (
+        Tangent(0, 'elementwise', 'k.hardtanh_backward(grad, self, min_val, max_val)', 'self min_val max_val'),), bodies='arrays'),
+    Row('aten::hardtanh_backward', 'HardtanhBackwardBackward0', ('grad_output', 'self'), 'activations/derivatives.yaml:74', (Saved('self', 'input', needed_by=('grad_output',)), Saved('min_val', 'value', needed_by=('grad_output',)), Saved('max_val', 'value', needed_by=('grad_output',))), (
+        Gradient('grad_output', 'k.hardtanh_backward(grad, self, node._min_val, node._max_val)', 'self'),
+        Gradient('self', 'k.zeros_like(grad)'),), bodies='arrays'),
+    Row('aten::leaky_relu', 'LeakyReluBackward0', ('self',), 'activations/derivatives.yaml:78', (Saved('self', 'input'), Saved('negative_slope', 'value')), (
+        Gradient('self', 'k.leaky_relu_backward(grad, self, node._negative_slope, False)', 'self'),), (
+        Tangent(0, 'elementwise', 'k.leaky_relu_backward(grad, self, negative_slope, False)', 'self negative_slope'),), bodies='arrays'),
+    Row('aten::leaky_relu_backward', 'LeakyReluBackwardBackward0', ('grad_output', 'self'), 'activations/derivatives.yaml:82', (Saved('self', 'input', needed_by=('grad_output',)), Saved('negative_slope', 'value', needed_by=('grad_output',))), (
+        Gradient('grad_output', 'k.leaky_relu_backward(grad, self, node._negative_slope, False)', 'self'),
+        Gradient('self', 'k.zeros_like(grad)'),), bodies='arrays'),
+    Row('aten::log_sigmoid_forward', 'LogSigmoidBackward0', ('self',), 'activations/derivatives.yaml:86', (Saved('self', 'input'), Saved('buffer', 'result', output=1)), (
+        Gradient('self', 'k.log_sigmoid_backward(grad, self, buffer)', 'self buffer'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
+    Row('aten::log_sigmoid_backward', 'LogSigmoidBackwardBackward0', ('grad_output', 'self'), 'activations/derivatives.yaml:90', (Saved('grad_output', 'input', needed_by=('self',)), Saved('self', 'input', needed_by=('grad_output', 'self')), Saved('buffer', 'input', needed_by=('grad_output',))), (
+        Gradient('grad_output', 'k.log_sigmoid_backward(grad, self, buffer)', 'self buffer'),
+        Gradient('self', 'log_sigmoid_double_backward(k, k.mul(grad, grad_output), self)', 'grad_output self'),), bodies='arrays', refused=('buffer',)),
+    Row('aten::_prelu_kernel', 'PreluKernelBackward0', ('self', 'weight'), 'activations/derivatives.yaml:94', (Saved('self', 'input', needed_by=('self', 'weight')), Saved('weight', 'input', needed_by=('self', 'weight'))), (
+        Gradient('self weight', 'k._prelu_kernel_backward(grad, self, weight)', 'self weight'),), bodies='arrays'),
+    Row('aten::_prelu_kernel_backward', 'PreluKernelBackwardBackward0', ('grad_output', 'self', 'weight'), 'activations/derivatives.yaml:97', (Saved('grad_output', 'input', needed_by=('grad_output', 'self', 'weight')), Saved('self', 'input', needed_by=('grad_output', 'self', 'weight')), Saved('weight', 'input', needed_by=('grad_output', 'self', 'weight'))), (
+        Gradient('grad_output self weight', 'prelu_kernel_double_backward(k, grads[0], grads[1], grad_output, self, weight)', 'grad_output self weight'),), grads='*grads', bodies='arrays'),
+    Row('aten::relu', 'ReluBackward0', ('self',), 'activations/derivatives.yaml:100', (Saved('result', 'result'),), (
+        Gradient('self', 'k.threshold_backward(grad, result, 0)', 'result'),), (
+        Tangent(0, 'elementwise', 'k.threshold_backward(grad, result, 0)', 'result'),), bodies='arrays'),
+    Row('aten::silu', 'SiluBackward0', ('self',), 'activations/derivatives.yaml:104', (Saved('self', 'input'),), (
+        Gradient('self', 'k.silu_backward(grad, self)', 'self'),), (
+        Tangent(0, 'elementwise', 'k.silu_backward(grad, self)', 'self'),), bodies='arrays'),
+    Row('aten::silu_backward', 'SiluBackwardBackward0', ('grad_output', 'self'), 'activations/derivatives.yaml:108', (Saved('grad_output', 'input', needed_by=('self',)), Saved('self', 'input', needed_by=('grad_output', 'self'))), (
+        Gradient('grad_output', 'k.silu_backward(grad, k.conj(self))', 'self', real='k.silu_backward(grad, self)'),
+        Gradient('self', 'silu_double_backward(k, k.mul(k.conj(grad), grad_output), self)', 'grad_output self', real='silu_double_backward(k, k.mul(grad, grad_output), self)'),), bodies='arrays real'),
+    Row('aten::softplus', 'SoftplusBackward0', ('self',), 'activations/derivatives.yaml:112', (Saved('self', 'input'), Saved('beta', 'value'), Saved('threshold', 'value')), (
+        Gradient('self', 'k.softplus_backward(grad, self, node._beta, node._threshold)', 'self'),), (
+        Tangent(0, 'elementwise', 'k.softplus_backward(grad, self, beta, threshold)', 'self beta threshold'),), bodies='arrays'),
+    Row('aten::softplus_backward', 'SoftplusBackwardBackward0', ('grad_output', 'self'), 'activations/derivatives.yaml:116', (Saved('grad_output', 'input', needed_by=('self',)), Saved('self', 'input', needed_by=('grad_output', 'self')), Saved('beta', 'value', needed_by=('grad_output', 'self')), Saved('threshold', 'value', needed_by=('grad_output', 'self'))), (
+        Gradient('grad_output', 'k.softplus_backward(grad, self, node._beta, node._threshold)', 'self'),
+        Gradient('self', 'softplus_double_backward(k, k.mul(grad, grad_output), self, node._beta, node._threshold)', 'grad_output self'),), bodies='arrays'),
+    Row('aten::threshold', 'ThresholdBackward0', ('self',), 'activations/derivatives.yaml:120', (Saved('self', 'input'), Saved('threshold', 'value')), (
+        Gradient('self', 'k.threshold_backward(grad, self, node._threshold)', 'self'),), (
+        Tangent(0, 'elementwise', 'k.threshold_backward(grad, self, threshold)', 'self threshold'),), bodies='arrays'),
+    Row('aten::threshold_backward', 'ThresholdBackwardBackward0', ('grad_output', 'self'), 'activations/derivatives.yaml:124', (Saved('self', 'input', needed_by=('grad_output',)), Saved('threshold', 'value', needed_by=('grad_output',))), (
+        Gradient('grad_output', 'k.threshold_backward(grad, self, node._threshold)', 'self'),
+        Gradient('self', 'k.zeros_like(grad)'),), bodies='arrays'),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

@@ -6,35 +6,12 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.attention.formulas import (attention_backward)
 
-
-def scaled_dot_product_flash_attention_for_cpu_tensors(node, grad, *_):
-    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
-    query = node.unpack_query()
-    key = node.unpack_key()
-    value = node.unpack_value()
-    output = node.unpack_output()
-    logsumexp = node.unpack_logsumexp()
-    attn_mask = node.unpack_attn_mask()
-    return attention_backward(k, grad, query, key, value, output, logsumexp, node._is_causal, attn_mask, node._scale, grad_input_mask)
-
-def scaled_dot_product_flash_attention_for_cpu_arrays(node, k, edges, grad, *_):
-    grad_input_mask = tuple([edge is not None for edge in edges])
-    query = saved.array if (version := (saved := node._query)._counter) is None or version.value == node._query_version else node.unpack_query()
-    key = saved.array if (version := (saved := node._key)._counter) is None or version.value == node._key_version else node.unpack_key()
-    value = saved.array if (version := (saved := node._value)._counter) is None or version.value == node._value_version else node.unpack_value()
-    output, version, expected = node._output
-    if version.value != expected: node.unpack_output()
-    logsumexp, version, expected = node._logsumexp
-    if version.value != expected: node.unpack_logsumexp()
-    attn_mask = None if (saved := node._attn_mask) is None else saved.array if (version := saved._counter) is None or version.value == node._attn_mask_version else node.unpack_attn_mask()
-    return attention_backward(k, grad, query, key, value, output, logsumexp, node._is_causal, attn_mask, node._scale, grad_input_mask)
-
-
-FORMULAS = (
-    Formula('aten::_scaled_dot_product_flash_attention_for_cpu', 'ScaledDotProductFlashAttentionForCpuBackward0', ('query', 'key', 'value', 'attn_mask'), saved=(Saved('query', 'input', needed_by=('query', 'key', 'value', 'attn_mask')), Saved('key', 'input', needed_by=('query', 'key', 'value', 'attn_mask')), Saved('value', 'input', needed_by=('query', 'key', 'value', 'attn_mask')), Saved('is_causal', 'value', needed_by=('query', 'key', 'value', 'attn_mask')), Saved('attn_mask', 'input', needed_by=('query', 'key', 'value', 'attn_mask')), Saved('scale', 'value', needed_by=('query', 'key', 'value', 'attn_mask')), Saved('output', 'result', needed_by=('query', 'key', 'value', 'attn_mask')), Saved('logsumexp', 'result', needed_by=('query', 'key', 'value', 'attn_mask'), output=1)), tensors=scaled_dot_product_flash_attention_for_cpu_tensors, arrays=scaled_dot_product_flash_attention_for_cpu_arrays, output_differentiability=(True, False), where='attention/derivatives.yaml:4'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::_scaled_dot_product_flash_attention_for_cpu', 'ScaledDotProductFlashAttentionForCpuBackward0', ('query', 'key', 'value', 'attn_mask'), 'attention/derivatives.yaml:4', (Saved('query', 'input', needed_by=('query', 'key', 'value', 'attn_mask')), Saved('key', 'input', needed_by=('query', 'key', 'value', 'attn_mask')), Saved('value', 'input', needed_by=('query', 'key', 'value', 'attn_mask')), Saved('is_causal', 'value', needed_by=('query', 'key', 'value', 'attn_mask')), Saved('attn_mask', 'input', needed_by=('query', 'key', 'value', 'attn_mask')), Saved('scale', 'value', needed_by=('query', 'key', 'value', 'attn_mask')), Saved('output', 'result', needed_by=('query', 'key', 'value', 'attn_mask')), Saved('logsumexp', 'result', needed_by=('query', 'key', 'value', 'attn_mask'), output=1)), (
+        Gradient('query key value attn_mask', 'attention_backward(k, grad, query, key, value, output, logsumexp, node._is_causal, attn_mask, node._scale, grad_input_mask)', 'query key value output logsumexp attn_mask', uses_mask=True),), grads='grad *_', bodies='arrays', optional='attn_mask', output_differentiability=(True, False)),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

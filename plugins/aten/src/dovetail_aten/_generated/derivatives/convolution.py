@@ -6,79 +6,29 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.convolution.formulas import (convolution_double_backward)
 
-
-def convolution_tensors(node, grad):
-    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
-    input = node.unpack_input()
-    weight = node.unpack_weight()
-    return k.convolution_backward(grad, input, weight, None, node._stride, node._padding, node._dilation, node._transposed, node._output_padding, node._groups, grad_input_mask)
-
-def convolution_arrays(node, k, edges, grad):
-    grad_input_mask = tuple([edge is not None for edge in edges])
-    input = saved.array if (version := (saved := node._input)._counter) is None or version.value == node._input_version else node.unpack_input()
-    weight = saved.array if (version := (saved := node._weight)._counter) is None or version.value == node._weight_version else node.unpack_weight()
-    return k.convolution_backward(grad, input, weight, None, node._stride, node._padding, node._dilation, node._transposed, node._output_padding, node._groups, grad_input_mask)
-
-
-def convolution_backward_tensors(node, *grads):
-    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
-    grad_output = node.unpack_grad_output()
-    input = node.unpack_input()
-    weight = node.unpack_weight()
-    return convolution_double_backward(k, grads[0], grads[1], grads[2], grad_output, input, weight, node._stride, node._padding, node._dilation, node._transposed, node._output_padding, node._groups, grad_input_mask)
-
-def convolution_backward_arrays(node, k, edges, *grads):
-    grad_input_mask = tuple([edge is not None for edge in edges])
-    grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
-    input = saved.array if (version := (saved := node._input)._counter) is None or version.value == node._input_version else node.unpack_input()
-    weight = saved.array if (version := (saved := node._weight)._counter) is None or version.value == node._weight_version else node.unpack_weight()
-    return convolution_double_backward(k, grads[0], grads[1], grads[2], grad_output, input, weight, node._stride, node._padding, node._dilation, node._transposed, node._output_padding, node._groups, grad_input_mask)
-
-
-def im2col_tensors(node, grad):
-    return (k.col2im(grad, node._self_sym_sizes[-2:], node._kernel_size, node._dilation, node._padding, node._stride),)
-
-def im2col_arrays(node, k, edges, grad):
-    return (k.col2im(grad, node._self_sym_sizes[-2:], node._kernel_size, node._dilation, node._padding, node._stride),)
-
-
-def col2im_tensors(node, grad):
-    return (k.im2col(grad, node._kernel_size, node._dilation, node._padding, node._stride),)
-
-def col2im_arrays(node, k, edges, grad):
-    return (k.im2col(grad, node._kernel_size, node._dilation, node._padding, node._stride),)
-
-
-def pixel_shuffle_tensors(node, grad): return (k.pixel_unshuffle(grad, node._upscale_factor),)
-
-def pixel_shuffle_arrays(node, k, edges, grad):
-    return (k.pixel_unshuffle(grad, node._upscale_factor),)
-
-
-def pixel_unshuffle_tensors(node, grad): return (k.pixel_shuffle(grad, node._downscale_factor),)
-
-def pixel_unshuffle_arrays(node, k, edges, grad):
-    return (k.pixel_shuffle(grad, node._downscale_factor),)
-
-
-def channel_shuffle_tensors(node, grad):
-    return (k.channel_shuffle(grad, node._self_sym_argsize_1 // node._groups),)
-
-def channel_shuffle_arrays(node, k, edges, grad):
-    return (k.channel_shuffle(grad, node._self_sym_argsize_1 // node._groups),)
-
-
-FORMULAS = (
-    Formula('aten::convolution', 'ConvolutionBackward0', ('input', 'weight', 'bias'), saved=(Saved('input', 'input', needed_by=('input', 'weight', 'bias')), Saved('weight', 'input', needed_by=('input', 'weight', 'bias')), Saved('stride', 'value', needed_by=('input', 'weight', 'bias')), Saved('padding', 'value', needed_by=('input', 'weight', 'bias')), Saved('dilation', 'value', needed_by=('input', 'weight', 'bias')), Saved('transposed', 'value', needed_by=('input', 'weight', 'bias')), Saved('output_padding', 'value', needed_by=('input', 'weight', 'bias')), Saved('groups', 'value', needed_by=('input', 'weight', 'bias'))), tensors=convolution_tensors, arrays=convolution_arrays, where='convolution/derivatives.yaml:3'),
-    Formula('aten::convolution_backward', 'ConvolutionBackwardBackward0', ('grad_output', 'input', 'weight'), saved=(Saved('grad_output', 'input', needed_by=('grad_output', 'input', 'weight')), Saved('input', 'input', needed_by=('grad_output', 'input', 'weight')), Saved('weight', 'input', needed_by=('grad_output', 'input', 'weight')), Saved('stride', 'value', needed_by=('grad_output', 'input', 'weight')), Saved('padding', 'value', needed_by=('grad_output', 'input', 'weight')), Saved('dilation', 'value', needed_by=('grad_output', 'input', 'weight')), Saved('transposed', 'value', needed_by=('grad_output', 'input', 'weight')), Saved('output_padding', 'value', needed_by=('grad_output', 'input', 'weight')), Saved('groups', 'value', needed_by=('grad_output', 'input', 'weight'))), tensors=convolution_backward_tensors, arrays=convolution_backward_arrays, where='convolution/derivatives.yaml:6'),
-    Formula('aten::im2col', 'Im2ColBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('kernel_size', 'value'), Saved('dilation', 'value'), Saved('padding', 'value'), Saved('stride', 'value')), tensors=im2col_tensors, arrays=im2col_arrays, forward=(Forward(0, 'linear'),), where='convolution/derivatives.yaml:9'),
-    Formula('aten::col2im', 'Col2ImBackward0', ('self',), saved=(Saved('kernel_size', 'value'), Saved('dilation', 'value'), Saved('padding', 'value'), Saved('stride', 'value')), tensors=col2im_tensors, arrays=col2im_arrays, forward=(Forward(0, 'linear'),), where='convolution/derivatives.yaml:13'),
-    Formula('aten::pixel_shuffle', 'PixelShuffleBackward0', ('self',), saved=(Saved('upscale_factor', 'value'),), tensors=pixel_shuffle_tensors, arrays=pixel_shuffle_arrays, forward=(Forward(0, 'linear'),), where='convolution/derivatives.yaml:17'),
-    Formula('aten::pixel_unshuffle', 'PixelUnshuffleBackward0', ('self',), saved=(Saved('downscale_factor', 'value'),), tensors=pixel_unshuffle_tensors, arrays=pixel_unshuffle_arrays, forward=(Forward(0, 'linear'),), where='convolution/derivatives.yaml:21'),
-    Formula('aten::channel_shuffle', 'ChannelShuffleBackward0', ('self',), saved=(Saved('self_sym_argsize_1', 'value', expression='self.array.shape[1]'), Saved('groups', 'value')), tensors=channel_shuffle_tensors, arrays=channel_shuffle_arrays, forward=(Forward(0, 'linear'),), where='convolution/derivatives.yaml:25'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::convolution', 'ConvolutionBackward0', ('input', 'weight', 'bias'), 'convolution/derivatives.yaml:3', (Saved('input', 'input', needed_by=('input', 'weight', 'bias')), Saved('weight', 'input', needed_by=('input', 'weight', 'bias')), Saved('stride', 'value', needed_by=('input', 'weight', 'bias')), Saved('padding', 'value', needed_by=('input', 'weight', 'bias')), Saved('dilation', 'value', needed_by=('input', 'weight', 'bias')), Saved('transposed', 'value', needed_by=('input', 'weight', 'bias')), Saved('output_padding', 'value', needed_by=('input', 'weight', 'bias')), Saved('groups', 'value', needed_by=('input', 'weight', 'bias'))), (
+        Gradient('input weight bias', 'k.convolution_backward(grad, input, weight, None, node._stride, node._padding, node._dilation, node._transposed, node._output_padding, node._groups, grad_input_mask)', 'input weight', uses_mask=True),), bodies='arrays'),
+    Row('aten::convolution_backward', 'ConvolutionBackwardBackward0', ('grad_output', 'input', 'weight'), 'convolution/derivatives.yaml:6', (Saved('grad_output', 'input', needed_by=('grad_output', 'input', 'weight')), Saved('input', 'input', needed_by=('grad_output', 'input', 'weight')), Saved('weight', 'input', needed_by=('grad_output', 'input', 'weight')), Saved('stride', 'value', needed_by=('grad_output', 'input', 'weight')), Saved('padding', 'value', needed_by=('grad_output', 'input', 'weight')), Saved('dilation', 'value', needed_by=('grad_output', 'input', 'weight')), Saved('transposed', 'value', needed_by=('grad_output', 'input', 'weight')), Saved('output_padding', 'value', needed_by=('grad_output', 'input', 'weight')), Saved('groups', 'value', needed_by=('grad_output', 'input', 'weight'))), (
+        Gradient('grad_output input weight', 'convolution_double_backward(k, grads[0], grads[1], grads[2], grad_output, input, weight, node._stride, node._padding, node._dilation, node._transposed, node._output_padding, node._groups, grad_input_mask)', 'grad_output input weight', uses_mask=True),), grads='*grads', bodies='arrays'),
+    Row('aten::im2col', 'Im2ColBackward0', ('self',), 'convolution/derivatives.yaml:9', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('kernel_size', 'value'), Saved('dilation', 'value'), Saved('padding', 'value'), Saved('stride', 'value')), (
+        Gradient('self', 'k.col2im(grad, node._self_sym_sizes[-2:], node._kernel_size, node._dilation, node._padding, node._stride)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::col2im', 'Col2ImBackward0', ('self',), 'convolution/derivatives.yaml:13', (Saved('kernel_size', 'value'), Saved('dilation', 'value'), Saved('padding', 'value'), Saved('stride', 'value')), (
+        Gradient('self', 'k.im2col(grad, node._kernel_size, node._dilation, node._padding, node._stride)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::pixel_shuffle', 'PixelShuffleBackward0', ('self',), 'convolution/derivatives.yaml:17', (Saved('upscale_factor', 'value'),), (
+        Gradient('self', 'k.pixel_unshuffle(grad, node._upscale_factor)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::pixel_unshuffle', 'PixelUnshuffleBackward0', ('self',), 'convolution/derivatives.yaml:21', (Saved('downscale_factor', 'value'),), (
+        Gradient('self', 'k.pixel_shuffle(grad, node._downscale_factor)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::channel_shuffle', 'ChannelShuffleBackward0', ('self',), 'convolution/derivatives.yaml:25', (Saved('self_sym_argsize_1', 'value', expression='self.array.shape[1]'), Saved('groups', 'value')), (
+        Gradient('self', 'k.channel_shuffle(grad, node._self_sym_argsize_1 // node._groups)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

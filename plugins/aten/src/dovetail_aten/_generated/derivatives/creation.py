@@ -6,122 +6,43 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.creation.formulas import (imaginary_part, polar_abs_backward, real_part)
 
-
-def fill_Scalar_tensors(node, grad): return (k.zeros_like(grad),)
-
-def fill_Scalar_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def fill_Scalar_forward(self_p): return k.zeros_like(self_p)
-
-
-def fill_Tensor_tensors(node, grad):
-    self_edge, value_edge = node.next_edges
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    grad_value = None if value_edge is None else k.sum(grad)
-    return grad_self, grad_value
-
-def fill_Tensor_arrays(node, k, edges, grad):
-    self_edge, value_edge = edges
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    grad_value = None if value_edge is None else k.sum(grad)
-    return grad_self, grad_value
-
-
-def complex_tensors(node, grad):
-    real_edge, imag_edge = node.next_edges
-    grad_real = None if real_edge is None else real_part(k, grad)
-    grad_imag = None if imag_edge is None else imaginary_part(k, grad)
-    return grad_real, grad_imag
-
-def complex_arrays(node, k, edges, grad):
-    real_edge, imag_edge = edges
-    grad_real = None if real_edge is None else real_part(k, grad)
-    grad_imag = None if imag_edge is None else imaginary_part(k, grad)
-    return grad_real, grad_imag
-
-
-def polar_tensors(node, grad):
-    abs_edge, angle_edge = node.next_edges
-    grad_abs = grad_angle = None
-    if abs_edge is not None:
-        angle = node.unpack_angle()
-        grad_abs = polar_abs_backward(k, grad, angle)
-    if angle_edge is not None:
-        result = node.unpack_result()
-        grad_angle = imaginary_part(k, k.mul(grad, k.conj(result)))
-    return grad_abs, grad_angle
-
-def polar_arrays(node, k, edges, grad):
-    abs_edge, angle_edge = edges
-    grad_abs = grad_angle = None
-    if abs_edge is not None:
-        angle = saved.array if (version := (saved := node._angle)._counter) is None or version.value == node._angle_version else node.unpack_angle()
-        grad_abs = polar_abs_backward(k, grad, angle)
-    if angle_edge is not None:
-        result, version, expected = node._result
-        if version.value != expected: node.unpack_result()
-        grad_angle = imaginary_part(k, k.mul(grad, k.conj(result)))
-    return grad_abs, grad_angle
-
-
-def fill__Scalar_tensors(node, grad): return (k.zeros_like(grad),)
-
-def fill__Scalar_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def fill__Scalar_forward(self_p): return k.zeros_like(self_p)
-
-
-def fill__Tensor_tensors(node, grad):
-    self_edge, value_edge = node.next_edges
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    grad_value = None if value_edge is None else k.sum(grad)
-    return grad_self, grad_value
-
-def fill__Tensor_arrays(node, k, edges, grad):
-    self_edge, value_edge = edges
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    grad_value = None if value_edge is None else k.sum(grad)
-    return grad_self, grad_value
-
-def fill__Tensor_forward(value_t): return value_t
-
-
-def zero__tensors(node, grad): return (k.zeros_like(grad),)
-
-def zero__arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def zero__forward(self_p): return k.zeros_like(self_p)
-
-
-
-
-
-
-
-
-
-
-
-FORMULAS = (
-    Formula('aten::fill.Scalar', 'FillBackward0', ('self',), tensors=fill_Scalar_tensors, arrays=fill_Scalar_arrays, forward=(Forward(0, 'expression', fill_Scalar_forward, ('self_p',)),), where='creation/derivatives.yaml:3'),
-    Formula('aten::fill.Tensor', 'FillBackward1', ('self', 'value'), tensors=fill_Tensor_tensors, arrays=fill_Tensor_arrays, forward=(Forward(0, 'linear'),), where='creation/derivatives.yaml:7'),
-    Formula('aten::complex', 'ComplexBackward0', ('real', 'imag'), tensors=complex_tensors, arrays=complex_arrays, forward=(Forward(0, 'linear'),), where='creation/derivatives.yaml:12'),
-    Formula('aten::polar', 'PolarBackward0', ('abs', 'angle'), saved=(Saved('angle', 'input', needed_by=('abs',)), Saved('result', 'result', needed_by=('angle',))), tensors=polar_tensors, arrays=polar_arrays, where='creation/derivatives.yaml:17'),
-    Formula('aten::fill_.Scalar', 'FillBackward2', ('self',), tensors=fill__Scalar_tensors, arrays=fill__Scalar_arrays, forward=(Forward(0, 'expression', fill__Scalar_forward, ('self_p',)),), where='creation/derivatives.yaml:21'),
-    Formula('aten::fill_.Tensor', 'FillBackward3', ('self', 'value'), tensors=fill__Tensor_tensors, arrays=fill__Tensor_arrays, forward=(Forward(0, 'expression', fill__Tensor_forward, ('value_t',)),), where='creation/derivatives.yaml:26'),
-    Formula('aten::zero_', 'ZeroBackward0', ('self',), tensors=zero__tensors, arrays=zero__arrays, forward=(Forward(0, 'expression', zero__forward, ('self_p',)),), where='creation/derivatives.yaml:31'),
-    Formula('aten::empty_like', 'EmptyLikeBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:35'),
-    Formula('aten::ones_like', 'OnesLikeBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:38'),
-    Formula('aten::zeros_like', 'ZerosLikeBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:41'),
-    Formula('aten::full_like', 'FullLikeBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:44'),
-    Formula('aten::new_zeros', 'NewZerosBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:47'),
-    Formula('aten::new_ones', 'NewOnesBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:50'),
-    Formula('aten::new_full', 'NewFullBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:53'),
-    Formula('aten::new_empty', 'NewEmptyBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:56'),
-    Formula('aten::new_empty_strided', 'NewEmptyStridedBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:59'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::fill.Scalar', 'FillBackward0', ('self',), 'creation/derivatives.yaml:3', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::fill.Tensor', 'FillBackward1', ('self', 'value'), 'creation/derivatives.yaml:7', (), (
+        Gradient('self', 'k.zeros_like(grad)'),
+        Gradient('value', 'k.sum(grad)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::complex', 'ComplexBackward0', ('real', 'imag'), 'creation/derivatives.yaml:12', (), (
+        Gradient('real', 'real_part(k, grad)'),
+        Gradient('imag', 'imaginary_part(k, grad)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::polar', 'PolarBackward0', ('abs', 'angle'), 'creation/derivatives.yaml:17', (Saved('angle', 'input', needed_by=('abs',)), Saved('result', 'result', needed_by=('angle',))), (
+        Gradient('abs', 'polar_abs_backward(k, grad, angle)', 'angle'),
+        Gradient('angle', 'imaginary_part(k, k.mul(grad, k.conj(result)))', 'result', real='imaginary_part(k, k.mul(grad, result))'),), bodies='arrays'),
+    Row('aten::fill_.Scalar', 'FillBackward2', ('self',), 'creation/derivatives.yaml:21', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::fill_.Tensor', 'FillBackward3', ('self', 'value'), 'creation/derivatives.yaml:26', (), (
+        Gradient('self', 'k.zeros_like(grad)'),
+        Gradient('value', 'k.sum(grad)'),), (
+        Tangent(0, 'expression', 'value_t', 'value_t'),), bodies='arrays'),
+    Row('aten::zero_', 'ZeroBackward0', ('self',), 'creation/derivatives.yaml:31', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::empty_like', 'EmptyLikeBackward', (), 'creation/derivatives.yaml:35', (), output_differentiability=(False,)),
+    Row('aten::ones_like', 'OnesLikeBackward', (), 'creation/derivatives.yaml:38', (), output_differentiability=(False,)),
+    Row('aten::zeros_like', 'ZerosLikeBackward', (), 'creation/derivatives.yaml:41', (), output_differentiability=(False,)),
+    Row('aten::full_like', 'FullLikeBackward', (), 'creation/derivatives.yaml:44', (), output_differentiability=(False,)),
+    Row('aten::new_zeros', 'NewZerosBackward', (), 'creation/derivatives.yaml:47', (), output_differentiability=(False,)),
+    Row('aten::new_ones', 'NewOnesBackward', (), 'creation/derivatives.yaml:50', (), output_differentiability=(False,)),
+    Row('aten::new_full', 'NewFullBackward', (), 'creation/derivatives.yaml:53', (), output_differentiability=(False,)),
+    Row('aten::new_empty', 'NewEmptyBackward', (), 'creation/derivatives.yaml:56', (), output_differentiability=(False,)),
+    Row('aten::new_empty_strided', 'NewEmptyStridedBackward', (), 'creation/derivatives.yaml:59', (), output_differentiability=(False,)),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

@@ -6,28 +6,11 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 
-
-def ctc_loss_tensors(node, grad, *_):
-    log_probs = node.unpack_log_probs()
-    targets = node.unpack_targets()
-    result0 = node.unpack_result0()
-    result1 = node.unpack_result1()
-    return (k._ctc_loss_backward(grad, log_probs, targets, node._input_lengths, node._target_lengths, result0, result1, node._blank, node._zero_infinity),)
-
-def ctc_loss_arrays(node, k, edges, grad, *_):
-    log_probs = saved.array if (version := (saved := node._log_probs)._counter) is None or version.value == node._log_probs_version else node.unpack_log_probs()
-    targets = saved.array if (version := (saved := node._targets)._counter) is None or version.value == node._targets_version else node.unpack_targets()
-    result0, version, expected = node._result0
-    if version.value != expected: node.unpack_result0()
-    result1, version, expected = node._result1
-    if version.value != expected: node.unpack_result1()
-    return (k._ctc_loss_backward(grad, log_probs, targets, node._input_lengths, node._target_lengths, result0, result1, node._blank, node._zero_infinity),)
-
-
-FORMULAS = (
-    Formula('aten::_ctc_loss', 'CtcLossBackward0', ('log_probs',), saved=(Saved('log_probs', 'input'), Saved('targets', 'input'), Saved('input_lengths', 'value'), Saved('target_lengths', 'value'), Saved('blank', 'value'), Saved('zero_infinity', 'value'), Saved('result0', 'result'), Saved('result1', 'result', output=1)), tensors=ctc_loss_tensors, arrays=ctc_loss_arrays, output_differentiability=(True, False), where='ctc/derivatives.yaml:3'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::_ctc_loss', 'CtcLossBackward0', ('log_probs',), 'ctc/derivatives.yaml:3', (Saved('log_probs', 'input'), Saved('targets', 'input'), Saved('input_lengths', 'value'), Saved('target_lengths', 'value'), Saved('blank', 'value'), Saved('zero_infinity', 'value'), Saved('result0', 'result'), Saved('result1', 'result', output=1)), (
+        Gradient('log_probs', 'k._ctc_loss_backward(grad, log_probs, targets, node._input_lengths, node._target_lengths, result0, result1, node._blank, node._zero_infinity)', 'log_probs targets result0 result1'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

@@ -6,64 +6,19 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.distances.formulas import (
     euclidean_dist_backward, euclidean_dist_backward_x2, pdist_backward, renorm_backward,
 )
 
-
-def euclidean_dist_tensors(node, grad):
-    x1_edge, x2_edge = node.next_edges
-    x1 = node.unpack_x1()
-    x2 = node.unpack_x2()
-    result = node.unpack_result()
-    grad_x1 = None if x1_edge is None else euclidean_dist_backward(k, grad, x1, x2, result)
-    grad_x2 = None if x2_edge is None else euclidean_dist_backward_x2(k, grad, x1, x2, result)
-    return grad_x1, grad_x2
-
-def euclidean_dist_arrays(node, k, edges, grad):
-    x1_edge, x2_edge = edges
-    grad_x1 = grad_x2 = None
-    if x1_edge is not None:
-        x1 = saved.array if (version := (saved := node._x1)._counter) is None or version.value == node._x1_version else node.unpack_x1()
-        x2 = saved.array if (version := (saved := node._x2)._counter) is None or version.value == node._x2_version else node.unpack_x2()
-        result, version, expected = node._result
-        if version.value != expected: node.unpack_result()
-        grad_x1 = euclidean_dist_backward(k, grad, x1, x2, result)
-    if x2_edge is not None:
-        x1 = saved.array if (version := (saved := node._x1)._counter) is None or version.value == node._x1_version else node.unpack_x1()
-        x2 = saved.array if (version := (saved := node._x2)._counter) is None or version.value == node._x2_version else node.unpack_x2()
-        result, version, expected = node._result
-        if version.value != expected: node.unpack_result()
-        grad_x2 = euclidean_dist_backward_x2(k, grad, x1, x2, result)
-    return grad_x1, grad_x2
-
-
-def pdist_tensors(node, grad):
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (pdist_backward(k, grad, self, node._p, result),)
-
-def pdist_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (pdist_backward(k, grad, self, node._p, result),)
-
-
-def renorm_tensors(node, grad):
-    self = node.unpack_self()
-    return (renorm_backward(k, grad, self, node._p, node._dim, node._maxnorm),)
-
-def renorm_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (renorm_backward(k, grad, self, node._p, node._dim, node._maxnorm),)
-
-
-FORMULAS = (
-    Formula('aten::_euclidean_dist', 'EuclideanDistBackward0', ('x1', 'x2'), saved=(Saved('x1', 'input', needed_by=('x1', 'x2')), Saved('x2', 'input', needed_by=('x1', 'x2')), Saved('result', 'result', needed_by=('x1', 'x2'))), tensors=euclidean_dist_tensors, arrays=euclidean_dist_arrays, where='distances/derivatives.yaml:3'),
-    Formula('aten::pdist', 'PdistBackward0', ('self',), saved=(Saved('self', 'input'), Saved('p', 'value'), Saved('result', 'result')), tensors=pdist_tensors, arrays=pdist_arrays, where='distances/derivatives.yaml:7'),
-    Formula('aten::renorm', 'RenormBackward0', ('self',), saved=(Saved('self', 'input'), Saved('p', 'value'), Saved('dim', 'value'), Saved('maxnorm', 'value')), tensors=renorm_tensors, arrays=renorm_arrays, where='distances/derivatives.yaml:10'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::_euclidean_dist', 'EuclideanDistBackward0', ('x1', 'x2'), 'distances/derivatives.yaml:3', (Saved('x1', 'input', needed_by=('x1', 'x2')), Saved('x2', 'input', needed_by=('x1', 'x2')), Saved('result', 'result', needed_by=('x1', 'x2'))), (
+        Gradient('x1', 'euclidean_dist_backward(k, grad, x1, x2, result)', 'x1 x2 result'),
+        Gradient('x2', 'euclidean_dist_backward_x2(k, grad, x1, x2, result)', 'x1 x2 result'),), bodies='arrays'),
+    Row('aten::pdist', 'PdistBackward0', ('self',), 'distances/derivatives.yaml:7', (Saved('self', 'input'), Saved('p', 'value'), Saved('result', 'result')), (
+        Gradient('self', 'pdist_backward(k, grad, self, node._p, result)', 'self result'),), bodies='arrays'),
+    Row('aten::renorm', 'RenormBackward0', ('self',), 'distances/derivatives.yaml:10', (Saved('self', 'input'), Saved('p', 'value'), Saved('dim', 'value'), Saved('maxnorm', 'value')), (
+        Gradient('self', 'renorm_backward(k, grad, self, node._p, node._dim, node._maxnorm)', 'self'),), bodies='arrays'),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

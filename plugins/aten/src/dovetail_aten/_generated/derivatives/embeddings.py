@@ -6,34 +6,16 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.indexing.formulas import (embedding_dense_double_backward)
 
-
-def embedding_tensors(node, grad):
-    indices = node.unpack_indices()
-    return (k.embedding_dense_backward(grad, indices, node._weight_sym_argsize_0, node._padding_idx, node._scale_grad_by_freq),)
-
-def embedding_arrays(node, k, edges, grad):
-    indices = saved.array if (version := (saved := node._indices)._counter) is None or version.value == node._indices_version else node.unpack_indices()
-    return (k.embedding_dense_backward(grad, indices, node._weight_sym_argsize_0, node._padding_idx, node._scale_grad_by_freq),)
-
-def embedding_forward(indices, padding_idx, weight_t):
-    return k.embedding(weight_t, indices, padding_idx)
-
-
-def embedding_dense_backward_tensors(node, grad):
-    indices = node.unpack_indices()
-    return (embedding_dense_double_backward(k, grad, indices, node._padding_idx, node._scale_grad_by_freq),)
-
-def embedding_dense_backward_arrays(node, k, edges, grad):
-    indices = saved.array if (version := (saved := node._indices)._counter) is None or version.value == node._indices_version else node.unpack_indices()
-    return (embedding_dense_double_backward(k, grad, indices, node._padding_idx, node._scale_grad_by_freq),)
-
-
-FORMULAS = (
-    Formula('aten::embedding', 'EmbeddingBackward0', ('weight',), saved=(Saved('weight_sym_argsize_0', 'value', expression='weight.array.shape[0]'), Saved('indices', 'input'), Saved('padding_idx', 'value'), Saved('scale_grad_by_freq', 'value')), tensors=embedding_tensors, arrays=embedding_arrays, forward=(Forward(0, 'expression', embedding_forward, ('indices', 'padding_idx', 'weight_t')),), where='embeddings/derivatives.yaml:3'),
-    Formula('aten::embedding_dense_backward', 'EmbeddingDenseBackwardBackward0', ('grad_output',), saved=(Saved('indices', 'input'), Saved('padding_idx', 'value'), Saved('scale_grad_by_freq', 'value')), tensors=embedding_dense_backward_tensors, arrays=embedding_dense_backward_arrays, forward=(Forward(0, 'linear'),), where='embeddings/derivatives.yaml:8'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::embedding', 'EmbeddingBackward0', ('weight',), 'embeddings/derivatives.yaml:3', (Saved('weight_sym_argsize_0', 'value', expression='weight.array.shape[0]'), Saved('indices', 'input'), Saved('padding_idx', 'value'), Saved('scale_grad_by_freq', 'value')), (
+        Gradient('weight', 'k.embedding_dense_backward(grad, indices, node._weight_sym_argsize_0, node._padding_idx, node._scale_grad_by_freq)', 'indices'),), (
+        Tangent(0, 'expression', 'k.embedding(weight_t, indices, padding_idx)', 'indices padding_idx weight_t'),), bodies='arrays'),
+    Row('aten::embedding_dense_backward', 'EmbeddingDenseBackwardBackward0', ('grad_output',), 'embeddings/derivatives.yaml:8', (Saved('indices', 'input'), Saved('padding_idx', 'value'), Saved('scale_grad_by_freq', 'value')), (
+        Gradient('grad_output', 'embedding_dense_double_backward(k, grad, indices, node._padding_idx, node._scale_grad_by_freq)', 'indices'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

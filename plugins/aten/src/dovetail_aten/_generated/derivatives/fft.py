@@ -6,34 +6,19 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.fft.formulas import (fft_c2r_backward, fft_r2c_backward)
 
-
-def fft_c2c_tensors(node, grad):
-    return (k._fft_c2c(grad, node._dim, node._normalization, not node._forward),)
-
-def fft_c2c_arrays(node, k, edges, grad):
-    return (k._fft_c2c(grad, node._dim, node._normalization, not node._forward),)
-
-
-def fft_r2c_tensors(node, grad):
-    return (fft_r2c_backward(k, grad, node._dim, node._normalization, node._onesided, node._self_sym_sizes),)
-
-def fft_r2c_arrays(node, k, edges, grad):
-    return (fft_r2c_backward(k, grad, node._dim, node._normalization, node._onesided, node._self_sym_sizes),)
-
-
-def fft_c2r_tensors(node, grad): return (fft_c2r_backward(k, grad, node._dim, node._normalization),)
-
-def fft_c2r_arrays(node, k, edges, grad):
-    return (fft_c2r_backward(k, grad, node._dim, node._normalization),)
-
-
-FORMULAS = (
-    Formula('aten::_fft_c2c', 'FftC2CBackward0', ('self',), saved=(Saved('dim', 'value'), Saved('normalization', 'value'), Saved('forward', 'value')), tensors=fft_c2c_tensors, arrays=fft_c2c_arrays, forward=(Forward(0, 'linear'),), where='fft/derivatives.yaml:3'),
-    Formula('aten::_fft_r2c', 'FftR2CBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('normalization', 'value'), Saved('onesided', 'value')), tensors=fft_r2c_tensors, arrays=fft_r2c_arrays, forward=(Forward(0, 'linear'),), where='fft/derivatives.yaml:7'),
-    Formula('aten::_fft_c2r', 'FftC2RBackward0', ('self',), saved=(Saved('dim', 'value'), Saved('normalization', 'value')), tensors=fft_c2r_tensors, arrays=fft_c2r_arrays, forward=(Forward(0, 'linear'),), where='fft/derivatives.yaml:11'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::_fft_c2c', 'FftC2CBackward0', ('self',), 'fft/derivatives.yaml:3', (Saved('dim', 'value'), Saved('normalization', 'value'), Saved('forward', 'value')), (
+        Gradient('self', 'k._fft_c2c(grad, node._dim, node._normalization, not node._forward)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::_fft_r2c', 'FftR2CBackward0', ('self',), 'fft/derivatives.yaml:7', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('normalization', 'value'), Saved('onesided', 'value')), (
+        Gradient('self', 'fft_r2c_backward(k, grad, node._dim, node._normalization, node._onesided, node._self_sym_sizes)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::_fft_c2r', 'FftC2RBackward0', ('self',), 'fft/derivatives.yaml:11', (Saved('dim', 'value'), Saved('normalization', 'value')), (
+        Gradient('self', 'fft_c2r_backward(k, grad, node._dim, node._normalization)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.derivative_helpers.shapes import (zero_of)
 from dovetail_aten.families.indexing.formulas import (
@@ -14,158 +14,40 @@ from dovetail_aten.families.indexing.formulas import (
     masked_select_backward, scatter_src_backward, take_backward,
 )
 
-
-def gather_tensors(node, grad):
-    index = node.unpack_index()
-    return (gather_backward(k, grad, node._self_sym_sizes, node._dim, index),)
-
-def gather_arrays(node, k, edges, grad):
-    index = saved.array if (version := (saved := node._index)._counter) is None or version.value == node._index_version else node.unpack_index()
-    return (gather_backward(k, grad, node._self_sym_sizes, node._dim, index),)
-
-
-def index_Tensor_tensors(node, grad):
-    indices = node.unpack_indices()
-    return (index_backward(k, grad, node._self_sym_sizes, indices),)
-
-def index_Tensor_arrays(node, k, edges, grad):
-    indices = [None if tensor is None else tensor.array for tensor in node.unpack_indices()]
-    return (index_backward(k, grad, node._self_sym_sizes, indices),)
-
-
-def index_add_tensors(node, grad):
-    self_edge, source_edge = node.next_edges
-    grad_source = None
-    grad_self = None if self_edge is None else grad
-    if source_edge is not None:
-        source_sym_sizes = node._source_sym_sizes
-        dim = node._dim
-        index = node.unpack_index()
-        alpha = node._alpha
-        grad_source = k.reshape(k.index_select(grad, dim, index), source_sym_sizes) if alpha == 1 else k.mul(k.reshape(k.index_select(grad, dim, index), source_sym_sizes), alpha.conjugate())
-    return grad_self, grad_source
-
-def index_add_arrays(node, k, edges, grad):
-    self_edge, source_edge = edges
-    grad_source = None
-    grad_self = None if self_edge is None else grad
-    if source_edge is not None:
-        source_sym_sizes = node._source_sym_sizes
-        dim = node._dim
-        index = saved.array if (version := (saved := node._index)._counter) is None or version.value == node._index_version else node.unpack_index()
-        alpha = node._alpha
-        grad_source = k.reshape(k.index_select(grad, dim, index), source_sym_sizes) if alpha == 1 else k.mul(k.reshape(k.index_select(grad, dim, index), source_sym_sizes), alpha.conjugate())
-    return grad_self, grad_source
-
-def index_add_forward(dim, index, source_t, alpha, self_t):
-    return k.index_add(self_t, dim, index, source_t, alpha=alpha)
-
-
-def index_put_tensors(node, grad):
-    self_edge, values_edge = node.next_edges
-    indices = node.unpack_indices()
-    grad_self = None if self_edge is None else grad if node._accumulate else k.index_put(grad, indices, zero_of(k, grad))
-    grad_values = None if values_edge is None else index_put_values_backward(k, grad, indices, node._accumulate)
-    return grad_self, grad_values
-
-def index_put_arrays(node, k, edges, grad):
-    self_edge, values_edge = edges
-    grad_self = grad_values = None
-    if self_edge is not None:
-        indices = [None if tensor is None else tensor.array for tensor in node.unpack_indices()]
-        grad_self = grad if node._accumulate else k.index_put(grad, indices, zero_of(k, grad))
-    if values_edge is not None:
-        indices = [None if tensor is None else tensor.array for tensor in node.unpack_indices()]
-        grad_values = index_put_values_backward(k, grad, indices, node._accumulate)
-    return grad_self, grad_values
-
-
-def index_select_tensors(node, grad):
-    index = node.unpack_index()
-    return (index_select_backward(k, grad, node._self_sym_sizes, node._dim, index),)
-
-def index_select_arrays(node, k, edges, grad):
-    index = saved.array if (version := (saved := node._index)._counter) is None or version.value == node._index_version else node.unpack_index()
-    return (index_select_backward(k, grad, node._self_sym_sizes, node._dim, index),)
-
-
-def masked_select_tensors(node, grad):
-    mask = node.unpack_mask()
-    return (masked_select_backward(k, grad, node._self_sym_sizes, mask),)
-
-def masked_select_arrays(node, k, edges, grad):
-    mask = saved.array if (version := (saved := node._mask)._counter) is None or version.value == node._mask_version else node.unpack_mask()
-    return (masked_select_backward(k, grad, node._self_sym_sizes, mask),)
-
-
-def scatter_src_tensors(node, grad):
-    self_edge, src_edge = node.next_edges
-    index = node.unpack_index()
-    grad_self = None if self_edge is None else k.scatter(grad, node._dim, index, 0)
-    grad_src = None if src_edge is None else scatter_src_backward(k, grad, node._dim, index)
-    return grad_self, grad_src
-
-def scatter_src_arrays(node, k, edges, grad):
-    self_edge, src_edge = edges
-    grad_self = grad_src = None
-    if self_edge is not None:
-        index = saved.array if (version := (saved := node._index)._counter) is None or version.value == node._index_version else node.unpack_index()
-        grad_self = k.scatter(grad, node._dim, index, 0)
-    if src_edge is not None:
-        index = saved.array if (version := (saved := node._index)._counter) is None or version.value == node._index_version else node.unpack_index()
-        grad_src = scatter_src_backward(k, grad, node._dim, index)
-    return grad_self, grad_src
-
-
-def scatter_value_tensors(node, grad):
-    index = node.unpack_index()
-    return (k.scatter(grad, node._dim, index, 0),)
-
-def scatter_value_arrays(node, k, edges, grad):
-    index = saved.array if (version := (saved := node._index)._counter) is None or version.value == node._index_version else node.unpack_index()
-    return (k.scatter(grad, node._dim, index, 0),)
-
-def scatter_value_forward(dim, index, self_t): return k.scatter(self_t, dim, index, 0)
-
-
-def scatter_add_tensors(node, grad):
-    self_edge, src_edge = node.next_edges
-    grad_src = None
-    grad_self = None if self_edge is None else grad
-    if src_edge is not None:
-        index = node.unpack_index()
-        grad_src = k.gather(grad, node._dim, index)
-    return grad_self, grad_src
-
-def scatter_add_arrays(node, k, edges, grad):
-    self_edge, src_edge = edges
-    grad_src = None
-    grad_self = None if self_edge is None else grad
-    if src_edge is not None:
-        index = saved.array if (version := (saved := node._index)._counter) is None or version.value == node._index_version else node.unpack_index()
-        grad_src = k.gather(grad, node._dim, index)
-    return grad_self, grad_src
-
-
-def take_tensors(node, grad):
-    index = node.unpack_index()
-    return (take_backward(k, grad, node._self_sym_sizes, index),)
-
-def take_arrays(node, k, edges, grad):
-    index = saved.array if (version := (saved := node._index)._counter) is None or version.value == node._index_version else node.unpack_index()
-    return (take_backward(k, grad, node._self_sym_sizes, index),)
-
-
-FORMULAS = (
-    Formula('aten::gather', 'GatherBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('index', 'input')), tensors=gather_tensors, arrays=gather_arrays, forward=(Forward(0, 'linear'),), where='indexing/derivatives.yaml:3'),
-    Formula('aten::index.Tensor', 'IndexBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('indices', 'list')), tensors=index_Tensor_tensors, arrays=index_Tensor_arrays, forward=(Forward(0, 'linear'),), where='indexing/derivatives.yaml:8'),
-    Formula('aten::index_add', 'IndexAddBackward0', ('self', 'source'), saved=(Saved('dim', 'value', needed_by=('source',)), Saved('index', 'input', needed_by=('source',)), Saved('source_sym_sizes', 'value', needed_by=('source',), expression='source.array.shape'), Saved('alpha', 'value', needed_by=('source',))), tensors=index_add_tensors, arrays=index_add_arrays, forward=(Forward(0, 'expression', index_add_forward, ('dim', 'index', 'source_t', 'alpha', 'self_t')),), where='indexing/derivatives.yaml:13'),
-    Formula('aten::index_put', 'IndexPutBackward0', ('self', 'values'), saved=(Saved('indices', 'list', needed_by=('self', 'values')), Saved('accumulate', 'value', needed_by=('self', 'values'))), tensors=index_put_tensors, arrays=index_put_arrays, forward=(Forward(0, 'linear'),), where='indexing/derivatives.yaml:19'),
-    Formula('aten::index_select', 'IndexSelectBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('index', 'input')), tensors=index_select_tensors, arrays=index_select_arrays, forward=(Forward(0, 'linear'),), where='indexing/derivatives.yaml:25'),
-    Formula('aten::masked_select', 'MaskedSelectBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('mask', 'input')), tensors=masked_select_tensors, arrays=masked_select_arrays, forward=(Forward(0, 'linear'),), where='indexing/derivatives.yaml:30'),
-    Formula('aten::scatter.src', 'ScatterBackward0', ('self', 'src'), saved=(Saved('dim', 'value', needed_by=('self', 'src')), Saved('index', 'input', needed_by=('self', 'src'))), tensors=scatter_src_tensors, arrays=scatter_src_arrays, forward=(Forward(0, 'linear'),), where='indexing/derivatives.yaml:35'),
-    Formula('aten::scatter.value', 'ScatterBackward1', ('self',), saved=(Saved('dim', 'value'), Saved('index', 'input')), tensors=scatter_value_tensors, arrays=scatter_value_arrays, forward=(Forward(0, 'expression', scatter_value_forward, ('dim', 'index', 'self_t')),), where='indexing/derivatives.yaml:41'),
-    Formula('aten::scatter_add', 'ScatterAddBackward0', ('self', 'src'), saved=(Saved('dim', 'value', needed_by=('src',)), Saved('index', 'input', needed_by=('src',))), tensors=scatter_add_tensors, arrays=scatter_add_arrays, forward=(Forward(0, 'linear'),), where='indexing/derivatives.yaml:46'),
-    Formula('aten::take', 'TakeBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('index', 'input')), tensors=take_tensors, arrays=take_arrays, forward=(Forward(0, 'linear'),), where='indexing/derivatives.yaml:52'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::gather', 'GatherBackward0', ('self',), 'indexing/derivatives.yaml:3', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('index', 'input')), (
+        Gradient('self', 'gather_backward(k, grad, node._self_sym_sizes, node._dim, index)', 'index'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::index.Tensor', 'IndexBackward0', ('self',), 'indexing/derivatives.yaml:8', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('indices', 'list')), (
+        Gradient('self', 'index_backward(k, grad, node._self_sym_sizes, indices)', 'indices'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::index_add', 'IndexAddBackward0', ('self', 'source'), 'indexing/derivatives.yaml:13', (Saved('dim', 'value', needed_by=('source',)), Saved('index', 'input', needed_by=('source',)), Saved('source_sym_sizes', 'value', needed_by=('source',), expression='source.array.shape'), Saved('alpha', 'value', needed_by=('source',))), (
+        Gradient('self', 'grad'),
+        Gradient('source', 'k.reshape(k.index_select(grad, dim, index), source_sym_sizes) if alpha == 1 else k.mul(k.reshape(k.index_select(grad, dim, index), source_sym_sizes), alpha.conjugate())', 'source_sym_sizes dim index alpha', real='k.reshape(k.index_select(grad, dim, index), source_sym_sizes) if alpha == 1 else k.mul(k.reshape(k.index_select(grad, dim, index), source_sym_sizes), alpha)'),), (
+        Tangent(0, 'expression', 'k.index_add(self_t, dim, index, source_t, alpha=alpha)', 'dim index source_t alpha self_t'),), bodies='arrays'),
+    Row('aten::index_put', 'IndexPutBackward0', ('self', 'values'), 'indexing/derivatives.yaml:19', (Saved('indices', 'list', needed_by=('self', 'values')), Saved('accumulate', 'value', needed_by=('self', 'values'))), (
+        Gradient('self', 'grad if node._accumulate else k.index_put(grad, indices, zero_of(k, grad))', 'indices'),
+        Gradient('values', 'index_put_values_backward(k, grad, indices, node._accumulate)', 'indices'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::index_select', 'IndexSelectBackward0', ('self',), 'indexing/derivatives.yaml:25', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('index', 'input')), (
+        Gradient('self', 'index_select_backward(k, grad, node._self_sym_sizes, node._dim, index)', 'index'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::masked_select', 'MaskedSelectBackward0', ('self',), 'indexing/derivatives.yaml:30', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('mask', 'input')), (
+        Gradient('self', 'masked_select_backward(k, grad, node._self_sym_sizes, mask)', 'mask'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::scatter.src', 'ScatterBackward0', ('self', 'src'), 'indexing/derivatives.yaml:35', (Saved('dim', 'value', needed_by=('self', 'src')), Saved('index', 'input', needed_by=('self', 'src'))), (
+        Gradient('self', 'k.scatter(grad, node._dim, index, 0)', 'index'),
+        Gradient('src', 'scatter_src_backward(k, grad, node._dim, index)', 'index'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::scatter.value', 'ScatterBackward1', ('self',), 'indexing/derivatives.yaml:41', (Saved('dim', 'value'), Saved('index', 'input')), (
+        Gradient('self', 'k.scatter(grad, node._dim, index, 0)', 'index'),), (
+        Tangent(0, 'expression', 'k.scatter(self_t, dim, index, 0)', 'dim index self_t'),), bodies='arrays'),
+    Row('aten::scatter_add', 'ScatterAddBackward0', ('self', 'src'), 'indexing/derivatives.yaml:46', (Saved('dim', 'value', needed_by=('src',)), Saved('index', 'input', needed_by=('src',))), (
+        Gradient('self', 'grad'),
+        Gradient('src', 'k.gather(grad, node._dim, index)', 'index'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::take', 'TakeBackward0', ('self',), 'indexing/derivatives.yaml:52', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('index', 'input')), (
+        Gradient('self', 'take_backward(k, grad, node._self_sym_sizes, index)', 'index'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

@@ -6,231 +6,86 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.interpolation.formulas import (grid_sampler_backward)
 
-
-def upsample_nearest1d_tensors(node, grad):
-    return (k.upsample_nearest1d_backward(grad, node._output_size, node._self_sym_sizes, node._scales),)
-
-def upsample_nearest1d_arrays(node, k, edges, grad):
-    return (k.upsample_nearest1d_backward(grad, node._output_size, node._self_sym_sizes, node._scales),)
-
-
-def upsample_nearest1d_backward_tensors(node, grad):
-    return (k.upsample_nearest1d(grad, node._output_size, node._scales),)
-
-def upsample_nearest1d_backward_arrays(node, k, edges, grad):
-    return (k.upsample_nearest1d(grad, node._output_size, node._scales),)
-
-
-def upsample_nearest2d_tensors(node, grad):
-    return (k.upsample_nearest2d_backward(grad, node._output_size, node._self_sym_sizes, node._scales_h, node._scales_w),)
-
-def upsample_nearest2d_arrays(node, k, edges, grad):
-    return (k.upsample_nearest2d_backward(grad, node._output_size, node._self_sym_sizes, node._scales_h, node._scales_w),)
-
-
-def upsample_nearest2d_backward_tensors(node, grad):
-    return (k.upsample_nearest2d(grad, node._output_size, node._scales_h, node._scales_w),)
-
-def upsample_nearest2d_backward_arrays(node, k, edges, grad):
-    return (k.upsample_nearest2d(grad, node._output_size, node._scales_h, node._scales_w),)
-
-
-def upsample_nearest3d_tensors(node, grad):
-    return (k.upsample_nearest3d_backward(grad, node._output_size, node._self_sym_sizes, node._scales_d, node._scales_h, node._scales_w),)
-
-def upsample_nearest3d_arrays(node, k, edges, grad):
-    return (k.upsample_nearest3d_backward(grad, node._output_size, node._self_sym_sizes, node._scales_d, node._scales_h, node._scales_w),)
-
-
-def upsample_nearest3d_backward_tensors(node, grad):
-    return (k.upsample_nearest3d(grad, node._output_size, node._scales_d, node._scales_h, node._scales_w),)
-
-def upsample_nearest3d_backward_arrays(node, k, edges, grad):
-    return (k.upsample_nearest3d(grad, node._output_size, node._scales_d, node._scales_h, node._scales_w),)
-
-
-def upsample_nearest_exact1d_tensors(node, grad):
-    return (k._upsample_nearest_exact1d_backward(grad, node._output_size, node._self_sym_sizes, node._scales),)
-
-def upsample_nearest_exact1d_arrays(node, k, edges, grad):
-    return (k._upsample_nearest_exact1d_backward(grad, node._output_size, node._self_sym_sizes, node._scales),)
-
-
-def upsample_nearest_exact1d_backward_tensors(node, grad):
-    return (k._upsample_nearest_exact1d(grad, node._output_size, node._scales),)
-
-def upsample_nearest_exact1d_backward_arrays(node, k, edges, grad):
-    return (k._upsample_nearest_exact1d(grad, node._output_size, node._scales),)
-
-
-def upsample_nearest_exact2d_tensors(node, grad):
-    return (k._upsample_nearest_exact2d_backward(grad, node._output_size, node._self_sym_sizes, node._scales_h, node._scales_w),)
-
-def upsample_nearest_exact2d_arrays(node, k, edges, grad):
-    return (k._upsample_nearest_exact2d_backward(grad, node._output_size, node._self_sym_sizes, node._scales_h, node._scales_w),)
-
-
-def upsample_nearest_exact2d_backward_tensors(node, grad):
-    return (k._upsample_nearest_exact2d(grad, node._output_size, node._scales_h, node._scales_w),)
-
-def upsample_nearest_exact2d_backward_arrays(node, k, edges, grad):
-    return (k._upsample_nearest_exact2d(grad, node._output_size, node._scales_h, node._scales_w),)
-
-
-def upsample_nearest_exact3d_tensors(node, grad):
-    return (k._upsample_nearest_exact3d_backward(grad, node._output_size, node._self_sym_sizes, node._scales_d, node._scales_h, node._scales_w),)
-
-def upsample_nearest_exact3d_arrays(node, k, edges, grad):
-    return (k._upsample_nearest_exact3d_backward(grad, node._output_size, node._self_sym_sizes, node._scales_d, node._scales_h, node._scales_w),)
-
-
-def upsample_nearest_exact3d_backward_tensors(node, grad):
-    return (k._upsample_nearest_exact3d(grad, node._output_size, node._scales_d, node._scales_h, node._scales_w),)
-
-def upsample_nearest_exact3d_backward_arrays(node, k, edges, grad):
-    return (k._upsample_nearest_exact3d(grad, node._output_size, node._scales_d, node._scales_h, node._scales_w),)
-
-
-def upsample_linear1d_tensors(node, grad):
-    return (k.upsample_linear1d_backward(grad, node._output_size, node._self_sym_sizes, node._align_corners, node._scales),)
-
-def upsample_linear1d_arrays(node, k, edges, grad):
-    return (k.upsample_linear1d_backward(grad, node._output_size, node._self_sym_sizes, node._align_corners, node._scales),)
-
-
-def upsample_linear1d_backward_tensors(node, grad):
-    return (k.upsample_linear1d(grad, node._output_size, node._align_corners, node._scales),)
-
-def upsample_linear1d_backward_arrays(node, k, edges, grad):
-    return (k.upsample_linear1d(grad, node._output_size, node._align_corners, node._scales),)
-
-
-def upsample_bilinear2d_tensors(node, grad):
-    return (k.upsample_bilinear2d_backward(grad, node._output_size, node._self_sym_sizes, node._align_corners, node._scales_h, node._scales_w),)
-
-def upsample_bilinear2d_arrays(node, k, edges, grad):
-    return (k.upsample_bilinear2d_backward(grad, node._output_size, node._self_sym_sizes, node._align_corners, node._scales_h, node._scales_w),)
-
-
-def upsample_bilinear2d_backward_tensors(node, grad):
-    return (k.upsample_bilinear2d(grad, node._output_size, node._align_corners, node._scales_h, node._scales_w),)
-
-def upsample_bilinear2d_backward_arrays(node, k, edges, grad):
-    return (k.upsample_bilinear2d(grad, node._output_size, node._align_corners, node._scales_h, node._scales_w),)
-
-
-def upsample_trilinear3d_tensors(node, grad):
-    return (k.upsample_trilinear3d_backward(grad, node._output_size, node._self_sym_sizes, node._align_corners, node._scales_d, node._scales_h, node._scales_w),)
-
-def upsample_trilinear3d_arrays(node, k, edges, grad):
-    return (k.upsample_trilinear3d_backward(grad, node._output_size, node._self_sym_sizes, node._align_corners, node._scales_d, node._scales_h, node._scales_w),)
-
-
-def upsample_trilinear3d_backward_tensors(node, grad):
-    return (k.upsample_trilinear3d(grad, node._output_size, node._align_corners, node._scales_d, node._scales_h, node._scales_w),)
-
-def upsample_trilinear3d_backward_arrays(node, k, edges, grad):
-    return (k.upsample_trilinear3d(grad, node._output_size, node._align_corners, node._scales_d, node._scales_h, node._scales_w),)
-
-
-def upsample_bicubic2d_tensors(node, grad):
-    return (k.upsample_bicubic2d_backward(grad, node._output_size, node._self_sym_sizes, node._align_corners, node._scales_h, node._scales_w),)
-
-def upsample_bicubic2d_arrays(node, k, edges, grad):
-    return (k.upsample_bicubic2d_backward(grad, node._output_size, node._self_sym_sizes, node._align_corners, node._scales_h, node._scales_w),)
-
-
-def upsample_bicubic2d_backward_tensors(node, grad):
-    return (k.upsample_bicubic2d(grad, node._output_size, node._align_corners, node._scales_h, node._scales_w),)
-
-def upsample_bicubic2d_backward_arrays(node, k, edges, grad):
-    return (k.upsample_bicubic2d(grad, node._output_size, node._align_corners, node._scales_h, node._scales_w),)
-
-
-def upsample_bilinear2d_aa_tensors(node, grad):
-    return (k._upsample_bilinear2d_aa_backward(grad, node._output_size, node._self_sym_sizes, node._align_corners, node._scales_h, node._scales_w),)
-
-def upsample_bilinear2d_aa_arrays(node, k, edges, grad):
-    return (k._upsample_bilinear2d_aa_backward(grad, node._output_size, node._self_sym_sizes, node._align_corners, node._scales_h, node._scales_w),)
-
-
-def upsample_bilinear2d_aa_backward_tensors(node, grad):
-    return (k._upsample_bilinear2d_aa(grad, node._output_size, node._align_corners, node._scales_h, node._scales_w),)
-
-def upsample_bilinear2d_aa_backward_arrays(node, k, edges, grad):
-    return (k._upsample_bilinear2d_aa(grad, node._output_size, node._align_corners, node._scales_h, node._scales_w),)
-
-
-def upsample_bicubic2d_aa_tensors(node, grad):
-    return (k._upsample_bicubic2d_aa_backward(grad, node._output_size, node._self_sym_sizes, node._align_corners, node._scales_h, node._scales_w),)
-
-def upsample_bicubic2d_aa_arrays(node, k, edges, grad):
-    return (k._upsample_bicubic2d_aa_backward(grad, node._output_size, node._self_sym_sizes, node._align_corners, node._scales_h, node._scales_w),)
-
-
-def upsample_bicubic2d_aa_backward_tensors(node, grad):
-    return (k._upsample_bicubic2d_aa(grad, node._output_size, node._align_corners, node._scales_h, node._scales_w),)
-
-def upsample_bicubic2d_aa_backward_arrays(node, k, edges, grad):
-    return (k._upsample_bicubic2d_aa(grad, node._output_size, node._align_corners, node._scales_h, node._scales_w),)
-
-
-def grid_sampler_2d_tensors(node, grad):
-    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
-    input = node.unpack_input()
-    grid = node.unpack_grid()
-    return grid_sampler_backward(k, grad, input, grid, node._interpolation_mode, node._padding_mode, node._align_corners, grad_input_mask)
-
-def grid_sampler_2d_arrays(node, k, edges, grad):
-    grad_input_mask = tuple([edge is not None for edge in edges])
-    input = saved.array if (version := (saved := node._input)._counter) is None or version.value == node._input_version else node.unpack_input()
-    grid = saved.array if (version := (saved := node._grid)._counter) is None or version.value == node._grid_version else node.unpack_grid()
-    return grid_sampler_backward(k, grad, input, grid, node._interpolation_mode, node._padding_mode, node._align_corners, grad_input_mask)
-
-
-def grid_sampler_3d_tensors(node, grad):
-    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
-    input = node.unpack_input()
-    grid = node.unpack_grid()
-    return grid_sampler_backward(k, grad, input, grid, node._interpolation_mode, node._padding_mode, node._align_corners, grad_input_mask)
-
-def grid_sampler_3d_arrays(node, k, edges, grad):
-    grad_input_mask = tuple([edge is not None for edge in edges])
-    input = saved.array if (version := (saved := node._input)._counter) is None or version.value == node._input_version else node.unpack_input()
-    grid = saved.array if (version := (saved := node._grid)._counter) is None or version.value == node._grid_version else node.unpack_grid()
-    return grid_sampler_backward(k, grad, input, grid, node._interpolation_mode, node._padding_mode, node._align_corners, grad_input_mask)
-
-
-FORMULAS = (
-    Formula('aten::upsample_nearest1d', 'UpsampleNearest1DBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('scales', 'value')), tensors=upsample_nearest1d_tensors, arrays=upsample_nearest1d_arrays, forward=(Forward(0, 'linear'),), where='interpolation/derivatives.yaml:3'),
-    Formula('aten::upsample_nearest1d_backward', 'UpsampleNearest1DBackwardBackward0', ('grad_output',), saved=(Saved('output_size', 'value'), Saved('scales', 'value')), tensors=upsample_nearest1d_backward_tensors, arrays=upsample_nearest1d_backward_arrays, forward=(Forward(0, 'linear'),), where='interpolation/derivatives.yaml:7'),
-    Formula('aten::upsample_nearest2d', 'UpsampleNearest2DBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), tensors=upsample_nearest2d_tensors, arrays=upsample_nearest2d_arrays, forward=(Forward(0, 'linear'),), where='interpolation/derivatives.yaml:11'),
-    Formula('aten::upsample_nearest2d_backward', 'UpsampleNearest2DBackwardBackward0', ('grad_output',), saved=(Saved('output_size', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), tensors=upsample_nearest2d_backward_tensors, arrays=upsample_nearest2d_backward_arrays, forward=(Forward(0, 'linear'),), where='interpolation/derivatives.yaml:15'),
-    Formula('aten::upsample_nearest3d', 'UpsampleNearest3DBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('scales_d', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), tensors=upsample_nearest3d_tensors, arrays=upsample_nearest3d_arrays, forward=(Forward(0, 'linear'),), where='interpolation/derivatives.yaml:19'),
-    Formula('aten::upsample_nearest3d_backward', 'UpsampleNearest3DBackwardBackward0', ('grad_output',), saved=(Saved('output_size', 'value'), Saved('scales_d', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), tensors=upsample_nearest3d_backward_tensors, arrays=upsample_nearest3d_backward_arrays, forward=(Forward(0, 'linear'),), where='interpolation/derivatives.yaml:23'),
-    Formula('aten::_upsample_nearest_exact1d', 'UpsampleNearestExact1DBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('scales', 'value')), tensors=upsample_nearest_exact1d_tensors, arrays=upsample_nearest_exact1d_arrays, forward=(Forward(0, 'linear'),), where='interpolation/derivatives.yaml:27'),
-    Formula('aten::_upsample_nearest_exact1d_backward', 'UpsampleNearestExact1DBackwardBackward0', ('grad_output',), saved=(Saved('output_size', 'value'), Saved('scales', 'value')), tensors=upsample_nearest_exact1d_backward_tensors, arrays=upsample_nearest_exact1d_backward_arrays, forward=(Forward(0, 'linear'),), where='interpolation/derivatives.yaml:31'),
-    Formula('aten::_upsample_nearest_exact2d', 'UpsampleNearestExact2DBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), tensors=upsample_nearest_exact2d_tensors, arrays=upsample_nearest_exact2d_arrays, forward=(Forward(0, 'linear'),), where='interpolation/derivatives.yaml:35'),
-    Formula('aten::_upsample_nearest_exact2d_backward', 'UpsampleNearestExact2DBackwardBackward0', ('grad_output',), saved=(Saved('output_size', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), tensors=upsample_nearest_exact2d_backward_tensors, arrays=upsample_nearest_exact2d_backward_arrays, forward=(Forward(0, 'linear'),), where='interpolation/derivatives.yaml:39'),
-    Formula('aten::_upsample_nearest_exact3d', 'UpsampleNearestExact3DBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('scales_d', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), tensors=upsample_nearest_exact3d_tensors, arrays=upsample_nearest_exact3d_arrays, forward=(Forward(0, 'linear'),), where='interpolation/derivatives.yaml:43'),
-    Formula('aten::_upsample_nearest_exact3d_backward', 'UpsampleNearestExact3DBackwardBackward0', ('grad_output',), saved=(Saved('output_size', 'value'), Saved('scales_d', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), tensors=upsample_nearest_exact3d_backward_tensors, arrays=upsample_nearest_exact3d_backward_arrays, forward=(Forward(0, 'linear'),), where='interpolation/derivatives.yaml:47'),
-    Formula('aten::upsample_linear1d', 'UpsampleLinear1DBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales', 'value')), tensors=upsample_linear1d_tensors, arrays=upsample_linear1d_arrays, forward=(Forward(0, 'linear'),), where='interpolation/derivatives.yaml:51'),
-    Formula('aten::upsample_linear1d_backward', 'UpsampleLinear1DBackwardBackward0', ('grad_output',), saved=(Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales', 'value')), tensors=upsample_linear1d_backward_tensors, arrays=upsample_linear1d_backward_arrays, forward=(Forward(0, 'linear'),), where='interpolation/derivatives.yaml:55'),
-    Formula('aten::upsample_bilinear2d', 'UpsampleBilinear2DBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), tensors=upsample_bilinear2d_tensors, arrays=upsample_bilinear2d_arrays, forward=(Forward(0, 'linear'),), where='interpolation/derivatives.yaml:59'),
-    Formula('aten::upsample_bilinear2d_backward', 'UpsampleBilinear2DBackwardBackward0', ('grad_output',), saved=(Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), tensors=upsample_bilinear2d_backward_tensors, arrays=upsample_bilinear2d_backward_arrays, forward=(Forward(0, 'linear'),), where='interpolation/derivatives.yaml:63'),
-    Formula('aten::upsample_trilinear3d', 'UpsampleTrilinear3DBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales_d', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), tensors=upsample_trilinear3d_tensors, arrays=upsample_trilinear3d_arrays, forward=(Forward(0, 'linear'),), where='interpolation/derivatives.yaml:67'),
-    Formula('aten::upsample_trilinear3d_backward', 'UpsampleTrilinear3DBackwardBackward0', ('grad_output',), saved=(Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales_d', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), tensors=upsample_trilinear3d_backward_tensors, arrays=upsample_trilinear3d_backward_arrays, forward=(Forward(0, 'linear'),), where='interpolation/derivatives.yaml:71'),
-    Formula('aten::upsample_bicubic2d', 'UpsampleBicubic2DBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), tensors=upsample_bicubic2d_tensors, arrays=upsample_bicubic2d_arrays, forward=(Forward(0, 'linear'),), where='interpolation/derivatives.yaml:75'),
-    Formula('aten::upsample_bicubic2d_backward', 'UpsampleBicubic2DBackwardBackward0', ('grad_output',), saved=(Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), tensors=upsample_bicubic2d_backward_tensors, arrays=upsample_bicubic2d_backward_arrays, forward=(Forward(0, 'linear'),), where='interpolation/derivatives.yaml:79'),
-    Formula('aten::_upsample_bilinear2d_aa', 'UpsampleBilinear2DAaBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), tensors=upsample_bilinear2d_aa_tensors, arrays=upsample_bilinear2d_aa_arrays, forward=(Forward(0, 'linear'),), where='interpolation/derivatives.yaml:83'),
-    Formula('aten::_upsample_bilinear2d_aa_backward', 'UpsampleBilinear2DAaBackwardBackward0', ('grad_output',), saved=(Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), tensors=upsample_bilinear2d_aa_backward_tensors, arrays=upsample_bilinear2d_aa_backward_arrays, forward=(Forward(0, 'linear'),), where='interpolation/derivatives.yaml:87'),
-    Formula('aten::_upsample_bicubic2d_aa', 'UpsampleBicubic2DAaBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), tensors=upsample_bicubic2d_aa_tensors, arrays=upsample_bicubic2d_aa_arrays, forward=(Forward(0, 'linear'),), where='interpolation/derivatives.yaml:91'),
-    Formula('aten::_upsample_bicubic2d_aa_backward', 'UpsampleBicubic2DAaBackwardBackward0', ('grad_output',), saved=(Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), tensors=upsample_bicubic2d_aa_backward_tensors, arrays=upsample_bicubic2d_aa_backward_arrays, forward=(Forward(0, 'linear'),), where='interpolation/derivatives.yaml:95'),
-    Formula('aten::grid_sampler_2d', 'GridSampler2DBackward0', ('input', 'grid'), saved=(Saved('input', 'input', needed_by=('input', 'grid')), Saved('grid', 'input', needed_by=('input', 'grid')), Saved('interpolation_mode', 'value', needed_by=('input', 'grid')), Saved('padding_mode', 'value', needed_by=('input', 'grid')), Saved('align_corners', 'value', needed_by=('input', 'grid'))), tensors=grid_sampler_2d_tensors, arrays=grid_sampler_2d_arrays, where='interpolation/derivatives.yaml:99'),
-    Formula('aten::grid_sampler_3d', 'GridSampler3DBackward0', ('input', 'grid'), saved=(Saved('input', 'input', needed_by=('input', 'grid')), Saved('grid', 'input', needed_by=('input', 'grid')), Saved('interpolation_mode', 'value', needed_by=('input', 'grid')), Saved('padding_mode', 'value', needed_by=('input', 'grid')), Saved('align_corners', 'value', needed_by=('input', 'grid'))), tensors=grid_sampler_3d_tensors, arrays=grid_sampler_3d_arrays, where='interpolation/derivatives.yaml:102'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::upsample_nearest1d', 'UpsampleNearest1DBackward0', ('self',), 'interpolation/derivatives.yaml:3', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('scales', 'value')), (
+        Gradient('self', 'k.upsample_nearest1d_backward(grad, node._output_size, node._self_sym_sizes, node._scales)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::upsample_nearest1d_backward', 'UpsampleNearest1DBackwardBackward0', ('grad_output',), 'interpolation/derivatives.yaml:7', (Saved('output_size', 'value'), Saved('scales', 'value')), (
+        Gradient('grad_output', 'k.upsample_nearest1d(grad, node._output_size, node._scales)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::upsample_nearest2d', 'UpsampleNearest2DBackward0', ('self',), 'interpolation/derivatives.yaml:11', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), (
+        Gradient('self', 'k.upsample_nearest2d_backward(grad, node._output_size, node._self_sym_sizes, node._scales_h, node._scales_w)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::upsample_nearest2d_backward', 'UpsampleNearest2DBackwardBackward0', ('grad_output',), 'interpolation/derivatives.yaml:15', (Saved('output_size', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), (
+        Gradient('grad_output', 'k.upsample_nearest2d(grad, node._output_size, node._scales_h, node._scales_w)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::upsample_nearest3d', 'UpsampleNearest3DBackward0', ('self',), 'interpolation/derivatives.yaml:19', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('scales_d', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), (
+        Gradient('self', 'k.upsample_nearest3d_backward(grad, node._output_size, node._self_sym_sizes, node._scales_d, node._scales_h, node._scales_w)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::upsample_nearest3d_backward', 'UpsampleNearest3DBackwardBackward0', ('grad_output',), 'interpolation/derivatives.yaml:23', (Saved('output_size', 'value'), Saved('scales_d', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), (
+        Gradient('grad_output', 'k.upsample_nearest3d(grad, node._output_size, node._scales_d, node._scales_h, node._scales_w)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::_upsample_nearest_exact1d', 'UpsampleNearestExact1DBackward0', ('self',), 'interpolation/derivatives.yaml:27', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('scales', 'value')), (
+        Gradient('self', 'k._upsample_nearest_exact1d_backward(grad, node._output_size, node._self_sym_sizes, node._scales)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::_upsample_nearest_exact1d_backward', 'UpsampleNearestExact1DBackwardBackward0', ('grad_output',), 'interpolation/derivatives.yaml:31', (Saved('output_size', 'value'), Saved('scales', 'value')), (
+        Gradient('grad_output', 'k._upsample_nearest_exact1d(grad, node._output_size, node._scales)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::_upsample_nearest_exact2d', 'UpsampleNearestExact2DBackward0', ('self',), 'interpolation/derivatives.yaml:35', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), (
+        Gradient('self', 'k._upsample_nearest_exact2d_backward(grad, node._output_size, node._self_sym_sizes, node._scales_h, node._scales_w)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::_upsample_nearest_exact2d_backward', 'UpsampleNearestExact2DBackwardBackward0', ('grad_output',), 'interpolation/derivatives.yaml:39', (Saved('output_size', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), (
+        Gradient('grad_output', 'k._upsample_nearest_exact2d(grad, node._output_size, node._scales_h, node._scales_w)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::_upsample_nearest_exact3d', 'UpsampleNearestExact3DBackward0', ('self',), 'interpolation/derivatives.yaml:43', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('scales_d', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), (
+        Gradient('self', 'k._upsample_nearest_exact3d_backward(grad, node._output_size, node._self_sym_sizes, node._scales_d, node._scales_h, node._scales_w)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::_upsample_nearest_exact3d_backward', 'UpsampleNearestExact3DBackwardBackward0', ('grad_output',), 'interpolation/derivatives.yaml:47', (Saved('output_size', 'value'), Saved('scales_d', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), (
+        Gradient('grad_output', 'k._upsample_nearest_exact3d(grad, node._output_size, node._scales_d, node._scales_h, node._scales_w)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::upsample_linear1d', 'UpsampleLinear1DBackward0', ('self',), 'interpolation/derivatives.yaml:51', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales', 'value')), (
+        Gradient('self', 'k.upsample_linear1d_backward(grad, node._output_size, node._self_sym_sizes, node._align_corners, node._scales)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::upsample_linear1d_backward', 'UpsampleLinear1DBackwardBackward0', ('grad_output',), 'interpolation/derivatives.yaml:55', (Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales', 'value')), (
+        Gradient('grad_output', 'k.upsample_linear1d(grad, node._output_size, node._align_corners, node._scales)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::upsample_bilinear2d', 'UpsampleBilinear2DBackward0', ('self',), 'interpolation/derivatives.yaml:59', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), (
+        Gradient('self', 'k.upsample_bilinear2d_backward(grad, node._output_size, node._self_sym_sizes, node._align_corners, node._scales_h, node._scales_w)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::upsample_bilinear2d_backward', 'UpsampleBilinear2DBackwardBackward0', ('grad_output',), 'interpolation/derivatives.yaml:63', (Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), (
+        Gradient('grad_output', 'k.upsample_bilinear2d(grad, node._output_size, node._align_corners, node._scales_h, node._scales_w)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::upsample_trilinear3d', 'UpsampleTrilinear3DBackward0', ('self',), 'interpolation/derivatives.yaml:67', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales_d', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), (
+        Gradient('self', 'k.upsample_trilinear3d_backward(grad, node._output_size, node._self_sym_sizes, node._align_corners, node._scales_d, node._scales_h, node._scales_w)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::upsample_trilinear3d_backward', 'UpsampleTrilinear3DBackwardBackward0', ('grad_output',), 'interpolation/derivatives.yaml:71', (Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales_d', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), (
+        Gradient('grad_output', 'k.upsample_trilinear3d(grad, node._output_size, node._align_corners, node._scales_d, node._scales_h, node._scales_w)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::upsample_bicubic2d', 'UpsampleBicubic2DBackward0', ('self',), 'interpolation/derivatives.yaml:75', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), (
+        Gradient('self', 'k.upsample_bicubic2d_backward(grad, node._output_size, node._self_sym_sizes, node._align_corners, node._scales_h, node._scales_w)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::upsample_bicubic2d_backward', 'UpsampleBicubic2DBackwardBackward0', ('grad_output',), 'interpolation/derivatives.yaml:79', (Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), (
+        Gradient('grad_output', 'k.upsample_bicubic2d(grad, node._output_size, node._align_corners, node._scales_h, node._scales_w)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::_upsample_bilinear2d_aa', 'UpsampleBilinear2DAaBackward0', ('self',), 'interpolation/derivatives.yaml:83', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), (
+        Gradient('self', 'k._upsample_bilinear2d_aa_backward(grad, node._output_size, node._self_sym_sizes, node._align_corners, node._scales_h, node._scales_w)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::_upsample_bilinear2d_aa_backward', 'UpsampleBilinear2DAaBackwardBackward0', ('grad_output',), 'interpolation/derivatives.yaml:87', (Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), (
+        Gradient('grad_output', 'k._upsample_bilinear2d_aa(grad, node._output_size, node._align_corners, node._scales_h, node._scales_w)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::_upsample_bicubic2d_aa', 'UpsampleBicubic2DAaBackward0', ('self',), 'interpolation/derivatives.yaml:91', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), (
+        Gradient('self', 'k._upsample_bicubic2d_aa_backward(grad, node._output_size, node._self_sym_sizes, node._align_corners, node._scales_h, node._scales_w)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::_upsample_bicubic2d_aa_backward', 'UpsampleBicubic2DAaBackwardBackward0', ('grad_output',), 'interpolation/derivatives.yaml:95', (Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), (
+        Gradient('grad_output', 'k._upsample_bicubic2d_aa(grad, node._output_size, node._align_corners, node._scales_h, node._scales_w)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::grid_sampler_2d', 'GridSampler2DBackward0', ('input', 'grid'), 'interpolation/derivatives.yaml:99', (Saved('input', 'input', needed_by=('input', 'grid')), Saved('grid', 'input', needed_by=('input', 'grid')), Saved('interpolation_mode', 'value', needed_by=('input', 'grid')), Saved('padding_mode', 'value', needed_by=('input', 'grid')), Saved('align_corners', 'value', needed_by=('input', 'grid'))), (
+        Gradient('input grid', 'grid_sampler_backward(k, grad, input, grid, node._interpolation_mode, node._padding_mode, node._align_corners, grad_input_mask)', 'input grid', uses_mask=True),), bodies='arrays'),
+    Row('aten::grid_sampler_3d', 'GridSampler3DBackward0', ('input', 'grid'), 'interpolation/derivatives.yaml:102', (Saved('input', 'input', needed_by=('input', 'grid')), Saved('grid', 'input', needed_by=('input', 'grid')), Saved('interpolation_mode', 'value', needed_by=('input', 'grid')), Saved('padding_mode', 'value', needed_by=('input', 'grid')), Saved('align_corners', 'value', needed_by=('input', 'grid'))), (
+        Gradient('input grid', 'grid_sampler_backward(k, grad, input, grid, node._interpolation_mode, node._padding_mode, node._align_corners, grad_input_mask)', 'input grid', uses_mask=True),), bodies='arrays'),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

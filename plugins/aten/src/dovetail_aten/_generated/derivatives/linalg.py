@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.linalg.formulas.factor_solutions import (
     cholesky_inverse_backward, cholesky_solve_backward, householder_product_backward,
@@ -24,329 +24,57 @@ from dovetail_aten.families.linalg.formulas.spectra import (
 )
 from dovetail_aten.families.matmul.formulas import (trace_backward)
 
-
-def linalg_eigh_tensors(node, grad_eigenvalues, grad_eigenvectors):
-    A = node.unpack_A()
-    eigenvalues = node.unpack_eigenvalues()
-    eigenvectors = node.unpack_eigenvectors()
-    return (eigh_backward(k, grad_eigenvalues, grad_eigenvectors, A, eigenvalues, eigenvectors, node._UPLO),)
-
-def linalg_eigh_arrays(node, k, edges, grad_eigenvalues, grad_eigenvectors):
-    A = saved.array if (version := (saved := node._A)._counter) is None or version.value == node._A_version else node.unpack_A()
-    eigenvalues, version, expected = node._eigenvalues
-    if version.value != expected: node.unpack_eigenvalues()
-    eigenvectors, version, expected = node._eigenvectors
-    if version.value != expected: node.unpack_eigenvectors()
-    return (eigh_backward(k, grad_eigenvalues, grad_eigenvectors, A, eigenvalues, eigenvectors, node._UPLO),)
-
-
-def linalg_svd_tensors(node, grad_U, grad_S, grad_Vh):
-    A = node.unpack_A()
-    U = node.unpack_U()
-    S = node.unpack_S()
-    Vh = node.unpack_Vh()
-    return (svd_backward(k, grad_U, grad_S, grad_Vh, A, U, S, Vh, node._full_matrices),)
-
-def linalg_svd_arrays(node, k, edges, grad_U, grad_S, grad_Vh):
-    A = saved.array if (version := (saved := node._A)._counter) is None or version.value == node._A_version else node.unpack_A()
-    U, version, expected = node._U
-    if version.value != expected: node.unpack_U()
-    S, version, expected = node._S
-    if version.value != expected: node.unpack_S()
-    Vh, version, expected = node._Vh
-    if version.value != expected: node.unpack_Vh()
-    return (svd_backward(k, grad_U, grad_S, grad_Vh, A, U, S, Vh, node._full_matrices),)
-
-
-def geqrf_tensors(node, grad, *_):
-    raise NotImplementedError("the derivative for 'geqrf' is not implemented.")
-
-def geqrf_arrays(node, k, edges, grad, *_):
-    raise NotImplementedError("the derivative for 'geqrf' is not implemented.")
-
-
-def linalg_cholesky_ex_tensors(node, grad, *_):
-    L = node.unpack_L()
-    return (cholesky_ex_backward(k, grad, node._upper, L),)
-
-def linalg_cholesky_ex_arrays(node, k, edges, grad, *_):
-    L, version, expected = node._L
-    if version.value != expected: node.unpack_L()
-    return (cholesky_ex_backward(k, grad, node._upper, L),)
-
-
-def cholesky_inverse_tensors(node, grad):
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (cholesky_inverse_backward(k, grad, self, result, node._upper),)
-
-def cholesky_inverse_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (cholesky_inverse_backward(k, grad, self, result, node._upper),)
-
-
-def cholesky_solve_tensors(node, grad):
-    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
-    input2 = node.unpack_input2()
-    result = node.unpack_result()
-    return cholesky_solve_backward(k, grad, input2, result, node._upper, grad_input_mask)
-
-def cholesky_solve_arrays(node, k, edges, grad):
-    grad_input_mask = tuple([edge is not None for edge in edges])
-    input2 = saved.array if (version := (saved := node._input2)._counter) is None or version.value == node._input2_version else node.unpack_input2()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return cholesky_solve_backward(k, grad, input2, result, node._upper, grad_input_mask)
-
-
-def linalg_cross_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = node.unpack_other()
-        grad_self = k.linalg_cross(k.conj(other), grad, dim=node._dim)
-    if other_edge is not None:
-        self = node.unpack_self()
-        grad_other = k.linalg_cross(grad, k.conj(self), dim=node._dim)
-    return grad_self, grad_other
-
-def linalg_cross_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_self = k.linalg_cross(k.conj(other), grad, dim=node._dim)
-    if other_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_other = k.linalg_cross(grad, k.conj(self), dim=node._dim)
-    return grad_self, grad_other
-
-def linalg_cross_forward(self_t, other_p, dim, self_p, other_t):
-    return k.add(k.linalg_cross(self_t, other_p, dim=dim), k.linalg_cross(self_p, other_t, dim=dim))
-
-
-def linalg_det_tensors(node, grad):
-    A = node.unpack_A()
-    result = node.unpack_result()
-    return (det_backward(k, grad, A, result),)
-
-
-def linalg_eig_tensors(node, grad_eigenvalues, grad_eigenvectors):
-    self = node.unpack_self()
-    eigenvalues = node.unpack_eigenvalues()
-    eigenvectors = node.unpack_eigenvectors()
-    return (eig_backward(k, grad_eigenvalues, grad_eigenvectors, self, eigenvalues, eigenvectors),)
-
-def linalg_eig_arrays(node, k, edges, grad_eigenvalues, grad_eigenvectors):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    eigenvalues, version, expected = node._eigenvalues
-    if version.value != expected: node.unpack_eigenvalues()
-    eigenvectors, version, expected = node._eigenvectors
-    if version.value != expected: node.unpack_eigenvectors()
-    return (eig_backward(k, grad_eigenvalues, grad_eigenvectors, self, eigenvalues, eigenvectors),)
-
-
-def linalg_eigvals_tensors(node, grad):
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (eig_backward(k, grad, None, self, result, None),)
-
-def linalg_eigvals_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (eig_backward(k, grad, None, self, result, None),)
-
-
-def linalg_householder_product_tensors(node, grad):
-    input = node.unpack_input()
-    tau = node.unpack_tau()
-    return householder_product_backward(k, grad, input, tau)
-
-def linalg_householder_product_arrays(node, k, edges, grad):
-    input = saved.array if (version := (saved := node._input)._counter) is None or version.value == node._input_version else node.unpack_input()
-    tau = saved.array if (version := (saved := node._tau)._counter) is None or version.value == node._tau_version else node.unpack_tau()
-    return householder_product_backward(k, grad, input, tau)
-
-
-def linalg_inv_ex_tensors(node, grad, *_):
-    inverse = node.unpack_inverse()
-    return (inv_ex_backward(k, grad, inverse),)
-
-def linalg_inv_ex_arrays(node, k, edges, grad, *_):
-    inverse, version, expected = node._inverse
-    if version.value != expected: node.unpack_inverse()
-    return (inv_ex_backward(k, grad, inverse),)
-
-
-def linalg_lstsq_tensors(node, grad_solution, grad_residuals, *_):
-    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
-    self = node.unpack_self()
-    b = node.unpack_b()
-    solution = node.unpack_solution()
-    return lstsq_backward(k, grad_solution, grad_residuals, self, b, solution, grad_input_mask)
-
-
-def linalg_lu_factor_ex_tensors(node, grad, *_):
-    LU = node.unpack_LU()
-    pivots = node.unpack_pivots()
-    return (lu_factor_ex_backward(k, grad, LU, pivots),)
-
-def linalg_lu_factor_ex_arrays(node, k, edges, grad, *_):
-    LU, version, expected = node._LU
-    if version.value != expected: node.unpack_LU()
-    pivots, version, expected = node._pivots
-    if version.value != expected: node.unpack_pivots()
-    return (lu_factor_ex_backward(k, grad, LU, pivots),)
-
-
-def linalg_lu_solve_tensors(node, grad):
-    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
-    LU = node.unpack_LU()
-    pivots = node.unpack_pivots()
-    result = node.unpack_result()
-    return lu_solve_backward(k, grad, LU, pivots, result, node._left, node._adjoint, grad_input_mask)
-
-def linalg_lu_solve_arrays(node, k, edges, grad):
-    grad_input_mask = tuple([edge is not None for edge in edges])
-    LU = saved.array if (version := (saved := node._LU)._counter) is None or version.value == node._LU_version else node.unpack_LU()
-    pivots = saved.array if (version := (saved := node._pivots)._counter) is None or version.value == node._pivots_version else node.unpack_pivots()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return lu_solve_backward(k, grad, LU, pivots, result, node._left, node._adjoint, grad_input_mask)
-
-
-def linalg_matrix_exp_tensors(node, grad):
-    self = node.unpack_self()
-    return (matrix_exp_backward(k, grad, self),)
-
-def linalg_matrix_exp_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (matrix_exp_backward(k, grad, self),)
-
-
-def linalg_pinv_atol_rtol_tensor_tensors(node, grad):
-    result = node.unpack_result()
-    self = node.unpack_self()
-    return (pinv_backward(k, grad, result, self),)
-
-def linalg_pinv_atol_rtol_tensor_arrays(node, k, edges, grad):
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (pinv_backward(k, grad, result, self),)
-
-
-def linalg_qr_tensors(node, grad_Q, grad_R):
-    Q = node.unpack_Q()
-    R = node.unpack_R()
-    return (qr_backward(k, grad_Q, grad_R, Q, R, node._mode),)
-
-def linalg_qr_arrays(node, k, edges, grad_Q, grad_R):
-    Q, version, expected = node._Q
-    if version.value != expected: node.unpack_Q()
-    R, version, expected = node._R
-    if version.value != expected: node.unpack_R()
-    return (qr_backward(k, grad_Q, grad_R, Q, R, node._mode),)
-
-
-def linalg_slogdet_tensors(node, grad_sign, grad_logabsdet):
-    A = node.unpack_A()
-    sign = node.unpack_sign()
-    return (slogdet_backward(k, grad_sign, grad_logabsdet, A, sign),)
-
-def linalg_slogdet_arrays(node, k, edges, grad_sign, grad_logabsdet):
-    A = saved.array if (version := (saved := node._A)._counter) is None or version.value == node._A_version else node.unpack_A()
-    sign, version, expected = node._sign
-    if version.value != expected: node.unpack_sign()
-    return (slogdet_backward(k, grad_sign, grad_logabsdet, A, sign),)
-
-
-def linalg_solve_ex_tensors(node, grad, *_):
-    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
-    A = node.unpack_A()
-    B = node.unpack_B()
-    result = node.unpack_result()
-    return solve_ex_backward(k, grad, A, B, result, node._left, grad_input_mask)
-
-def linalg_solve_ex_arrays(node, k, edges, grad, *_):
-    grad_input_mask = tuple([edge is not None for edge in edges])
-    A = saved.array if (version := (saved := node._A)._counter) is None or version.value == node._A_version else node.unpack_A()
-    B = saved.array if (version := (saved := node._B)._counter) is None or version.value == node._B_version else node.unpack_B()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return solve_ex_backward(k, grad, A, B, result, node._left, grad_input_mask)
-
-
-def linalg_solve_triangular_tensors(node, grad):
-    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return solve_triangular_backward(k, grad, self, result, node._upper, node._left, node._unitriangular, grad_input_mask)
-
-def linalg_solve_triangular_arrays(node, k, edges, grad):
-    grad_input_mask = tuple([edge is not None for edge in edges])
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return solve_triangular_backward(k, grad, self, result, node._upper, node._left, node._unitriangular, grad_input_mask)
-
-
-def lu_unpack_tensors(node, grad_P, grad_L, grad_U):
-    LU_data = node.unpack_LU_data()
-    return (lu_unpack_backward(k, grad_L, grad_U, LU_data),)
-
-def lu_unpack_arrays(node, k, edges, grad_P, grad_L, grad_U):
-    LU_data = saved.array if (version := (saved := node._LU_data)._counter) is None or version.value == node._LU_data_version else node.unpack_LU_data()
-    return (lu_unpack_backward(k, grad_L, grad_U, LU_data),)
-
-
-def ormqr_tensors(node, grad):
-    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
-    self = node.unpack_self()
-    input2 = node.unpack_input2()
-    input3 = node.unpack_input3()
-    return ormqr_backward(k, grad, self, input2, input3, node._left, node._transpose, grad_input_mask)
-
-def ormqr_arrays(node, k, edges, grad):
-    grad_input_mask = tuple([edge is not None for edge in edges])
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    input2 = saved.array if (version := (saved := node._input2)._counter) is None or version.value == node._input2_version else node.unpack_input2()
-    input3 = saved.array if (version := (saved := node._input3)._counter) is None or version.value == node._input3_version else node.unpack_input3()
-    return ormqr_backward(k, grad, self, input2, input3, node._left, node._transpose, grad_input_mask)
-
-
-def trace_tensors(node, grad): return (trace_backward(k, grad, node._self_sym_sizes),)
-
-def trace_arrays(node, k, edges, grad): return (trace_backward(k, grad, node._self_sym_sizes),)
-
-
-FORMULAS = (
-    Formula('aten::_linalg_eigh', 'LinalgEighBackward0', ('A',), saved=(Saved('A', 'input'), Saved('UPLO', 'value'), Saved('eigenvalues', 'result'), Saved('eigenvectors', 'result', output=1)), tensors=linalg_eigh_tensors, arrays=linalg_eigh_arrays, where='linalg/derivatives.yaml:3'),
-    Formula('aten::_linalg_svd', 'LinalgSvdBackward0', ('A',), saved=(Saved('A', 'input'), Saved('full_matrices', 'value'), Saved('U', 'result'), Saved('S', 'result', output=1), Saved('Vh', 'result', output=2)), tensors=linalg_svd_tensors, arrays=linalg_svd_arrays, where='linalg/derivatives.yaml:6'),
-    Formula('aten::geqrf', 'GeqrfBackward0', ('self',), tensors=geqrf_tensors, arrays=geqrf_arrays, output_differentiability=(True, True), where='linalg/derivatives.yaml:9'),
-    Formula('aten::linalg_cholesky_ex', 'LinalgCholeskyExBackward0', ('self',), saved=(Saved('upper', 'value'), Saved('L', 'result')), tensors=linalg_cholesky_ex_tensors, arrays=linalg_cholesky_ex_arrays, output_differentiability=(True, False), where='linalg/derivatives.yaml:13'),
-    Formula('aten::cholesky_inverse', 'CholeskyInverseBackward0', ('self',), saved=(Saved('self', 'input'), Saved('upper', 'value'), Saved('result', 'result')), tensors=cholesky_inverse_tensors, arrays=cholesky_inverse_arrays, where='linalg/derivatives.yaml:16'),
-    Formula('aten::cholesky_solve', 'CholeskySolveBackward0', ('self', 'input2'), saved=(Saved('input2', 'input', needed_by=('self', 'input2')), Saved('upper', 'value', needed_by=('self', 'input2')), Saved('result', 'result', needed_by=('self', 'input2'))), tensors=cholesky_solve_tensors, arrays=cholesky_solve_arrays, where='linalg/derivatives.yaml:19'),
-    Formula('aten::linalg_cross', 'LinalgCrossBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('self',)), Saved('dim', 'value', needed_by=('self', 'other'))), tensors=linalg_cross_tensors, arrays=linalg_cross_arrays, forward=(Forward(0, 'expression', linalg_cross_forward, ('self_t', 'other_p', 'dim', 'self_p', 'other_t')),), where='linalg/derivatives.yaml:22'),
-    Formula('aten::linalg_det', 'LinalgDetBackward0', ('A',), saved=(Saved('A', 'input'), Saved('result', 'result')), tensors=linalg_det_tensors, where='linalg/derivatives.yaml:27'),
-    Formula('aten::linalg_eig', 'LinalgEigBackward0', ('self',), saved=(Saved('self', 'input'), Saved('eigenvalues', 'result'), Saved('eigenvectors', 'result', output=1)), tensors=linalg_eig_tensors, arrays=linalg_eig_arrays, where='linalg/derivatives.yaml:30'),
-    Formula('aten::linalg_eigvals', 'LinalgEigBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=linalg_eigvals_tensors, arrays=linalg_eigvals_arrays, where='linalg/derivatives.yaml:33'),
-    Formula('aten::linalg_householder_product', 'LinalgHouseholderProductBackward0', ('input', 'tau'), saved=(Saved('input', 'input', needed_by=('input', 'tau')), Saved('tau', 'input', needed_by=('input', 'tau'))), tensors=linalg_householder_product_tensors, arrays=linalg_householder_product_arrays, where='linalg/derivatives.yaml:37'),
-    Formula('aten::linalg_inv_ex', 'LinalgInvExBackward0', ('A',), saved=(Saved('inverse', 'result'),), tensors=linalg_inv_ex_tensors, arrays=linalg_inv_ex_arrays, output_differentiability=(True, False), where='linalg/derivatives.yaml:40'),
-    Formula('aten::linalg_lstsq', 'LinalgLstsqBackward0', ('self', 'b'), saved=(Saved('self', 'input', needed_by=('self', 'b')), Saved('b', 'input', needed_by=('self', 'b')), Saved('solution', 'result', needed_by=('self', 'b'))), tensors=linalg_lstsq_tensors, output_differentiability=(True, True, False, False), where='linalg/derivatives.yaml:43'),
-    Formula('aten::linalg_lu_factor_ex', 'LinalgLuFactorExBackward0', ('A',), saved=(Saved('LU', 'result'), Saved('pivots', 'result', output=1)), tensors=linalg_lu_factor_ex_tensors, arrays=linalg_lu_factor_ex_arrays, output_differentiability=(True, False, False), where='linalg/derivatives.yaml:47'),
-    Formula('aten::linalg_lu_solve', 'LinalgLuSolveBackward0', ('LU', 'B'), saved=(Saved('LU', 'input', needed_by=('LU', 'B')), Saved('pivots', 'input', needed_by=('LU', 'B')), Saved('left', 'value', needed_by=('LU', 'B')), Saved('adjoint', 'value', needed_by=('LU', 'B')), Saved('result', 'result', needed_by=('LU', 'B'))), tensors=linalg_lu_solve_tensors, arrays=linalg_lu_solve_arrays, where='linalg/derivatives.yaml:50'),
-    Formula('aten::linalg_matrix_exp', 'LinalgMatrixExpBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=linalg_matrix_exp_tensors, arrays=linalg_matrix_exp_arrays, where='linalg/derivatives.yaml:54'),
-    Formula('aten::linalg_pinv.atol_rtol_tensor', 'LinalgPinvBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=linalg_pinv_atol_rtol_tensor_tensors, arrays=linalg_pinv_atol_rtol_tensor_arrays, refused=('atol', 'rtol'), where='linalg/derivatives.yaml:57'),
-    Formula('aten::linalg_qr', 'LinalgQrBackward0', ('A',), saved=(Saved('mode', 'value'), Saved('Q', 'result'), Saved('R', 'result', output=1)), tensors=linalg_qr_tensors, arrays=linalg_qr_arrays, where='linalg/derivatives.yaml:60'),
-    Formula('aten::linalg_slogdet', 'LinalgSlogdetBackward0', ('A',), saved=(Saved('A', 'input'), Saved('sign', 'result')), tensors=linalg_slogdet_tensors, arrays=linalg_slogdet_arrays, where='linalg/derivatives.yaml:63'),
-    Formula('aten::linalg_solve_ex', 'LinalgSolveExBackward0', ('A', 'B'), saved=(Saved('A', 'input', needed_by=('A', 'B')), Saved('B', 'input', needed_by=('A', 'B')), Saved('left', 'value', needed_by=('A', 'B')), Saved('result', 'result', needed_by=('A', 'B'))), tensors=linalg_solve_ex_tensors, arrays=linalg_solve_ex_arrays, output_differentiability=(True, False), where='linalg/derivatives.yaml:66'),
-    Formula('aten::linalg_solve_triangular', 'LinalgSolveTriangularBackward0', ('self', 'B'), saved=(Saved('self', 'input', needed_by=('self', 'B')), Saved('upper', 'value', needed_by=('self', 'B')), Saved('left', 'value', needed_by=('self', 'B')), Saved('unitriangular', 'value', needed_by=('self', 'B')), Saved('result', 'result', needed_by=('self', 'B'))), tensors=linalg_solve_triangular_tensors, arrays=linalg_solve_triangular_arrays, where='linalg/derivatives.yaml:69'),
-    Formula('aten::lu_unpack', 'LuUnpackBackward0', ('LU_data',), saved=(Saved('LU_data', 'input'),), tensors=lu_unpack_tensors, arrays=lu_unpack_arrays, output_differentiability=(False, True, True), where='linalg/derivatives.yaml:72'),
-    Formula('aten::ormqr', 'OrmqrBackward0', ('self', 'input2', 'input3'), saved=(Saved('self', 'input', needed_by=('self', 'input2', 'input3')), Saved('input2', 'input', needed_by=('self', 'input2', 'input3')), Saved('input3', 'input', needed_by=('self', 'input2', 'input3')), Saved('left', 'value', needed_by=('self', 'input2', 'input3')), Saved('transpose', 'value', needed_by=('self', 'input2', 'input3'))), tensors=ormqr_tensors, arrays=ormqr_arrays, where='linalg/derivatives.yaml:77'),
-    Formula('aten::trace', 'TraceBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'),), tensors=trace_tensors, arrays=trace_arrays, forward=(Forward(0, 'linear'),), where='linalg/derivatives.yaml:80'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::_linalg_eigh', 'LinalgEighBackward0', ('A',), 'linalg/derivatives.yaml:3', (Saved('A', 'input'), Saved('UPLO', 'value'), Saved('eigenvalues', 'result'), Saved('eigenvectors', 'result', output=1)), (
+        Gradient('A', 'eigh_backward(k, grad_eigenvalues, grad_eigenvectors, A, eigenvalues, eigenvectors, node._UPLO)', 'A eigenvalues eigenvectors'),), grads='grad_eigenvalues grad_eigenvectors', bodies='arrays'),
+    Row('aten::_linalg_svd', 'LinalgSvdBackward0', ('A',), 'linalg/derivatives.yaml:6', (Saved('A', 'input'), Saved('full_matrices', 'value'), Saved('U', 'result'), Saved('S', 'result', output=1), Saved('Vh', 'result', output=2)), (
+        Gradient('A', 'svd_backward(k, grad_U, grad_S, grad_Vh, A, U, S, Vh, node._full_matrices)', 'A U S Vh'),), grads='grad_U grad_S grad_Vh', bodies='arrays'),
+    Row('aten::geqrf', 'GeqrfBackward0', ('self',), 'linalg/derivatives.yaml:9', (), (
+        Gradient('self', '', missing='geqrf'),), grads='grad *_', bodies='arrays', output_differentiability=(True, True)),
+    Row('aten::linalg_cholesky_ex', 'LinalgCholeskyExBackward0', ('self',), 'linalg/derivatives.yaml:13', (Saved('upper', 'value'), Saved('L', 'result')), (
+        Gradient('self', 'cholesky_ex_backward(k, grad, node._upper, L)', 'L'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
+    Row('aten::cholesky_inverse', 'CholeskyInverseBackward0', ('self',), 'linalg/derivatives.yaml:16', (Saved('self', 'input'), Saved('upper', 'value'), Saved('result', 'result')), (
+        Gradient('self', 'cholesky_inverse_backward(k, grad, self, result, node._upper)', 'self result'),), bodies='arrays'),
+    Row('aten::cholesky_solve', 'CholeskySolveBackward0', ('self', 'input2'), 'linalg/derivatives.yaml:19', (Saved('input2', 'input', needed_by=('self', 'input2')), Saved('upper', 'value', needed_by=('self', 'input2')), Saved('result', 'result', needed_by=('self', 'input2'))), (
+        Gradient('self input2', 'cholesky_solve_backward(k, grad, input2, result, node._upper, grad_input_mask)', 'input2 result', uses_mask=True),), bodies='arrays'),
+    Row('aten::linalg_cross', 'LinalgCrossBackward0', ('self', 'other'), 'linalg/derivatives.yaml:22', (Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('self',)), Saved('dim', 'value', needed_by=('self', 'other'))), (
+        Gradient('self', 'k.linalg_cross(k.conj(other), grad, dim=node._dim)', 'other', real='k.linalg_cross(other, grad, dim=node._dim)'),
+        Gradient('other', 'k.linalg_cross(grad, k.conj(self), dim=node._dim)', 'self', real='k.linalg_cross(grad, self, dim=node._dim)'),), (
+        Tangent(0, 'expression', 'k.add(k.linalg_cross(self_t, other_p, dim=dim), k.linalg_cross(self_p, other_t, dim=dim))', 'self_t other_p dim self_p other_t'),), bodies='arrays'),
+    Row('aten::linalg_det', 'LinalgDetBackward0', ('A',), 'linalg/derivatives.yaml:27', (Saved('A', 'input'), Saved('result', 'result')), (
+        Gradient('A', 'det_backward(k, grad, A, result)', 'A result'),)),
+    Row('aten::linalg_eig', 'LinalgEigBackward0', ('self',), 'linalg/derivatives.yaml:30', (Saved('self', 'input'), Saved('eigenvalues', 'result'), Saved('eigenvectors', 'result', output=1)), (
+        Gradient('self', 'eig_backward(k, grad_eigenvalues, grad_eigenvectors, self, eigenvalues, eigenvectors)', 'self eigenvalues eigenvectors'),), grads='grad_eigenvalues grad_eigenvectors', bodies='arrays'),
+    Row('aten::linalg_eigvals', 'LinalgEigBackward0', ('self',), 'linalg/derivatives.yaml:33', (Saved('self', 'input'), Saved('result', 'result')), (
+        Gradient('self', 'eig_backward(k, grad, None, self, result, None)', 'self result'),), bodies='arrays'),
+    Row('aten::linalg_householder_product', 'LinalgHouseholderProductBackward0', ('input', 'tau'), 'linalg/derivatives.yaml:37', (Saved('input', 'input', needed_by=('input', 'tau')), Saved('tau', 'input', needed_by=('input', 'tau'))), (
+        Gradient('input tau', 'householder_product_backward(k, grad, input, tau)', 'input tau'),), bodies='arrays'),
+    Row('aten::linalg_inv_ex', 'LinalgInvExBackward0', ('A',), 'linalg/derivatives.yaml:40', (Saved('inverse', 'result'),), (
+        Gradient('A', 'inv_ex_backward(k, grad, inverse)', 'inverse'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
+    Row('aten::linalg_lstsq', 'LinalgLstsqBackward0', ('self', 'b'), 'linalg/derivatives.yaml:43', (Saved('self', 'input', needed_by=('self', 'b')), Saved('b', 'input', needed_by=('self', 'b')), Saved('solution', 'result', needed_by=('self', 'b'))), (
+        Gradient('self b', 'lstsq_backward(k, grad_solution, grad_residuals, self, b, solution, grad_input_mask)', 'self b solution', uses_mask=True),), grads='grad_solution grad_residuals *_', output_differentiability=(True, True, False, False)),
+    Row('aten::linalg_lu_factor_ex', 'LinalgLuFactorExBackward0', ('A',), 'linalg/derivatives.yaml:47', (Saved('LU', 'result'), Saved('pivots', 'result', output=1)), (
+        Gradient('A', 'lu_factor_ex_backward(k, grad, LU, pivots)', 'LU pivots'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False, False)),
+    Row('aten::linalg_lu_solve', 'LinalgLuSolveBackward0', ('LU', 'B'), 'linalg/derivatives.yaml:50', (Saved('LU', 'input', needed_by=('LU', 'B')), Saved('pivots', 'input', needed_by=('LU', 'B')), Saved('left', 'value', needed_by=('LU', 'B')), Saved('adjoint', 'value', needed_by=('LU', 'B')), Saved('result', 'result', needed_by=('LU', 'B'))), (
+        Gradient('LU B', 'lu_solve_backward(k, grad, LU, pivots, result, node._left, node._adjoint, grad_input_mask)', 'LU pivots result', uses_mask=True),), bodies='arrays'),
+    Row('aten::linalg_matrix_exp', 'LinalgMatrixExpBackward0', ('self',), 'linalg/derivatives.yaml:54', (Saved('self', 'input'),), (
+        Gradient('self', 'matrix_exp_backward(k, grad, self)', 'self'),), bodies='arrays'),
+    Row('aten::linalg_pinv.atol_rtol_tensor', 'LinalgPinvBackward0', ('self',), 'linalg/derivatives.yaml:57', (Saved('self', 'input'), Saved('result', 'result')), (
+        Gradient('self', 'pinv_backward(k, grad, result, self)', 'result self'),), bodies='arrays', refused=('atol', 'rtol')),
+    Row('aten::linalg_qr', 'LinalgQrBackward0', ('A',), 'linalg/derivatives.yaml:60', (Saved('mode', 'value'), Saved('Q', 'result'), Saved('R', 'result', output=1)), (
+        Gradient('A', 'qr_backward(k, grad_Q, grad_R, Q, R, node._mode)', 'Q R'),), grads='grad_Q grad_R', bodies='arrays'),
+    Row('aten::linalg_slogdet', 'LinalgSlogdetBackward0', ('A',), 'linalg/derivatives.yaml:63', (Saved('A', 'input'), Saved('sign', 'result')), (
+        Gradient('A', 'slogdet_backward(k, grad_sign, grad_logabsdet, A, sign)', 'A sign'),), grads='grad_sign grad_logabsdet', bodies='arrays'),
+    Row('aten::linalg_solve_ex', 'LinalgSolveExBackward0', ('A', 'B'), 'linalg/derivatives.yaml:66', (Saved('A', 'input', needed_by=('A', 'B')), Saved('B', 'input', needed_by=('A', 'B')), Saved('left', 'value', needed_by=('A', 'B')), Saved('result', 'result', needed_by=('A', 'B'))), (
+        Gradient('A B', 'solve_ex_backward(k, grad, A, B, result, node._left, grad_input_mask)', 'A B result', uses_mask=True),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
+    Row('aten::linalg_solve_triangular', 'LinalgSolveTriangularBackward0', ('self', 'B'), 'linalg/derivatives.yaml:69', (Saved('self', 'input', needed_by=('self', 'B')), Saved('upper', 'value', needed_by=('self', 'B')), Saved('left', 'value', needed_by=('self', 'B')), Saved('unitriangular', 'value', needed_by=('self', 'B')), Saved('result', 'result', needed_by=('self', 'B'))), (
+        Gradient('self B', 'solve_triangular_backward(k, grad, self, result, node._upper, node._left, node._unitriangular, grad_input_mask)', 'self result', uses_mask=True),), bodies='arrays'),
+    Row('aten::lu_unpack', 'LuUnpackBackward0', ('LU_data',), 'linalg/derivatives.yaml:72', (Saved('LU_data', 'input'),), (
+        Gradient('LU_data', 'lu_unpack_backward(k, grad_L, grad_U, LU_data)', 'LU_data'),), grads='grad_P grad_L grad_U', bodies='arrays', output_differentiability=(False, True, True)),
+    Row('aten::ormqr', 'OrmqrBackward0', ('self', 'input2', 'input3'), 'linalg/derivatives.yaml:77', (Saved('self', 'input', needed_by=('self', 'input2', 'input3')), Saved('input2', 'input', needed_by=('self', 'input2', 'input3')), Saved('input3', 'input', needed_by=('self', 'input2', 'input3')), Saved('left', 'value', needed_by=('self', 'input2', 'input3')), Saved('transpose', 'value', needed_by=('self', 'input2', 'input3'))), (
+        Gradient('self input2 input3', 'ormqr_backward(k, grad, self, input2, input3, node._left, node._transpose, grad_input_mask)', 'self input2 input3', uses_mask=True),), bodies='arrays'),
+    Row('aten::trace', 'TraceBackward0', ('self',), 'linalg/derivatives.yaml:80', (Saved('self_sym_sizes', 'value', expression='self.array.shape'),), (
+        Gradient('self', 'trace_backward(k, grad, node._self_sym_sizes)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

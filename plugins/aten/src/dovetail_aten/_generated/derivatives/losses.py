@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.losses.formulas import (
     binary_cross_entropy_backward, binary_cross_entropy_target_backward,
@@ -16,275 +16,39 @@ from dovetail_aten.families.losses.formulas import (
     smooth_l1_loss_double_backward_grad_output,
 )
 
-
-def binary_cross_entropy_tensors(node, grad):
-    self_edge, target_edge = node.next_edges
-    self = node.unpack_self()
-    target = node.unpack_target()
-    weight = node.unpack_weight()
-    grad_self = None if self_edge is None else binary_cross_entropy_backward(k, grad, self, target, weight, node._reduction)
-    grad_target = None if target_edge is None else binary_cross_entropy_target_backward(k, grad, self, target, weight, node._reduction)
-    return grad_self, grad_target
-
-def binary_cross_entropy_arrays(node, k, edges, grad):
-    self_edge, target_edge = edges
-    grad_self = grad_target = None
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
-        weight = None if (saved := node._weight) is None else saved.array if (version := saved._counter) is None or version.value == node._weight_version else node.unpack_weight()
-        grad_self = binary_cross_entropy_backward(k, grad, self, target, weight, node._reduction)
-    if target_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
-        weight = None if (saved := node._weight) is None else saved.array if (version := saved._counter) is None or version.value == node._weight_version else node.unpack_weight()
-        grad_target = binary_cross_entropy_target_backward(k, grad, self, target, weight, node._reduction)
-    return grad_self, grad_target
-
-
-def binary_cross_entropy_with_logits_tensors(node, grad):
-    self_edge, target_edge = node.next_edges
-    self = node.unpack_self()
-    target = node.unpack_target()
-    weight = node.unpack_weight()
-    pos_weight = node.unpack_pos_weight()
-    grad_self = None if self_edge is None else binary_cross_entropy_with_logits_backward(k, grad, self, target, weight, pos_weight, node._reduction)
-    grad_target = None if target_edge is None else binary_cross_entropy_with_logits_target_backward(k, grad, self, target, weight, pos_weight, node._reduction)
-    return grad_self, grad_target
-
-def binary_cross_entropy_with_logits_arrays(node, k, edges, grad):
-    self_edge, target_edge = edges
-    grad_self = grad_target = None
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
-        weight = None if (saved := node._weight) is None else saved.array if (version := saved._counter) is None or version.value == node._weight_version else node.unpack_weight()
-        pos_weight = None if (saved := node._pos_weight) is None else saved.array if (version := saved._counter) is None or version.value == node._pos_weight_version else node.unpack_pos_weight()
-        grad_self = binary_cross_entropy_with_logits_backward(k, grad, self, target, weight, pos_weight, node._reduction)
-    if target_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
-        weight = None if (saved := node._weight) is None else saved.array if (version := saved._counter) is None or version.value == node._weight_version else node.unpack_weight()
-        pos_weight = None if (saved := node._pos_weight) is None else saved.array if (version := saved._counter) is None or version.value == node._pos_weight_version else node.unpack_pos_weight()
-        grad_target = binary_cross_entropy_with_logits_target_backward(k, grad, self, target, weight, pos_weight, node._reduction)
-    return grad_self, grad_target
-
-
-def huber_loss_tensors(node, grad):
-    self_edge, target_edge = node.next_edges
-    self = node.unpack_self()
-    target = node.unpack_target()
-    grad_self = None if self_edge is None else huber_loss_backward(k, grad, self, target, node._reduction, node._delta)
-    grad_target = None if target_edge is None else k.neg(huber_loss_backward(k, grad, self, target, node._reduction, node._delta))
-    return grad_self, grad_target
-
-def huber_loss_arrays(node, k, edges, grad):
-    self_edge, target_edge = edges
-    grad_self = grad_target = None
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
-        grad_self = huber_loss_backward(k, grad, self, target, node._reduction, node._delta)
-    if target_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
-        grad_target = k.neg(huber_loss_backward(k, grad, self, target, node._reduction, node._delta))
-    return grad_self, grad_target
-
-
-def mse_loss_tensors(node, grad):
-    self_edge, target_edge = node.next_edges
-    self = node.unpack_self()
-    target = node.unpack_target()
-    grad_self = None if self_edge is None else k.mse_loss_backward(grad, self, target, node._reduction)
-    grad_target = None if target_edge is None else k.mse_loss_backward(grad, target, self, node._reduction)
-    return grad_self, grad_target
-
-def mse_loss_arrays(node, k, edges, grad):
-    self_edge, target_edge = edges
-    grad_self = grad_target = None
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
-        grad_self = k.mse_loss_backward(grad, self, target, node._reduction)
-    if target_edge is not None:
-        target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_target = k.mse_loss_backward(grad, target, self, node._reduction)
-    return grad_self, grad_target
-
-
-def mse_loss_backward_tensors(node, grad):
-    grad_output_edge, self_edge, target_edge = node.next_edges
-    self = node.unpack_self()
-    target = node.unpack_target()
-    grad_output = node.unpack_grad_output()
-    grad_grad_output = None if grad_output_edge is None else mse_loss_double_backward(k, k.mul(grad, k.sub(self, target)), self, target, node._reduction)
-    grad_self = None if self_edge is None else mse_loss_double_backward(k, k.mul(grad, grad_output), self, target, node._reduction)
-    grad_target = None if target_edge is None else k.neg(mse_loss_double_backward(k, k.mul(grad, grad_output), self, target, node._reduction))
-    return grad_grad_output, grad_self, grad_target
-
-def mse_loss_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge, target_edge = edges
-    grad_grad_output = grad_self = grad_target = None
-    if grad_output_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
-        grad_grad_output = mse_loss_double_backward(k, k.mul(grad, k.sub(self, target)), self, target, node._reduction)
-    if self_edge is not None:
-        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
-        grad_self = mse_loss_double_backward(k, k.mul(grad, grad_output), self, target, node._reduction)
-    if target_edge is not None:
-        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
-        grad_target = k.neg(mse_loss_double_backward(k, k.mul(grad, grad_output), self, target, node._reduction))
-    return grad_grad_output, grad_self, grad_target
-
-
-def nll_loss_forward_tensors(node, grad, *_):
-    self = node.unpack_self()
-    target = node.unpack_target()
-    weight = node.unpack_weight()
-    total_weight = node.unpack_total_weight()
-    return (k.nll_loss_backward(grad, self, target, weight, node._reduction, node._ignore_index, total_weight),)
-
-def nll_loss_forward_arrays(node, k, edges, grad, *_):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
-    weight = None if (saved := node._weight) is None else saved.array if (version := saved._counter) is None or version.value == node._weight_version else node.unpack_weight()
-    total_weight, version, expected = node._total_weight
-    if version.value != expected: node.unpack_total_weight()
-    return (k.nll_loss_backward(grad, self, target, weight, node._reduction, node._ignore_index, total_weight),)
-
-
-def nll_loss_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    grad_grad_output = None
-    if grad_output_edge is not None:
-        target = node.unpack_target()
-        weight = node.unpack_weight()
-        total_weight = node.unpack_total_weight()
-        grad_grad_output = nll_loss_double_backward(k, grad, target, weight, node._reduction, node._ignore_index, total_weight)
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    return grad_grad_output, grad_self
-
-def nll_loss_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_grad_output = None
-    if grad_output_edge is not None:
-        target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
-        weight = None if (saved := node._weight) is None else saved.array if (version := saved._counter) is None or version.value == node._weight_version else node.unpack_weight()
-        total_weight = saved.array if (version := (saved := node._total_weight)._counter) is None or version.value == node._total_weight_version else node.unpack_total_weight()
-        grad_grad_output = nll_loss_double_backward(k, grad, target, weight, node._reduction, node._ignore_index, total_weight)
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    return grad_grad_output, grad_self
-
-
-def nll_loss2d_forward_tensors(node, grad, *_):
-    self = node.unpack_self()
-    target = node.unpack_target()
-    weight = node.unpack_weight()
-    total_weight = node.unpack_total_weight()
-    return (k.nll_loss2d_backward(grad, self, target, weight, node._reduction, node._ignore_index, total_weight),)
-
-def nll_loss2d_forward_arrays(node, k, edges, grad, *_):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
-    weight = None if (saved := node._weight) is None else saved.array if (version := saved._counter) is None or version.value == node._weight_version else node.unpack_weight()
-    total_weight, version, expected = node._total_weight
-    if version.value != expected: node.unpack_total_weight()
-    return (k.nll_loss2d_backward(grad, self, target, weight, node._reduction, node._ignore_index, total_weight),)
-
-
-def nll_loss2d_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    grad_grad_output = None
-    if grad_output_edge is not None:
-        target = node.unpack_target()
-        weight = node.unpack_weight()
-        total_weight = node.unpack_total_weight()
-        grad_grad_output = nll_loss2d_double_backward(k, grad, target, weight, node._reduction, node._ignore_index, total_weight)
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    return grad_grad_output, grad_self
-
-def nll_loss2d_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_grad_output = None
-    if grad_output_edge is not None:
-        target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
-        weight = None if (saved := node._weight) is None else saved.array if (version := saved._counter) is None or version.value == node._weight_version else node.unpack_weight()
-        total_weight = saved.array if (version := (saved := node._total_weight)._counter) is None or version.value == node._total_weight_version else node.unpack_total_weight()
-        grad_grad_output = nll_loss2d_double_backward(k, grad, target, weight, node._reduction, node._ignore_index, total_weight)
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    return grad_grad_output, grad_self
-
-
-def smooth_l1_loss_tensors(node, grad):
-    self_edge, target_edge = node.next_edges
-    self = node.unpack_self()
-    target = node.unpack_target()
-    grad_self = None if self_edge is None else k.smooth_l1_loss_backward(grad, self, target, node._reduction, node._beta)
-    grad_target = None if target_edge is None else k.smooth_l1_loss_backward(grad, target, self, node._reduction, node._beta)
-    return grad_self, grad_target
-
-def smooth_l1_loss_arrays(node, k, edges, grad):
-    self_edge, target_edge = edges
-    grad_self = grad_target = None
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
-        grad_self = k.smooth_l1_loss_backward(grad, self, target, node._reduction, node._beta)
-    if target_edge is not None:
-        target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_target = k.smooth_l1_loss_backward(grad, target, self, node._reduction, node._beta)
-    return grad_self, grad_target
-
-
-def smooth_l1_loss_backward_tensors(node, grad):
-    grad_output_edge, self_edge, target_edge = node.next_edges
-    self = node.unpack_self()
-    target = node.unpack_target()
-    grad_output = node.unpack_grad_output()
-    grad_grad_output = None if grad_output_edge is None else smooth_l1_loss_double_backward_grad_output(k, grad, self, target, node._reduction, node._beta)
-    grad_self = None if self_edge is None else smooth_l1_loss_double_backward(k, k.mul(grad, grad_output), self, target, node._reduction, node._beta)
-    grad_target = None if target_edge is None else k.neg(smooth_l1_loss_double_backward(k, k.mul(grad, grad_output), self, target, node._reduction, node._beta))
-    return grad_grad_output, grad_self, grad_target
-
-def smooth_l1_loss_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge, target_edge = edges
-    grad_grad_output = grad_self = grad_target = None
-    if grad_output_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
-        grad_grad_output = smooth_l1_loss_double_backward_grad_output(k, grad, self, target, node._reduction, node._beta)
-    if self_edge is not None:
-        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
-        grad_self = smooth_l1_loss_double_backward(k, k.mul(grad, grad_output), self, target, node._reduction, node._beta)
-    if target_edge is not None:
-        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
-        grad_target = k.neg(smooth_l1_loss_double_backward(k, k.mul(grad, grad_output), self, target, node._reduction, node._beta))
-    return grad_grad_output, grad_self, grad_target
-
-
-FORMULAS = (
-    Formula('aten::binary_cross_entropy', 'BinaryCrossEntropyBackward0', ('self', 'target'), saved=(Saved('self', 'input', needed_by=('self', 'target')), Saved('target', 'input', needed_by=('self', 'target')), Saved('weight', 'input', needed_by=('self', 'target')), Saved('reduction', 'value', needed_by=('self', 'target'))), tensors=binary_cross_entropy_tensors, arrays=binary_cross_entropy_arrays, refused=('weight',), where='losses/derivatives.yaml:3'),
-    Formula('aten::binary_cross_entropy_with_logits', 'BinaryCrossEntropyWithLogitsBackward0', ('self', 'target'), saved=(Saved('self', 'input', needed_by=('self', 'target')), Saved('target', 'input', needed_by=('self', 'target')), Saved('weight', 'input', needed_by=('self', 'target')), Saved('pos_weight', 'input', needed_by=('self', 'target')), Saved('reduction', 'value', needed_by=('self', 'target'))), tensors=binary_cross_entropy_with_logits_tensors, arrays=binary_cross_entropy_with_logits_arrays, refused=('weight', 'pos_weight'), where='losses/derivatives.yaml:7'),
-    Formula('aten::huber_loss', 'HuberLossBackward0', ('self', 'target'), saved=(Saved('self', 'input', needed_by=('self', 'target')), Saved('target', 'input', needed_by=('self', 'target')), Saved('reduction', 'value', needed_by=('self', 'target')), Saved('delta', 'value', needed_by=('self', 'target'))), tensors=huber_loss_tensors, arrays=huber_loss_arrays, where='losses/derivatives.yaml:11'),
-    Formula('aten::mse_loss', 'MseLossBackward0', ('self', 'target'), saved=(Saved('self', 'input', needed_by=('self', 'target')), Saved('target', 'input', needed_by=('self', 'target')), Saved('reduction', 'value', needed_by=('self', 'target'))), tensors=mse_loss_tensors, arrays=mse_loss_arrays, where='losses/derivatives.yaml:15'),
-    Formula('aten::mse_loss_backward', 'MseLossBackwardBackward0', ('grad_output', 'self', 'target'), saved=(Saved('grad_output', 'input', needed_by=('self', 'target')), Saved('self', 'input', needed_by=('grad_output', 'self', 'target')), Saved('target', 'input', needed_by=('grad_output', 'self', 'target')), Saved('reduction', 'value', needed_by=('grad_output', 'self', 'target'))), tensors=mse_loss_backward_tensors, arrays=mse_loss_backward_arrays, where='losses/derivatives.yaml:19'),
-    Formula('aten::nll_loss_forward', 'NllLossBackward0', ('self',), saved=(Saved('self', 'input'), Saved('target', 'input'), Saved('weight', 'input'), Saved('reduction', 'value'), Saved('ignore_index', 'value'), Saved('total_weight', 'result', output=1)), tensors=nll_loss_forward_tensors, arrays=nll_loss_forward_arrays, output_differentiability=(True, False), refused=('weight',), where='losses/derivatives.yaml:24'),
-    Formula('aten::nll_loss_backward', 'NllLossBackwardBackward0', ('grad_output', 'self'), saved=(Saved('target', 'input', needed_by=('grad_output',)), Saved('weight', 'input', needed_by=('grad_output',)), Saved('reduction', 'value', needed_by=('grad_output',)), Saved('ignore_index', 'value', needed_by=('grad_output',)), Saved('total_weight', 'input', needed_by=('grad_output',))), tensors=nll_loss_backward_tensors, arrays=nll_loss_backward_arrays, refused=('weight', 'total_weight'), where='losses/derivatives.yaml:29'),
-    Formula('aten::nll_loss2d_forward', 'NllLoss2DBackward0', ('self',), saved=(Saved('self', 'input'), Saved('target', 'input'), Saved('weight', 'input'), Saved('reduction', 'value'), Saved('ignore_index', 'value'), Saved('total_weight', 'result', output=1)), tensors=nll_loss2d_forward_tensors, arrays=nll_loss2d_forward_arrays, output_differentiability=(True, False), refused=('weight',), where='losses/derivatives.yaml:34'),
-    Formula('aten::nll_loss2d_backward', 'NllLoss2DBackwardBackward0', ('grad_output', 'self'), saved=(Saved('target', 'input', needed_by=('grad_output',)), Saved('weight', 'input', needed_by=('grad_output',)), Saved('reduction', 'value', needed_by=('grad_output',)), Saved('ignore_index', 'value', needed_by=('grad_output',)), Saved('total_weight', 'input', needed_by=('grad_output',))), tensors=nll_loss2d_backward_tensors, arrays=nll_loss2d_backward_arrays, refused=('weight', 'total_weight'), where='losses/derivatives.yaml:39'),
-    Formula('aten::smooth_l1_loss', 'SmoothL1LossBackward0', ('self', 'target'), saved=(Saved('self', 'input', needed_by=('self', 'target')), Saved('target', 'input', needed_by=('self', 'target')), Saved('reduction', 'value', needed_by=('self', 'target')), Saved('beta', 'value', needed_by=('self', 'target'))), tensors=smooth_l1_loss_tensors, arrays=smooth_l1_loss_arrays, where='losses/derivatives.yaml:44'),
-    Formula('aten::smooth_l1_loss_backward', 'SmoothL1LossBackwardBackward0', ('grad_output', 'self', 'target'), saved=(Saved('grad_output', 'input', needed_by=('self', 'target')), Saved('self', 'input', needed_by=('grad_output', 'self', 'target')), Saved('target', 'input', needed_by=('grad_output', 'self', 'target')), Saved('reduction', 'value', needed_by=('grad_output', 'self', 'target')), Saved('beta', 'value', needed_by=('grad_output', 'self', 'target'))), tensors=smooth_l1_loss_backward_tensors, arrays=smooth_l1_loss_backward_arrays, where='losses/derivatives.yaml:48'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::binary_cross_entropy', 'BinaryCrossEntropyBackward0', ('self', 'target'), 'losses/derivatives.yaml:3', (Saved('self', 'input', needed_by=('self', 'target')), Saved('target', 'input', needed_by=('self', 'target')), Saved('weight', 'input', needed_by=('self', 'target')), Saved('reduction', 'value', needed_by=('self', 'target'))), (
+        Gradient('self', 'binary_cross_entropy_backward(k, grad, self, target, weight, node._reduction)', 'self target weight'),
+        Gradient('target', 'binary_cross_entropy_target_backward(k, grad, self, target, weight, node._reduction)', 'self target weight'),), bodies='arrays', optional='weight', refused=('weight',)),
+    Row('aten::binary_cross_entropy_with_logits', 'BinaryCrossEntropyWithLogitsBackward0', ('self', 'target'), 'losses/derivatives.yaml:7', (Saved('self', 'input', needed_by=('self', 'target')), Saved('target', 'input', needed_by=('self', 'target')), Saved('weight', 'input', needed_by=('self', 'target')), Saved('pos_weight', 'input', needed_by=('self', 'target')), Saved('reduction', 'value', needed_by=('self', 'target'))), (
+        Gradient('self', 'binary_cross_entropy_with_logits_backward(k, grad, self, target, weight, pos_weight, node._reduction)', 'self target weight pos_weight'),
+        Gradient('target', 'binary_cross_entropy_with_logits_target_backward(k, grad, self, target, weight, pos_weight, node._reduction)', 'self target weight pos_weight'),), bodies='arrays', optional='weight pos_weight', refused=('weight', 'pos_weight')),
+    Row('aten::huber_loss', 'HuberLossBackward0', ('self', 'target'), 'losses/derivatives.yaml:11', (Saved('self', 'input', needed_by=('self', 'target')), Saved('target', 'input', needed_by=('self', 'target')), Saved('reduction', 'value', needed_by=('self', 'target')), Saved('delta', 'value', needed_by=('self', 'target'))), (
+        Gradient('self', 'huber_loss_backward(k, grad, self, target, node._reduction, node._delta)', 'self target'),
+        Gradient('target', 'k.neg(huber_loss_backward(k, grad, self, target, node._reduction, node._delta))', 'self target'),), bodies='arrays'),
+    Row('aten::mse_loss', 'MseLossBackward0', ('self', 'target'), 'losses/derivatives.yaml:15', (Saved('self', 'input', needed_by=('self', 'target')), Saved('target', 'input', needed_by=('self', 'target')), Saved('reduction', 'value', needed_by=('self', 'target'))), (
+        Gradient('self', 'k.mse_loss_backward(grad, self, target, node._reduction)', 'self target'),
+        Gradient('target', 'k.mse_loss_backward(grad, target, self, node._reduction)', 'target self'),), bodies='arrays'),
+    Row('aten::mse_loss_backward', 'MseLossBackwardBackward0', ('grad_output', 'self', 'target'), 'losses/derivatives.yaml:19', (Saved('grad_output', 'input', needed_by=('self', 'target')), Saved('self', 'input', needed_by=('grad_output', 'self', 'target')), Saved('target', 'input', needed_by=('grad_output', 'self', 'target')), Saved('reduction', 'value', needed_by=('grad_output', 'self', 'target'))), (
+        Gradient('grad_output', 'mse_loss_double_backward(k, k.mul(grad, k.sub(self, target)), self, target, node._reduction)', 'self target'),
+        Gradient('self', 'mse_loss_double_backward(k, k.mul(grad, grad_output), self, target, node._reduction)', 'grad_output self target'),
+        Gradient('target', 'k.neg(mse_loss_double_backward(k, k.mul(grad, grad_output), self, target, node._reduction))', 'grad_output self target'),), bodies='arrays'),
+    Row('aten::nll_loss_forward', 'NllLossBackward0', ('self',), 'losses/derivatives.yaml:24', (Saved('self', 'input'), Saved('target', 'input'), Saved('weight', 'input'), Saved('reduction', 'value'), Saved('ignore_index', 'value'), Saved('total_weight', 'result', output=1)), (
+        Gradient('self', 'k.nll_loss_backward(grad, self, target, weight, node._reduction, node._ignore_index, total_weight)', 'self target weight total_weight'),), grads='grad *_', bodies='arrays', optional='weight', output_differentiability=(True, False), refused=('weight',)),
+    Row('aten::nll_loss_backward', 'NllLossBackwardBackward0', ('grad_output', 'self'), 'losses/derivatives.yaml:29', (Saved('target', 'input', needed_by=('grad_output',)), Saved('weight', 'input', needed_by=('grad_output',)), Saved('reduction', 'value', needed_by=('grad_output',)), Saved('ignore_index', 'value', needed_by=('grad_output',)), Saved('total_weight', 'input', needed_by=('grad_output',))), (
+        Gradient('grad_output', 'nll_loss_double_backward(k, grad, target, weight, node._reduction, node._ignore_index, total_weight)', 'target weight total_weight'),
+        Gradient('self', 'k.zeros_like(grad)'),), bodies='arrays', optional='weight', refused=('weight', 'total_weight')),
+    Row('aten::nll_loss2d_forward', 'NllLoss2DBackward0', ('self',), 'losses/derivatives.yaml:34', (Saved('self', 'input'), Saved('target', 'input'), Saved('weight', 'input'), Saved('reduction', 'value'), Saved('ignore_index', 'value'), Saved('total_weight', 'result', output=1)), (
+        Gradient('self', 'k.nll_loss2d_backward(grad, self, target, weight, node._reduction, node._ignore_index, total_weight)', 'self target weight total_weight'),), grads='grad *_', bodies='arrays', optional='weight', output_differentiability=(True, False), refused=('weight',)),
+    Row('aten::nll_loss2d_backward', 'NllLoss2DBackwardBackward0', ('grad_output', 'self'), 'losses/derivatives.yaml:39', (Saved('target', 'input', needed_by=('grad_output',)), Saved('weight', 'input', needed_by=('grad_output',)), Saved('reduction', 'value', needed_by=('grad_output',)), Saved('ignore_index', 'value', needed_by=('grad_output',)), Saved('total_weight', 'input', needed_by=('grad_output',))), (
+        Gradient('grad_output', 'nll_loss2d_double_backward(k, grad, target, weight, node._reduction, node._ignore_index, total_weight)', 'target weight total_weight'),
+        Gradient('self', 'k.zeros_like(grad)'),), bodies='arrays', optional='weight', refused=('weight', 'total_weight')),
+    Row('aten::smooth_l1_loss', 'SmoothL1LossBackward0', ('self', 'target'), 'losses/derivatives.yaml:44', (Saved('self', 'input', needed_by=('self', 'target')), Saved('target', 'input', needed_by=('self', 'target')), Saved('reduction', 'value', needed_by=('self', 'target')), Saved('beta', 'value', needed_by=('self', 'target'))), (
+        Gradient('self', 'k.smooth_l1_loss_backward(grad, self, target, node._reduction, node._beta)', 'self target'),
+        Gradient('target', 'k.smooth_l1_loss_backward(grad, target, self, node._reduction, node._beta)', 'target self'),), bodies='arrays'),
+    Row('aten::smooth_l1_loss_backward', 'SmoothL1LossBackwardBackward0', ('grad_output', 'self', 'target'), 'losses/derivatives.yaml:48', (Saved('grad_output', 'input', needed_by=('self', 'target')), Saved('self', 'input', needed_by=('grad_output', 'self', 'target')), Saved('target', 'input', needed_by=('grad_output', 'self', 'target')), Saved('reduction', 'value', needed_by=('grad_output', 'self', 'target')), Saved('beta', 'value', needed_by=('grad_output', 'self', 'target'))), (
+        Gradient('grad_output', 'smooth_l1_loss_double_backward_grad_output(k, grad, self, target, node._reduction, node._beta)', 'self target'),
+        Gradient('self', 'smooth_l1_loss_double_backward(k, k.mul(grad, grad_output), self, target, node._reduction, node._beta)', 'grad_output self target'),
+        Gradient('target', 'k.neg(smooth_l1_loss_double_backward(k, k.mul(grad, grad_output), self, target, node._reduction, node._beta))', 'grad_output self target'),), bodies='arrays'),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

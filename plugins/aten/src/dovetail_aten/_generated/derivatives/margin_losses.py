@@ -6,39 +6,16 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.margin_losses.formulas import (
     multi_margin_loss_backward, multilabel_margin_loss_backward,
 )
 
-
-def multi_margin_loss_tensors(node, grad):
-    self = node.unpack_self()
-    target = node.unpack_target()
-    weight = node.unpack_weight()
-    return (multi_margin_loss_backward(k, grad, self, target, node._p, node._margin, weight, node._reduction),)
-
-def multi_margin_loss_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
-    weight = None if (saved := node._weight) is None else saved.array if (version := saved._counter) is None or version.value == node._weight_version else node.unpack_weight()
-    return (multi_margin_loss_backward(k, grad, self, target, node._p, node._margin, weight, node._reduction),)
-
-
-def multilabel_margin_loss_tensors(node, grad):
-    self = node.unpack_self()
-    target = node.unpack_target()
-    return (multilabel_margin_loss_backward(k, grad, self, target, node._reduction),)
-
-def multilabel_margin_loss_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
-    return (multilabel_margin_loss_backward(k, grad, self, target, node._reduction),)
-
-
-FORMULAS = (
-    Formula('aten::multi_margin_loss', 'MultiMarginLossBackward0', ('self',), saved=(Saved('self', 'input'), Saved('target', 'input'), Saved('p', 'value'), Saved('margin', 'value'), Saved('weight', 'input'), Saved('reduction', 'value')), tensors=multi_margin_loss_tensors, arrays=multi_margin_loss_arrays, refused=('weight',), where='margin_losses/derivatives.yaml:3'),
-    Formula('aten::multilabel_margin_loss', 'MultilabelMarginLossBackward0', ('self',), saved=(Saved('self', 'input'), Saved('target', 'input'), Saved('reduction', 'value')), tensors=multilabel_margin_loss_tensors, arrays=multilabel_margin_loss_arrays, where='margin_losses/derivatives.yaml:7'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::multi_margin_loss', 'MultiMarginLossBackward0', ('self',), 'margin_losses/derivatives.yaml:3', (Saved('self', 'input'), Saved('target', 'input'), Saved('p', 'value'), Saved('margin', 'value'), Saved('weight', 'input'), Saved('reduction', 'value')), (
+        Gradient('self', 'multi_margin_loss_backward(k, grad, self, target, node._p, node._margin, weight, node._reduction)', 'self target weight'),), bodies='arrays', optional='weight', refused=('weight',)),
+    Row('aten::multilabel_margin_loss', 'MultilabelMarginLossBackward0', ('self',), 'margin_losses/derivatives.yaml:7', (Saved('self', 'input'), Saved('target', 'input'), Saved('reduction', 'value')), (
+        Gradient('self', 'multilabel_margin_loss_backward(k, grad, self, target, node._reduction)', 'self target'),), bodies='arrays'),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

@@ -6,433 +6,50 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.matmul.formulas import (mm_mat2_backward)
 
-
-def addbmm_tensors(node, grad):
-    self_edge, batch1_edge, batch2_edge = node.next_edges
-    grad_self = grad_batch1 = grad_batch2 = None
-    if self_edge is not None:
-        beta = node._beta
-        grad_self = grad if beta == 1 else k.mul(grad, beta.conjugate())
-    if batch1_edge is not None:
-        batch2 = node.unpack_batch2()
-        batch1_sym_argsize_0 = node._batch1_sym_argsize_0
-        batch1_sym_argsize_1 = node._batch1_sym_argsize_1
-        batch2_sym_argsize_2 = node._batch2_sym_argsize_2
-        alpha = node._alpha
-        grad_batch1 = k.bmm(k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2]), k.conj(k.transpose(batch2, 1, 2))) if alpha == 1 else k.mul(k.bmm(k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2]), k.conj(k.transpose(batch2, 1, 2))), alpha.conjugate())
-    if batch2_edge is not None:
-        batch1_sym_argsize_0 = node._batch1_sym_argsize_0
-        batch1_sym_argsize_1 = node._batch1_sym_argsize_1
-        batch2_sym_argsize_2 = node._batch2_sym_argsize_2
-        batch1 = node.unpack_batch1()
-        alpha = node._alpha
-        grad_batch2 = k.bmm(k.conj(k.transpose(batch1, 1, 2)), k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2])) if alpha == 1 else k.mul(k.bmm(k.conj(k.transpose(batch1, 1, 2)), k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2])), alpha.conjugate())
-    return grad_self, grad_batch1, grad_batch2
-
-def addbmm_arrays(node, k, edges, grad):
-    self_edge, batch1_edge, batch2_edge = edges
-    grad_self = grad_batch1 = grad_batch2 = None
-    if self_edge is not None:
-        beta = node._beta
-        grad_self = grad if beta == 1 else k.mul(grad, beta.conjugate())
-    if batch1_edge is not None:
-        batch2 = saved.array if (version := (saved := node._batch2)._counter) is None or version.value == node._batch2_version else node.unpack_batch2()
-        batch1_sym_argsize_0 = node._batch1_sym_argsize_0
-        batch1_sym_argsize_1 = node._batch1_sym_argsize_1
-        batch2_sym_argsize_2 = node._batch2_sym_argsize_2
-        alpha = node._alpha
-        grad_batch1 = k.bmm(k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2]), k.conj(k.transpose(batch2, 1, 2))) if alpha == 1 else k.mul(k.bmm(k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2]), k.conj(k.transpose(batch2, 1, 2))), alpha.conjugate())
-    if batch2_edge is not None:
-        batch1_sym_argsize_0 = node._batch1_sym_argsize_0
-        batch1_sym_argsize_1 = node._batch1_sym_argsize_1
-        batch2_sym_argsize_2 = node._batch2_sym_argsize_2
-        batch1 = saved.array if (version := (saved := node._batch1)._counter) is None or version.value == node._batch1_version else node.unpack_batch1()
-        alpha = node._alpha
-        grad_batch2 = k.bmm(k.conj(k.transpose(batch1, 1, 2)), k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2])) if alpha == 1 else k.mul(k.bmm(k.conj(k.transpose(batch1, 1, 2)), k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2])), alpha.conjugate())
-    return grad_self, grad_batch1, grad_batch2
-
-def addbmm_real(node, k, edges, grad):
-    self_edge, batch1_edge, batch2_edge = edges
-    grad_self = grad_batch1 = grad_batch2 = None
-    if self_edge is not None:
-        beta = node._beta
-        grad_self = grad if beta == 1 else k.mul(grad, beta)
-    if batch1_edge is not None:
-        batch2 = saved.array if (version := (saved := node._batch2)._counter) is None or version.value == node._batch2_version else node.unpack_batch2()
-        batch1_sym_argsize_0 = node._batch1_sym_argsize_0
-        batch1_sym_argsize_1 = node._batch1_sym_argsize_1
-        batch2_sym_argsize_2 = node._batch2_sym_argsize_2
-        alpha = node._alpha
-        grad_batch1 = k.bmm(k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2]), k.transpose(batch2, 1, 2)) if alpha == 1 else k.mul(k.bmm(k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2]), k.transpose(batch2, 1, 2)), alpha)
-    if batch2_edge is not None:
-        batch1_sym_argsize_0 = node._batch1_sym_argsize_0
-        batch1_sym_argsize_1 = node._batch1_sym_argsize_1
-        batch2_sym_argsize_2 = node._batch2_sym_argsize_2
-        batch1 = saved.array if (version := (saved := node._batch1)._counter) is None or version.value == node._batch1_version else node.unpack_batch1()
-        alpha = node._alpha
-        grad_batch2 = k.bmm(k.transpose(batch1, 1, 2), k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2])) if alpha == 1 else k.mul(k.bmm(k.transpose(batch1, 1, 2), k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2])), alpha)
-    return grad_self, grad_batch1, grad_batch2
-
-def addbmm_forward(self_t, beta, batch2_p, batch1_t, batch2_t, batch1_p, alpha):
-    return k.add(self_t if beta == 1 else k.mul(self_t, beta), k.sum(k.add(k.bmm(batch1_t, batch2_p), k.bmm(batch1_p, batch2_t)), 0) if alpha == 1 else k.mul(k.sum(k.add(k.bmm(batch1_t, batch2_p), k.bmm(batch1_p, batch2_t)), 0), alpha))
-
-
-def addmm_tensors(node, grad):
-    self_edge, mat1_edge, mat2_edge = node.next_edges
-    grad_self = grad_mat1 = grad_mat2 = None
-    if self_edge is not None:
-        beta = node._beta
-        grad_self = grad if beta == 1 else k.mul(grad, beta.conjugate())
-    if mat1_edge is not None:
-        mat2 = node.unpack_mat2()
-        alpha = node._alpha
-        grad_mat1 = k.mm(grad, k.conj(k.t(mat2))) if alpha == 1 else k.mul(k.mm(grad, k.conj(k.t(mat2))), alpha.conjugate())
-    if mat2_edge is not None:
-        mat1 = node.unpack_mat1()
-        mat2_is_column_major = node._mat2_is_column_major
-        alpha = node._alpha
-        grad_mat2 = mm_mat2_backward(k, grad, k.conj(mat1), mat2_is_column_major) if alpha == 1 else k.mul(mm_mat2_backward(k, grad, k.conj(mat1), mat2_is_column_major), alpha.conjugate())
-    return grad_self, grad_mat1, grad_mat2
-
-def addmm_arrays(node, k, edges, grad):
-    self_edge, mat1_edge, mat2_edge = edges
-    grad_self = grad_mat1 = grad_mat2 = None
-    if self_edge is not None:
-        beta = node._beta
-        grad_self = grad if beta == 1 else k.mul(grad, beta.conjugate())
-    if mat1_edge is not None:
-        mat2 = saved.array if (version := (saved := node._mat2)._counter) is None or version.value == node._mat2_version else node.unpack_mat2()
-        alpha = node._alpha
-        grad_mat1 = k.mm(grad, k.conj(k.t(mat2))) if alpha == 1 else k.mul(k.mm(grad, k.conj(k.t(mat2))), alpha.conjugate())
-    if mat2_edge is not None:
-        mat1 = saved.array if (version := (saved := node._mat1)._counter) is None or version.value == node._mat1_version else node.unpack_mat1()
-        mat2_is_column_major = node._mat2_is_column_major
-        alpha = node._alpha
-        grad_mat2 = mm_mat2_backward(k, grad, k.conj(mat1), mat2_is_column_major) if alpha == 1 else k.mul(mm_mat2_backward(k, grad, k.conj(mat1), mat2_is_column_major), alpha.conjugate())
-    return grad_self, grad_mat1, grad_mat2
-
-def addmm_real(node, k, edges, grad):
-    self_edge, mat1_edge, mat2_edge = edges
-    grad_self = grad_mat1 = grad_mat2 = None
-    if self_edge is not None:
-        beta = node._beta
-        grad_self = grad if beta == 1 else k.mul(grad, beta)
-    if mat1_edge is not None:
-        mat2 = saved.array if (version := (saved := node._mat2)._counter) is None or version.value == node._mat2_version else node.unpack_mat2()
-        alpha = node._alpha
-        grad_mat1 = k.mm(grad, k.t(mat2)) if alpha == 1 else k.mul(k.mm(grad, k.t(mat2)), alpha)
-    if mat2_edge is not None:
-        mat1 = saved.array if (version := (saved := node._mat1)._counter) is None or version.value == node._mat1_version else node.unpack_mat1()
-        mat2_is_column_major = node._mat2_is_column_major
-        alpha = node._alpha
-        grad_mat2 = mm_mat2_backward(k, grad, mat1, mat2_is_column_major) if alpha == 1 else k.mul(mm_mat2_backward(k, grad, mat1, mat2_is_column_major), alpha)
-    return grad_self, grad_mat1, grad_mat2
-
-def addmm_forward(self_t, beta, mat2_p, mat1_t, mat2_t, mat1_p, alpha):
-    return k.add(self_t if beta == 1 else k.mul(self_t, beta), k.add(k.mm(mat1_t, mat2_p), k.mm(mat1_p, mat2_t)) if alpha == 1 else k.mul(k.add(k.mm(mat1_t, mat2_p), k.mm(mat1_p, mat2_t)), alpha))
-
-
-def addmv_tensors(node, grad):
-    self_edge, mat_edge, vec_edge = node.next_edges
-    grad_self = grad_mat = grad_vec = None
-    if self_edge is not None:
-        beta = node._beta
-        grad_self = grad if beta == 1 else k.mul(grad, beta.conjugate())
-    if mat_edge is not None:
-        vec = node.unpack_vec()
-        alpha = node._alpha
-        grad_mat = k.mul(k.unsqueeze(grad, -1), k.conj(vec)) if alpha == 1 else k.mul(k.mul(k.unsqueeze(grad, -1), k.conj(vec)), alpha.conjugate())
-    if vec_edge is not None:
-        mat = node.unpack_mat()
-        alpha = node._alpha
-        grad_vec = k.mv(k.conj(k.t(mat)), grad) if alpha == 1 else k.mul(k.mv(k.conj(k.t(mat)), grad), alpha.conjugate())
-    return grad_self, grad_mat, grad_vec
-
-def addmv_arrays(node, k, edges, grad):
-    self_edge, mat_edge, vec_edge = edges
-    grad_self = grad_mat = grad_vec = None
-    if self_edge is not None:
-        beta = node._beta
-        grad_self = grad if beta == 1 else k.mul(grad, beta.conjugate())
-    if mat_edge is not None:
-        vec = saved.array if (version := (saved := node._vec)._counter) is None or version.value == node._vec_version else node.unpack_vec()
-        alpha = node._alpha
-        grad_mat = k.mul(k.unsqueeze(grad, -1), k.conj(vec)) if alpha == 1 else k.mul(k.mul(k.unsqueeze(grad, -1), k.conj(vec)), alpha.conjugate())
-    if vec_edge is not None:
-        mat = saved.array if (version := (saved := node._mat)._counter) is None or version.value == node._mat_version else node.unpack_mat()
-        alpha = node._alpha
-        grad_vec = k.mv(k.conj(k.t(mat)), grad) if alpha == 1 else k.mul(k.mv(k.conj(k.t(mat)), grad), alpha.conjugate())
-    return grad_self, grad_mat, grad_vec
-
-def addmv_real(node, k, edges, grad):
-    self_edge, mat_edge, vec_edge = edges
-    grad_self = grad_mat = grad_vec = None
-    if self_edge is not None:
-        beta = node._beta
-        grad_self = grad if beta == 1 else k.mul(grad, beta)
-    if mat_edge is not None:
-        vec = saved.array if (version := (saved := node._vec)._counter) is None or version.value == node._vec_version else node.unpack_vec()
-        alpha = node._alpha
-        grad_mat = k.mul(k.unsqueeze(grad, -1), vec) if alpha == 1 else k.mul(k.mul(k.unsqueeze(grad, -1), vec), alpha)
-    if vec_edge is not None:
-        mat = saved.array if (version := (saved := node._mat)._counter) is None or version.value == node._mat_version else node.unpack_mat()
-        alpha = node._alpha
-        grad_vec = k.mv(k.t(mat), grad) if alpha == 1 else k.mul(k.mv(k.t(mat), grad), alpha)
-    return grad_self, grad_mat, grad_vec
-
-def addmv_forward(self_t, beta, vec_p, mat_t, vec_t, mat_p, alpha):
-    return k.add(self_t if beta == 1 else k.mul(self_t, beta), k.add(k.mv(mat_t, vec_p), k.mv(mat_p, vec_t)) if alpha == 1 else k.mul(k.add(k.mv(mat_t, vec_p), k.mv(mat_p, vec_t)), alpha))
-
-
-def baddbmm_tensors(node, grad):
-    self_edge, batch1_edge, batch2_edge = node.next_edges
-    grad_self = grad_batch1 = grad_batch2 = None
-    if self_edge is not None:
-        beta = node._beta
-        grad_self = grad if beta == 1 else k.mul(grad, beta.conjugate())
-    if batch1_edge is not None:
-        batch2 = node.unpack_batch2()
-        alpha = node._alpha
-        grad_batch1 = k.bmm(grad, k.conj(k.transpose(batch2, 1, 2))) if alpha == 1 else k.mul(k.bmm(grad, k.conj(k.transpose(batch2, 1, 2))), alpha.conjugate())
-    if batch2_edge is not None:
-        batch1 = node.unpack_batch1()
-        alpha = node._alpha
-        grad_batch2 = k.bmm(k.conj(k.transpose(batch1, 1, 2)), grad) if alpha == 1 else k.mul(k.bmm(k.conj(k.transpose(batch1, 1, 2)), grad), alpha.conjugate())
-    return grad_self, grad_batch1, grad_batch2
-
-def baddbmm_arrays(node, k, edges, grad):
-    self_edge, batch1_edge, batch2_edge = edges
-    grad_self = grad_batch1 = grad_batch2 = None
-    if self_edge is not None:
-        beta = node._beta
-        grad_self = grad if beta == 1 else k.mul(grad, beta.conjugate())
-    if batch1_edge is not None:
-        batch2 = saved.array if (version := (saved := node._batch2)._counter) is None or version.value == node._batch2_version else node.unpack_batch2()
-        alpha = node._alpha
-        grad_batch1 = k.bmm(grad, k.conj(k.transpose(batch2, 1, 2))) if alpha == 1 else k.mul(k.bmm(grad, k.conj(k.transpose(batch2, 1, 2))), alpha.conjugate())
-    if batch2_edge is not None:
-        batch1 = saved.array if (version := (saved := node._batch1)._counter) is None or version.value == node._batch1_version else node.unpack_batch1()
-        alpha = node._alpha
-        grad_batch2 = k.bmm(k.conj(k.transpose(batch1, 1, 2)), grad) if alpha == 1 else k.mul(k.bmm(k.conj(k.transpose(batch1, 1, 2)), grad), alpha.conjugate())
-    return grad_self, grad_batch1, grad_batch2
-
-def baddbmm_real(node, k, edges, grad):
-    self_edge, batch1_edge, batch2_edge = edges
-    grad_self = grad_batch1 = grad_batch2 = None
-    if self_edge is not None:
-        beta = node._beta
-        grad_self = grad if beta == 1 else k.mul(grad, beta)
-    if batch1_edge is not None:
-        batch2 = saved.array if (version := (saved := node._batch2)._counter) is None or version.value == node._batch2_version else node.unpack_batch2()
-        alpha = node._alpha
-        grad_batch1 = k.bmm(grad, k.transpose(batch2, 1, 2)) if alpha == 1 else k.mul(k.bmm(grad, k.transpose(batch2, 1, 2)), alpha)
-    if batch2_edge is not None:
-        batch1 = saved.array if (version := (saved := node._batch1)._counter) is None or version.value == node._batch1_version else node.unpack_batch1()
-        alpha = node._alpha
-        grad_batch2 = k.bmm(k.transpose(batch1, 1, 2), grad) if alpha == 1 else k.mul(k.bmm(k.transpose(batch1, 1, 2), grad), alpha)
-    return grad_self, grad_batch1, grad_batch2
-
-def baddbmm_forward(self_t, beta, batch2_p, batch1_t, batch2_t, batch1_p, alpha):
-    return k.add(self_t if beta == 1 else k.mul(self_t, beta), k.add(k.bmm(batch1_t, batch2_p), k.bmm(batch1_p, batch2_t)) if alpha == 1 else k.mul(k.add(k.bmm(batch1_t, batch2_p), k.bmm(batch1_p, batch2_t)), alpha))
-
-
-def bmm_tensors(node, grad):
-    self_edge, mat2_edge = node.next_edges
-    grad_self = grad_mat2 = None
-    if self_edge is not None:
-        mat2 = node.unpack_mat2()
-        grad_self = k.bmm(grad, k.conj(k.transpose(mat2, 1, 2)))
-    if mat2_edge is not None:
-        self = node.unpack_self()
-        grad_mat2 = k.bmm(k.conj(k.transpose(self, 1, 2)), grad)
-    return grad_self, grad_mat2
-
-def bmm_arrays(node, k, edges, grad):
-    self_edge, mat2_edge = edges
-    grad_self = grad_mat2 = None
-    if self_edge is not None:
-        mat2 = saved.array if (version := (saved := node._mat2)._counter) is None or version.value == node._mat2_version else node.unpack_mat2()
-        grad_self = k.bmm(grad, k.conj(k.transpose(mat2, 1, 2)))
-    if mat2_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_mat2 = k.bmm(k.conj(k.transpose(self, 1, 2)), grad)
-    return grad_self, grad_mat2
-
-def bmm_real(node, k, edges, grad):
-    self_edge, mat2_edge = edges
-    grad_self = grad_mat2 = None
-    if self_edge is not None:
-        mat2 = saved.array if (version := (saved := node._mat2)._counter) is None or version.value == node._mat2_version else node.unpack_mat2()
-        grad_self = k.bmm(grad, k.transpose(mat2, 1, 2))
-    if mat2_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_mat2 = k.bmm(k.transpose(self, 1, 2), grad)
-    return grad_self, grad_mat2
-
-def bmm_forward(mat2_p, self_t, mat2_t, self_p):
-    return k.add(k.bmm(self_t, mat2_p), k.bmm(self_p, mat2_t))
-
-
-def dot_tensors(node, grad):
-    self_edge, tensor_edge = node.next_edges
-    grad_self = grad_tensor = None
-    if self_edge is not None:
-        tensor = node.unpack_tensor()
-        grad_self = k.mul(grad, k.conj(tensor))
-    if tensor_edge is not None:
-        self = node.unpack_self()
-        grad_tensor = k.mul(grad, k.conj(self))
-    return grad_self, grad_tensor
-
-def dot_arrays(node, k, edges, grad):
-    self_edge, tensor_edge = edges
-    grad_self = grad_tensor = None
-    if self_edge is not None:
-        tensor = saved.array if (version := (saved := node._tensor)._counter) is None or version.value == node._tensor_version else node.unpack_tensor()
-        grad_self = k.mul(grad, k.conj(tensor))
-    if tensor_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_tensor = k.mul(grad, k.conj(self))
-    return grad_self, grad_tensor
-
-def dot_real(node, k, edges, grad):
-    self_edge, tensor_edge = edges
-    grad_self = grad_tensor = None
-    if self_edge is not None:
-        tensor = saved.array if (version := (saved := node._tensor)._counter) is None or version.value == node._tensor_version else node.unpack_tensor()
-        grad_self = k.mul(grad, tensor)
-    if tensor_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_tensor = k.mul(grad, self)
-    return grad_self, grad_tensor
-
-def dot_forward(tensor_p, self_t, tensor_t, self_p):
-    return k.add(k.dot(self_t, tensor_p), k.dot(self_p, tensor_t))
-
-
-def mm_tensors(node, grad):
-    self_edge, mat2_edge = node.next_edges
-    grad_self = grad_mat2 = None
-    if self_edge is not None:
-        mat2 = node.unpack_mat2()
-        grad_self = k.mm(grad, k.conj(k.t(mat2)))
-    if mat2_edge is not None:
-        self = node.unpack_self()
-        grad_mat2 = mm_mat2_backward(k, grad, k.conj(self), node._mat2_is_column_major)
-    return grad_self, grad_mat2
-
-def mm_arrays(node, k, edges, grad):
-    self_edge, mat2_edge = edges
-    grad_self = grad_mat2 = None
-    if self_edge is not None:
-        mat2 = saved.array if (version := (saved := node._mat2)._counter) is None or version.value == node._mat2_version else node.unpack_mat2()
-        grad_self = k.mm(grad, k.conj(k.t(mat2)))
-    if mat2_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_mat2 = mm_mat2_backward(k, grad, k.conj(self), node._mat2_is_column_major)
-    return grad_self, grad_mat2
-
-def mm_real(node, k, edges, grad):
-    self_edge, mat2_edge = edges
-    grad_self = grad_mat2 = None
-    if self_edge is not None:
-        mat2 = saved.array if (version := (saved := node._mat2)._counter) is None or version.value == node._mat2_version else node.unpack_mat2()
-        grad_self = k.mm(grad, k.t(mat2))
-    if mat2_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_mat2 = mm_mat2_backward(k, grad, self, node._mat2_is_column_major)
-    return grad_self, grad_mat2
-
-def mm_forward(mat2_p, self_t, mat2_t, self_p):
-    return k.add(k.mm(self_t, mat2_p), k.mm(self_p, mat2_t))
-
-
-def mv_tensors(node, grad):
-    self_edge, vec_edge = node.next_edges
-    grad_self = grad_vec = None
-    if self_edge is not None:
-        vec = node.unpack_vec()
-        grad_self = k.mul(k.unsqueeze(grad, -1), k.conj(vec))
-    if vec_edge is not None:
-        self = node.unpack_self()
-        grad_vec = k.mv(k.conj(k.t(self)), grad)
-    return grad_self, grad_vec
-
-def mv_arrays(node, k, edges, grad):
-    self_edge, vec_edge = edges
-    grad_self = grad_vec = None
-    if self_edge is not None:
-        vec = saved.array if (version := (saved := node._vec)._counter) is None or version.value == node._vec_version else node.unpack_vec()
-        grad_self = k.mul(k.unsqueeze(grad, -1), k.conj(vec))
-    if vec_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_vec = k.mv(k.conj(k.t(self)), grad)
-    return grad_self, grad_vec
-
-def mv_real(node, k, edges, grad):
-    self_edge, vec_edge = edges
-    grad_self = grad_vec = None
-    if self_edge is not None:
-        vec = saved.array if (version := (saved := node._vec)._counter) is None or version.value == node._vec_version else node.unpack_vec()
-        grad_self = k.mul(k.unsqueeze(grad, -1), vec)
-    if vec_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_vec = k.mv(k.t(self), grad)
-    return grad_self, grad_vec
-
-def mv_forward(vec_p, self_t, vec_t, self_p): return k.add(k.mv(self_t, vec_p), k.mv(self_p, vec_t))
-
-
-def vdot_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = node.unpack_other()
-        grad_self = k.mul(k.conj(grad), other)
-    if other_edge is not None:
-        self = node.unpack_self()
-        grad_other = k.mul(grad, self)
-    return grad_self, grad_other
-
-def vdot_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_self = k.mul(k.conj(grad), other)
-    if other_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_other = k.mul(grad, self)
-    return grad_self, grad_other
-
-def vdot_real(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_self = k.mul(grad, other)
-    if other_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_other = k.mul(grad, self)
-    return grad_self, grad_other
-
-def vdot_forward(other_p, self_t, other_t, self_p):
-    return k.add(k.vdot(self_t, other_p), k.vdot(self_p, other_t))
-
-
-FORMULAS = (
-    Formula('aten::addbmm', 'AddbmmBackward0', ('self', 'batch1', 'batch2'), saved=(Saved('batch1', 'input', needed_by=('batch2',)), Saved('batch1_sym_argsize_0', 'value', needed_by=('batch1', 'batch2'), expression='batch1.array.shape[0]'), Saved('batch1_sym_argsize_1', 'value', needed_by=('batch1', 'batch2'), expression='batch1.array.shape[1]'), Saved('batch2', 'input', needed_by=('batch1',)), Saved('batch2_sym_argsize_2', 'value', needed_by=('batch1', 'batch2'), expression='batch2.array.shape[2]'), Saved('beta', 'value', needed_by=('self',)), Saved('alpha', 'value', needed_by=('batch1', 'batch2'))), tensors=addbmm_tensors, arrays=addbmm_arrays, real_arrays=addbmm_real, forward=(Forward(0, 'expression', addbmm_forward, ('self_t', 'beta', 'batch2_p', 'batch1_t', 'batch2_t', 'batch1_p', 'alpha')),), where='matmul/derivatives.yaml:3'),
-    Formula('aten::addmm', 'AddmmBackward0', ('self', 'mat1', 'mat2'), saved=(Saved('mat1', 'input', needed_by=('mat2',)), Saved('mat2', 'input', needed_by=('mat1',)), Saved('mat2_is_column_major', 'value', needed_by=('mat2',), expression='is_column_major(mat2.array)'), Saved('beta', 'value', needed_by=('self',)), Saved('alpha', 'value', needed_by=('mat1', 'mat2'))), tensors=addmm_tensors, arrays=addmm_arrays, real_arrays=addmm_real, forward=(Forward(0, 'expression', addmm_forward, ('self_t', 'beta', 'mat2_p', 'mat1_t', 'mat2_t', 'mat1_p', 'alpha')),), where='matmul/derivatives.yaml:9'),
-    Formula('aten::addmv', 'AddmvBackward0', ('self', 'mat', 'vec'), saved=(Saved('mat', 'input', needed_by=('vec',)), Saved('vec', 'input', needed_by=('mat',)), Saved('beta', 'value', needed_by=('self',)), Saved('alpha', 'value', needed_by=('mat', 'vec'))), tensors=addmv_tensors, arrays=addmv_arrays, real_arrays=addmv_real, forward=(Forward(0, 'expression', addmv_forward, ('self_t', 'beta', 'vec_p', 'mat_t', 'vec_t', 'mat_p', 'alpha')),), where='matmul/derivatives.yaml:15'),
-    Formula('aten::baddbmm', 'BaddbmmBackward0', ('self', 'batch1', 'batch2'), saved=(Saved('batch1', 'input', needed_by=('batch2',)), Saved('batch2', 'input', needed_by=('batch1',)), Saved('beta', 'value', needed_by=('self',)), Saved('alpha', 'value', needed_by=('batch1', 'batch2'))), tensors=baddbmm_tensors, arrays=baddbmm_arrays, real_arrays=baddbmm_real, forward=(Forward(0, 'expression', baddbmm_forward, ('self_t', 'beta', 'batch2_p', 'batch1_t', 'batch2_t', 'batch1_p', 'alpha')),), where='matmul/derivatives.yaml:21'),
-    Formula('aten::bmm', 'BmmBackward0', ('self', 'mat2'), saved=(Saved('self', 'input', needed_by=('mat2',)), Saved('mat2', 'input', needed_by=('self',))), tensors=bmm_tensors, arrays=bmm_arrays, real_arrays=bmm_real, forward=(Forward(0, 'expression', bmm_forward, ('mat2_p', 'self_t', 'mat2_t', 'self_p')),), where='matmul/derivatives.yaml:27'),
-    Formula('aten::dot', 'DotBackward0', ('self', 'tensor'), saved=(Saved('self', 'input', needed_by=('tensor',)), Saved('tensor', 'input', needed_by=('self',))), tensors=dot_tensors, arrays=dot_arrays, real_arrays=dot_real, forward=(Forward(0, 'expression', dot_forward, ('tensor_p', 'self_t', 'tensor_t', 'self_p')),), where='matmul/derivatives.yaml:32'),
-    Formula('aten::mm', 'MmBackward0', ('self', 'mat2'), saved=(Saved('self', 'input', needed_by=('mat2',)), Saved('mat2', 'input', needed_by=('self',)), Saved('mat2_is_column_major', 'value', needed_by=('mat2',), expression='is_column_major(mat2.array)')), tensors=mm_tensors, arrays=mm_arrays, real_arrays=mm_real, forward=(Forward(0, 'expression', mm_forward, ('mat2_p', 'self_t', 'mat2_t', 'self_p')),), where='matmul/derivatives.yaml:37'),
-    Formula('aten::mv', 'MvBackward0', ('self', 'vec'), saved=(Saved('self', 'input', needed_by=('vec',)), Saved('vec', 'input', needed_by=('self',))), tensors=mv_tensors, arrays=mv_arrays, real_arrays=mv_real, forward=(Forward(0, 'expression', mv_forward, ('vec_p', 'self_t', 'vec_t', 'self_p')),), where='matmul/derivatives.yaml:42'),
-    Formula('aten::vdot', 'VdotBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('self',))), tensors=vdot_tensors, arrays=vdot_arrays, real_arrays=vdot_real, forward=(Forward(0, 'expression', vdot_forward, ('other_p', 'self_t', 'other_t', 'self_p')),), where='matmul/derivatives.yaml:47'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::addbmm', 'AddbmmBackward0', ('self', 'batch1', 'batch2'), 'matmul/derivatives.yaml:3', (Saved('batch1', 'input', needed_by=('batch2',)), Saved('batch1_sym_argsize_0', 'value', needed_by=('batch1', 'batch2'), expression='batch1.array.shape[0]'), Saved('batch1_sym_argsize_1', 'value', needed_by=('batch1', 'batch2'), expression='batch1.array.shape[1]'), Saved('batch2', 'input', needed_by=('batch1',)), Saved('batch2_sym_argsize_2', 'value', needed_by=('batch1', 'batch2'), expression='batch2.array.shape[2]'), Saved('beta', 'value', needed_by=('self',)), Saved('alpha', 'value', needed_by=('batch1', 'batch2'))), (
+        Gradient('self', 'grad if beta == 1 else k.mul(grad, beta.conjugate())', 'beta', real='grad if beta == 1 else k.mul(grad, beta)'),
+        Gradient('batch1', 'k.bmm(k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2]), k.conj(k.transpose(batch2, 1, 2))) if alpha == 1 else k.mul(k.bmm(k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2]), k.conj(k.transpose(batch2, 1, 2))), alpha.conjugate())', 'batch2 batch1_sym_argsize_0 batch1_sym_argsize_1 batch2_sym_argsize_2 alpha', real='k.bmm(k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2]), k.transpose(batch2, 1, 2)) if alpha == 1 else k.mul(k.bmm(k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2]), k.transpose(batch2, 1, 2)), alpha)'),
+        Gradient('batch2', 'k.bmm(k.conj(k.transpose(batch1, 1, 2)), k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2])) if alpha == 1 else k.mul(k.bmm(k.conj(k.transpose(batch1, 1, 2)), k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2])), alpha.conjugate())', 'batch1_sym_argsize_0 batch1_sym_argsize_1 batch2_sym_argsize_2 batch1 alpha', real='k.bmm(k.transpose(batch1, 1, 2), k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2])) if alpha == 1 else k.mul(k.bmm(k.transpose(batch1, 1, 2), k.expand(k.unsqueeze(grad, 0), [batch1_sym_argsize_0, batch1_sym_argsize_1, batch2_sym_argsize_2])), alpha)'),), (
+        Tangent(0, 'expression', 'k.add(self_t if beta == 1 else k.mul(self_t, beta), k.sum(k.add(k.bmm(batch1_t, batch2_p), k.bmm(batch1_p, batch2_t)), 0) if alpha == 1 else k.mul(k.sum(k.add(k.bmm(batch1_t, batch2_p), k.bmm(batch1_p, batch2_t)), 0), alpha))', 'self_t beta batch2_p batch1_t batch2_t batch1_p alpha'),), bodies='arrays real'),
+    Row('aten::addmm', 'AddmmBackward0', ('self', 'mat1', 'mat2'), 'matmul/derivatives.yaml:9', (Saved('mat1', 'input', needed_by=('mat2',)), Saved('mat2', 'input', needed_by=('mat1',)), Saved('mat2_is_column_major', 'value', needed_by=('mat2',), expression='is_column_major(mat2.array)'), Saved('beta', 'value', needed_by=('self',)), Saved('alpha', 'value', needed_by=('mat1', 'mat2'))), (
+        Gradient('self', 'grad if beta == 1 else k.mul(grad, beta.conjugate())', 'beta', real='grad if beta == 1 else k.mul(grad, beta)'),
+        Gradient('mat1', 'k.mm(grad, k.conj(k.t(mat2))) if alpha == 1 else k.mul(k.mm(grad, k.conj(k.t(mat2))), alpha.conjugate())', 'mat2 alpha', real='k.mm(grad, k.t(mat2)) if alpha == 1 else k.mul(k.mm(grad, k.t(mat2)), alpha)'),
+        Gradient('mat2', 'mm_mat2_backward(k, grad, k.conj(mat1), mat2_is_column_major) if alpha == 1 else k.mul(mm_mat2_backward(k, grad, k.conj(mat1), mat2_is_column_major), alpha.conjugate())', 'mat1 mat2_is_column_major alpha', real='mm_mat2_backward(k, grad, mat1, mat2_is_column_major) if alpha == 1 else k.mul(mm_mat2_backward(k, grad, mat1, mat2_is_column_major), alpha)'),), (
+        Tangent(0, 'expression', 'k.add(self_t if beta == 1 else k.mul(self_t, beta), k.add(k.mm(mat1_t, mat2_p), k.mm(mat1_p, mat2_t)) if alpha == 1 else k.mul(k.add(k.mm(mat1_t, mat2_p), k.mm(mat1_p, mat2_t)), alpha))', 'self_t beta mat2_p mat1_t mat2_t mat1_p alpha'),), bodies='arrays real'),
+    Row('aten::addmv', 'AddmvBackward0', ('self', 'mat', 'vec'), 'matmul/derivatives.yaml:15', (Saved('mat', 'input', needed_by=('vec',)), Saved('vec', 'input', needed_by=('mat',)), Saved('beta', 'value', needed_by=('self',)), Saved('alpha', 'value', needed_by=('mat', 'vec'))), (
+        Gradient('self', 'grad if beta == 1 else k.mul(grad, beta.conjugate())', 'beta', real='grad if beta == 1 else k.mul(grad, beta)'),
+        Gradient('mat', 'k.mul(k.unsqueeze(grad, -1), k.conj(vec)) if alpha == 1 else k.mul(k.mul(k.unsqueeze(grad, -1), k.conj(vec)), alpha.conjugate())', 'vec alpha', real='k.mul(k.unsqueeze(grad, -1), vec) if alpha == 1 else k.mul(k.mul(k.unsqueeze(grad, -1), vec), alpha)'),
+        Gradient('vec', 'k.mv(k.conj(k.t(mat)), grad) if alpha == 1 else k.mul(k.mv(k.conj(k.t(mat)), grad), alpha.conjugate())', 'mat alpha', real='k.mv(k.t(mat), grad) if alpha == 1 else k.mul(k.mv(k.t(mat), grad), alpha)'),), (
+        Tangent(0, 'expression', 'k.add(self_t if beta == 1 else k.mul(self_t, beta), k.add(k.mv(mat_t, vec_p), k.mv(mat_p, vec_t)) if alpha == 1 else k.mul(k.add(k.mv(mat_t, vec_p), k.mv(mat_p, vec_t)), alpha))', 'self_t beta vec_p mat_t vec_t mat_p alpha'),), bodies='arrays real'),
+    Row('aten::baddbmm', 'BaddbmmBackward0', ('self', 'batch1', 'batch2'), 'matmul/derivatives.yaml:21', (Saved('batch1', 'input', needed_by=('batch2',)), Saved('batch2', 'input', needed_by=('batch1',)), Saved('beta', 'value', needed_by=('self',)), Saved('alpha', 'value', needed_by=('batch1', 'batch2'))), (
+        Gradient('self', 'grad if beta == 1 else k.mul(grad, beta.conjugate())', 'beta', real='grad if beta == 1 else k.mul(grad, beta)'),
+        Gradient('batch1', 'k.bmm(grad, k.conj(k.transpose(batch2, 1, 2))) if alpha == 1 else k.mul(k.bmm(grad, k.conj(k.transpose(batch2, 1, 2))), alpha.conjugate())', 'batch2 alpha', real='k.bmm(grad, k.transpose(batch2, 1, 2)) if alpha == 1 else k.mul(k.bmm(grad, k.transpose(batch2, 1, 2)), alpha)'),
+        Gradient('batch2', 'k.bmm(k.conj(k.transpose(batch1, 1, 2)), grad) if alpha == 1 else k.mul(k.bmm(k.conj(k.transpose(batch1, 1, 2)), grad), alpha.conjugate())', 'batch1 alpha', real='k.bmm(k.transpose(batch1, 1, 2), grad) if alpha == 1 else k.mul(k.bmm(k.transpose(batch1, 1, 2), grad), alpha)'),), (
+        Tangent(0, 'expression', 'k.add(self_t if beta == 1 else k.mul(self_t, beta), k.add(k.bmm(batch1_t, batch2_p), k.bmm(batch1_p, batch2_t)) if alpha == 1 else k.mul(k.add(k.bmm(batch1_t, batch2_p), k.bmm(batch1_p, batch2_t)), alpha))', 'self_t beta batch2_p batch1_t batch2_t batch1_p alpha'),), bodies='arrays real'),
+    Row('aten::bmm', 'BmmBackward0', ('self', 'mat2'), 'matmul/derivatives.yaml:27', (Saved('self', 'input', needed_by=('mat2',)), Saved('mat2', 'input', needed_by=('self',))), (
+        Gradient('self', 'k.bmm(grad, k.conj(k.transpose(mat2, 1, 2)))', 'mat2', real='k.bmm(grad, k.transpose(mat2, 1, 2))'),
+        Gradient('mat2', 'k.bmm(k.conj(k.transpose(self, 1, 2)), grad)', 'self', real='k.bmm(k.transpose(self, 1, 2), grad)'),), (
+        Tangent(0, 'expression', 'k.add(k.bmm(self_t, mat2_p), k.bmm(self_p, mat2_t))', 'mat2_p self_t mat2_t self_p'),), bodies='arrays real'),
+    Row('aten::dot', 'DotBackward0', ('self', 'tensor'), 'matmul/derivatives.yaml:32', (Saved('self', 'input', needed_by=('tensor',)), Saved('tensor', 'input', needed_by=('self',))), (
+        Gradient('self', 'k.mul(grad, k.conj(tensor))', 'tensor', real='k.mul(grad, tensor)'),
+        Gradient('tensor', 'k.mul(grad, k.conj(self))', 'self', real='k.mul(grad, self)'),), (
+        Tangent(0, 'expression', 'k.add(k.dot(self_t, tensor_p), k.dot(self_p, tensor_t))', 'tensor_p self_t tensor_t self_p'),), bodies='arrays real'),
+    Row('aten::mm', 'MmBackward0', ('self', 'mat2'), 'matmul/derivatives.yaml:37', (Saved('self', 'input', needed_by=('mat2',)), Saved('mat2', 'input', needed_by=('self',)), Saved('mat2_is_column_major', 'value', needed_by=('mat2',), expression='is_column_major(mat2.array)')), (
+        Gradient('self', 'k.mm(grad, k.conj(k.t(mat2)))', 'mat2', real='k.mm(grad, k.t(mat2))'),
+        Gradient('mat2', 'mm_mat2_backward(k, grad, k.conj(self), node._mat2_is_column_major)', 'self', real='mm_mat2_backward(k, grad, self, node._mat2_is_column_major)'),), (
+        Tangent(0, 'expression', 'k.add(k.mm(self_t, mat2_p), k.mm(self_p, mat2_t))', 'mat2_p self_t mat2_t self_p'),), bodies='arrays real'),
+    Row('aten::mv', 'MvBackward0', ('self', 'vec'), 'matmul/derivatives.yaml:42', (Saved('self', 'input', needed_by=('vec',)), Saved('vec', 'input', needed_by=('self',))), (
+        Gradient('self', 'k.mul(k.unsqueeze(grad, -1), k.conj(vec))', 'vec', real='k.mul(k.unsqueeze(grad, -1), vec)'),
+        Gradient('vec', 'k.mv(k.conj(k.t(self)), grad)', 'self', real='k.mv(k.t(self), grad)'),), (
+        Tangent(0, 'expression', 'k.add(k.mv(self_t, vec_p), k.mv(self_p, vec_t))', 'vec_p self_t vec_t self_p'),), bodies='arrays real'),
+    Row('aten::vdot', 'VdotBackward0', ('self', 'other'), 'matmul/derivatives.yaml:47', (Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('self',))), (
+        Gradient('self', 'k.mul(k.conj(grad), other)', 'other', real='k.mul(grad, other)'),
+        Gradient('other', 'k.mul(grad, self)', 'self'),), (
+        Tangent(0, 'expression', 'k.add(k.vdot(self_t, other_p), k.vdot(self_p, other_t))', 'other_p self_t other_t self_p'),), bodies='arrays real'),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

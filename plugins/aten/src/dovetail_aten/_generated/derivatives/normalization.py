@@ -6,143 +6,24 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.normalization.formulas import (
     batch_norm_double_backward, group_norm_double_backward, layer_norm_double_backward,
 )
 
-
-def native_layer_norm_tensors(node, grad, *_):
-    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
-    input = node.unpack_input()
-    result1 = node.unpack_result1()
-    result2 = node.unpack_result2()
-    weight = node.unpack_weight()
-    bias = node.unpack_bias()
-    return k.native_layer_norm_backward(grad, input, node._normalized_shape, result1, result2, weight, bias, grad_input_mask)
-
-def native_layer_norm_arrays(node, k, edges, grad, *_):
-    grad_input_mask = tuple([edge is not None for edge in edges])
-    input = saved.array if (version := (saved := node._input)._counter) is None or version.value == node._input_version else node.unpack_input()
-    result1, version, expected = node._result1
-    if version.value != expected: node.unpack_result1()
-    result2, version, expected = node._result2
-    if version.value != expected: node.unpack_result2()
-    weight = None if (saved := node._weight) is None else saved.array if (version := saved._counter) is None or version.value == node._weight_version else node.unpack_weight()
-    bias = None if (saved := node._bias) is None else saved.array if (version := saved._counter) is None or version.value == node._bias_version else node.unpack_bias()
-    return k.native_layer_norm_backward(grad, input, node._normalized_shape, result1, result2, weight, bias, grad_input_mask)
-
-
-def native_layer_norm_backward_tensors(node, *grads):
-    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
-    grad_out = node.unpack_grad_out()
-    input = node.unpack_input()
-    mean = node.unpack_mean()
-    rstd = node.unpack_rstd()
-    weight = node.unpack_weight()
-    return layer_norm_double_backward(k, grads[0], grads[1], grads[2], grad_out, input, node._normalized_shape, mean, rstd, weight, grad_input_mask)
-
-def native_layer_norm_backward_arrays(node, k, edges, *grads):
-    grad_input_mask = tuple([edge is not None for edge in edges])
-    grad_out = saved.array if (version := (saved := node._grad_out)._counter) is None or version.value == node._grad_out_version else node.unpack_grad_out()
-    input = saved.array if (version := (saved := node._input)._counter) is None or version.value == node._input_version else node.unpack_input()
-    mean = saved.array if (version := (saved := node._mean)._counter) is None or version.value == node._mean_version else node.unpack_mean()
-    rstd = saved.array if (version := (saved := node._rstd)._counter) is None or version.value == node._rstd_version else node.unpack_rstd()
-    weight = None if (saved := node._weight) is None else saved.array if (version := saved._counter) is None or version.value == node._weight_version else node.unpack_weight()
-    return layer_norm_double_backward(k, grads[0], grads[1], grads[2], grad_out, input, node._normalized_shape, mean, rstd, weight, grad_input_mask)
-
-
-def native_batch_norm_legit_functional_tensors(node, grad, *_):
-    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
-    input = node.unpack_input()
-    weight = node.unpack_weight()
-    running_mean = node.unpack_running_mean()
-    running_var = node.unpack_running_var()
-    result1 = node.unpack_result1()
-    result2 = node.unpack_result2()
-    return k.native_batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2, node._training, node._eps, grad_input_mask)
-
-def native_batch_norm_legit_functional_arrays(node, k, edges, grad, *_):
-    grad_input_mask = tuple([edge is not None for edge in edges])
-    input = saved.array if (version := (saved := node._input)._counter) is None or version.value == node._input_version else node.unpack_input()
-    weight = None if (saved := node._weight) is None else saved.array if (version := saved._counter) is None or version.value == node._weight_version else node.unpack_weight()
-    running_mean = saved.array if (version := (saved := node._running_mean)._counter) is None or version.value == node._running_mean_version else node.unpack_running_mean()
-    running_var = saved.array if (version := (saved := node._running_var)._counter) is None or version.value == node._running_var_version else node.unpack_running_var()
-    result1, version, expected = node._result1
-    if version.value != expected: node.unpack_result1()
-    result2, version, expected = node._result2
-    if version.value != expected: node.unpack_result2()
-    return k.native_batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2, node._training, node._eps, grad_input_mask)
-
-
-def native_batch_norm_backward_tensors(node, *grads):
-    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
-    grad_out = node.unpack_grad_out()
-    input = node.unpack_input()
-    weight = node.unpack_weight()
-    running_mean = node.unpack_running_mean()
-    running_var = node.unpack_running_var()
-    save_mean = node.unpack_save_mean()
-    save_invstd = node.unpack_save_invstd()
-    return batch_norm_double_backward(k, grads[0], grads[1], grads[2], grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, node._train, node._eps, grad_input_mask)
-
-def native_batch_norm_backward_arrays(node, k, edges, *grads):
-    grad_input_mask = tuple([edge is not None for edge in edges])
-    grad_out = saved.array if (version := (saved := node._grad_out)._counter) is None or version.value == node._grad_out_version else node.unpack_grad_out()
-    input = saved.array if (version := (saved := node._input)._counter) is None or version.value == node._input_version else node.unpack_input()
-    weight = None if (saved := node._weight) is None else saved.array if (version := saved._counter) is None or version.value == node._weight_version else node.unpack_weight()
-    running_mean = None if (saved := node._running_mean) is None else saved.array if (version := saved._counter) is None or version.value == node._running_mean_version else node.unpack_running_mean()
-    running_var = None if (saved := node._running_var) is None else saved.array if (version := saved._counter) is None or version.value == node._running_var_version else node.unpack_running_var()
-    save_mean = None if (saved := node._save_mean) is None else saved.array if (version := saved._counter) is None or version.value == node._save_mean_version else node.unpack_save_mean()
-    save_invstd = None if (saved := node._save_invstd) is None else saved.array if (version := saved._counter) is None or version.value == node._save_invstd_version else node.unpack_save_invstd()
-    return batch_norm_double_backward(k, grads[0], grads[1], grads[2], grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, node._train, node._eps, grad_input_mask)
-
-
-def native_group_norm_tensors(node, grad, *_):
-    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
-    input = node.unpack_input()
-    result1 = node.unpack_result1()
-    result2 = node.unpack_result2()
-    weight = node.unpack_weight()
-    return k.native_group_norm_backward(grad, input, result1, result2, weight, node._N, node._C, node._HxW, node._group, grad_input_mask)
-
-def native_group_norm_arrays(node, k, edges, grad, *_):
-    grad_input_mask = tuple([edge is not None for edge in edges])
-    input = saved.array if (version := (saved := node._input)._counter) is None or version.value == node._input_version else node.unpack_input()
-    result1, version, expected = node._result1
-    if version.value != expected: node.unpack_result1()
-    result2, version, expected = node._result2
-    if version.value != expected: node.unpack_result2()
-    weight = None if (saved := node._weight) is None else saved.array if (version := saved._counter) is None or version.value == node._weight_version else node.unpack_weight()
-    return k.native_group_norm_backward(grad, input, result1, result2, weight, node._N, node._C, node._HxW, node._group, grad_input_mask)
-
-
-def native_group_norm_backward_tensors(node, *grads):
-    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
-    grad_out = node.unpack_grad_out()
-    input = node.unpack_input()
-    mean = node.unpack_mean()
-    rstd = node.unpack_rstd()
-    weight = node.unpack_weight()
-    return group_norm_double_backward(k, grads[0], grads[1], grads[2], grad_out, input, mean, rstd, weight, node._N, node._C, node._HxW, node._group, grad_input_mask)
-
-def native_group_norm_backward_arrays(node, k, edges, *grads):
-    grad_input_mask = tuple([edge is not None for edge in edges])
-    grad_out = saved.array if (version := (saved := node._grad_out)._counter) is None or version.value == node._grad_out_version else node.unpack_grad_out()
-    input = saved.array if (version := (saved := node._input)._counter) is None or version.value == node._input_version else node.unpack_input()
-    mean = saved.array if (version := (saved := node._mean)._counter) is None or version.value == node._mean_version else node.unpack_mean()
-    rstd = saved.array if (version := (saved := node._rstd)._counter) is None or version.value == node._rstd_version else node.unpack_rstd()
-    weight = None if (saved := node._weight) is None else saved.array if (version := saved._counter) is None or version.value == node._weight_version else node.unpack_weight()
-    return group_norm_double_backward(k, grads[0], grads[1], grads[2], grad_out, input, mean, rstd, weight, node._N, node._C, node._HxW, node._group, grad_input_mask)
-
-
-FORMULAS = (
-    Formula('aten::native_layer_norm', 'NativeLayerNormBackward0', ('input', 'weight', 'bias'), saved=(Saved('input', 'input', needed_by=('input', 'weight', 'bias')), Saved('normalized_shape', 'value', needed_by=('input', 'weight', 'bias')), Saved('weight', 'input', needed_by=('input', 'weight', 'bias')), Saved('bias', 'input', needed_by=('input', 'weight', 'bias')), Saved('result1', 'result', needed_by=('input', 'weight', 'bias'), output=1), Saved('result2', 'result', needed_by=('input', 'weight', 'bias'), output=2)), tensors=native_layer_norm_tensors, arrays=native_layer_norm_arrays, output_differentiability=(True, False, False), where='normalization/derivatives.yaml:3'),
-    Formula('aten::native_layer_norm_backward', 'NativeLayerNormBackwardBackward0', ('grad_out', 'input', 'weight'), saved=(Saved('grad_out', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('input', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('normalized_shape', 'value', needed_by=('grad_out', 'input', 'weight')), Saved('mean', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('rstd', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('weight', 'input', needed_by=('grad_out', 'input', 'weight'))), tensors=native_layer_norm_backward_tensors, arrays=native_layer_norm_backward_arrays, refused=('mean', 'rstd'), where='normalization/derivatives.yaml:7'),
-    Formula('aten::_native_batch_norm_legit_functional', 'NativeBatchNormBackward0', ('input', 'weight', 'bias'), saved=(Saved('input', 'input', needed_by=('input', 'weight', 'bias')), Saved('weight', 'input', needed_by=('input', 'weight', 'bias')), Saved('running_mean', 'input', needed_by=('input', 'weight', 'bias')), Saved('running_var', 'input', needed_by=('input', 'weight', 'bias')), Saved('training', 'value', needed_by=('input', 'weight', 'bias')), Saved('eps', 'value', needed_by=('input', 'weight', 'bias')), Saved('result1', 'result', needed_by=('input', 'weight', 'bias'), output=1), Saved('result2', 'result', needed_by=('input', 'weight', 'bias'), output=2)), tensors=native_batch_norm_legit_functional_tensors, arrays=native_batch_norm_legit_functional_arrays, output_differentiability=(True, False, False, False, False), refused=('running_mean', 'running_var'), where='normalization/derivatives.yaml:11'),
-    Formula('aten::native_batch_norm_backward', 'NativeBatchNormBackwardBackward0', ('grad_out', 'input', 'weight'), saved=(Saved('grad_out', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('input', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('weight', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('running_mean', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('running_var', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('save_mean', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('save_invstd', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('train', 'value', needed_by=('grad_out', 'input', 'weight')), Saved('eps', 'value', needed_by=('grad_out', 'input', 'weight'))), tensors=native_batch_norm_backward_tensors, arrays=native_batch_norm_backward_arrays, refused=('running_mean', 'running_var', 'save_mean', 'save_invstd'), where='normalization/derivatives.yaml:16'),
-    Formula('aten::native_group_norm', 'NativeGroupNormBackward0', ('input', 'weight', 'bias'), saved=(Saved('input', 'input', needed_by=('input', 'weight', 'bias')), Saved('weight', 'input', needed_by=('input', 'weight', 'bias')), Saved('N', 'value', needed_by=('input', 'weight', 'bias')), Saved('C', 'value', needed_by=('input', 'weight', 'bias')), Saved('HxW', 'value', needed_by=('input', 'weight', 'bias')), Saved('group', 'value', needed_by=('input', 'weight', 'bias')), Saved('result1', 'result', needed_by=('input', 'weight', 'bias'), output=1), Saved('result2', 'result', needed_by=('input', 'weight', 'bias'), output=2)), tensors=native_group_norm_tensors, arrays=native_group_norm_arrays, output_differentiability=(True, False, False), where='normalization/derivatives.yaml:19'),
-    Formula('aten::native_group_norm_backward', 'NativeGroupNormBackwardBackward0', ('grad_out', 'input', 'weight'), saved=(Saved('grad_out', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('input', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('mean', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('rstd', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('weight', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('N', 'value', needed_by=('grad_out', 'input', 'weight')), Saved('C', 'value', needed_by=('grad_out', 'input', 'weight')), Saved('HxW', 'value', needed_by=('grad_out', 'input', 'weight')), Saved('group', 'value', needed_by=('grad_out', 'input', 'weight'))), tensors=native_group_norm_backward_tensors, arrays=native_group_norm_backward_arrays, refused=('mean', 'rstd'), where='normalization/derivatives.yaml:23'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::native_layer_norm', 'NativeLayerNormBackward0', ('input', 'weight', 'bias'), 'normalization/derivatives.yaml:3', (Saved('input', 'input', needed_by=('input', 'weight', 'bias')), Saved('normalized_shape', 'value', needed_by=('input', 'weight', 'bias')), Saved('weight', 'input', needed_by=('input', 'weight', 'bias')), Saved('bias', 'input', needed_by=('input', 'weight', 'bias')), Saved('result1', 'result', needed_by=('input', 'weight', 'bias'), output=1), Saved('result2', 'result', needed_by=('input', 'weight', 'bias'), output=2)), (
+        Gradient('input weight bias', 'k.native_layer_norm_backward(grad, input, node._normalized_shape, result1, result2, weight, bias, grad_input_mask)', 'input result1 result2 weight bias', uses_mask=True),), grads='grad *_', bodies='arrays', optional='weight bias', output_differentiability=(True, False, False)),
+    Row('aten::native_layer_norm_backward', 'NativeLayerNormBackwardBackward0', ('grad_out', 'input', 'weight'), 'normalization/derivatives.yaml:7', (Saved('grad_out', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('input', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('normalized_shape', 'value', needed_by=('grad_out', 'input', 'weight')), Saved('mean', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('rstd', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('weight', 'input', needed_by=('grad_out', 'input', 'weight'))), (
+        Gradient('grad_out input weight', 'layer_norm_double_backward(k, grads[0], grads[1], grads[2], grad_out, input, node._normalized_shape, mean, rstd, weight, grad_input_mask)', 'grad_out input mean rstd weight', uses_mask=True),), grads='*grads', bodies='arrays', optional='weight', refused=('mean', 'rstd')),
+    Row('aten::_native_batch_norm_legit_functional', 'NativeBatchNormBackward0', ('input', 'weight', 'bias'), 'normalization/derivatives.yaml:11', (Saved('input', 'input', needed_by=('input', 'weight', 'bias')), Saved('weight', 'input', needed_by=('input', 'weight', 'bias')), Saved('running_mean', 'input', needed_by=('input', 'weight', 'bias')), Saved('running_var', 'input', needed_by=('input', 'weight', 'bias')), Saved('training', 'value', needed_by=('input', 'weight', 'bias')), Saved('eps', 'value', needed_by=('input', 'weight', 'bias')), Saved('result1', 'result', needed_by=('input', 'weight', 'bias'), output=1), Saved('result2', 'result', needed_by=('input', 'weight', 'bias'), output=2)), (
+        Gradient('input weight bias', 'k.native_batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2, node._training, node._eps, grad_input_mask)', 'input weight running_mean running_var result1 result2', uses_mask=True),), grads='grad *_', bodies='arrays', optional='weight', output_differentiability=(True, False, False, False, False), refused=('running_mean', 'running_var')),
+    Row('aten::native_batch_norm_backward', 'NativeBatchNormBackwardBackward0', ('grad_out', 'input', 'weight'), 'normalization/derivatives.yaml:16', (Saved('grad_out', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('input', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('weight', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('running_mean', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('running_var', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('save_mean', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('save_invstd', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('train', 'value', needed_by=('grad_out', 'input', 'weight')), Saved('eps', 'value', needed_by=('grad_out', 'input', 'weight'))), (
+        Gradient('grad_out input weight', 'batch_norm_double_backward(k, grads[0], grads[1], grads[2], grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, node._train, node._eps, grad_input_mask)', 'grad_out input weight running_mean running_var save_mean save_invstd', uses_mask=True),), grads='*grads', bodies='arrays', optional='weight running_mean running_var save_mean save_invstd', refused=('running_mean', 'running_var', 'save_mean', 'save_invstd')),
+    Row('aten::native_group_norm', 'NativeGroupNormBackward0', ('input', 'weight', 'bias'), 'normalization/derivatives.yaml:19', (Saved('input', 'input', needed_by=('input', 'weight', 'bias')), Saved('weight', 'input', needed_by=('input', 'weight', 'bias')), Saved('N', 'value', needed_by=('input', 'weight', 'bias')), Saved('C', 'value', needed_by=('input', 'weight', 'bias')), Saved('HxW', 'value', needed_by=('input', 'weight', 'bias')), Saved('group', 'value', needed_by=('input', 'weight', 'bias')), Saved('result1', 'result', needed_by=('input', 'weight', 'bias'), output=1), Saved('result2', 'result', needed_by=('input', 'weight', 'bias'), output=2)), (
+        Gradient('input weight bias', 'k.native_group_norm_backward(grad, input, result1, result2, weight, node._N, node._C, node._HxW, node._group, grad_input_mask)', 'input result1 result2 weight', uses_mask=True),), grads='grad *_', bodies='arrays', optional='weight', output_differentiability=(True, False, False)),
+    Row('aten::native_group_norm_backward', 'NativeGroupNormBackwardBackward0', ('grad_out', 'input', 'weight'), 'normalization/derivatives.yaml:23', (Saved('grad_out', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('input', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('mean', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('rstd', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('weight', 'input', needed_by=('grad_out', 'input', 'weight')), Saved('N', 'value', needed_by=('grad_out', 'input', 'weight')), Saved('C', 'value', needed_by=('grad_out', 'input', 'weight')), Saved('HxW', 'value', needed_by=('grad_out', 'input', 'weight')), Saved('group', 'value', needed_by=('grad_out', 'input', 'weight'))), (
+        Gradient('grad_out input weight', 'group_norm_double_backward(k, grads[0], grads[1], grads[2], grad_out, input, mean, rstd, weight, node._N, node._C, node._HxW, node._group, grad_input_mask)', 'grad_out input mean rstd weight', uses_mask=True),), grads='*grads', bodies='arrays', optional='weight', refused=('mean', 'rstd')),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

@@ -6,25 +6,15 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 
-
-def bordered_tensors(node, grad):
-    return (k._bordered_backward(grad, node._pad, node._mode, node._self_sym_sizes),)
-
-def bordered_arrays(node, k, edges, grad):
-    return (k._bordered_backward(grad, node._pad, node._mode, node._self_sym_sizes),)
-
-
-def bordered_backward_tensors(node, grad): return (k._bordered(grad, node._pad, node._mode),)
-
-def bordered_backward_arrays(node, k, edges, grad):
-    return (k._bordered(grad, node._pad, node._mode),)
-
-
-FORMULAS = (
-    Formula('aten::_bordered', 'BorderedBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('pad', 'value'), Saved('mode', 'value')), tensors=bordered_tensors, arrays=bordered_arrays, forward=(Forward(0, 'linear'),), where='padding/derivatives.yaml:3'),
-    Formula('aten::_bordered_backward', 'BorderedBackwardBackward0', ('grad_output',), saved=(Saved('pad', 'value'), Saved('mode', 'value')), tensors=bordered_backward_tensors, arrays=bordered_backward_arrays, forward=(Forward(0, 'linear'),), where='padding/derivatives.yaml:7'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::_bordered', 'BorderedBackward0', ('self',), 'padding/derivatives.yaml:3', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('pad', 'value'), Saved('mode', 'value')), (
+        Gradient('self', 'k._bordered_backward(grad, node._pad, node._mode, node._self_sym_sizes)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::_bordered_backward', 'BorderedBackwardBackward0', ('grad_output',), 'padding/derivatives.yaml:7', (Saved('pad', 'value'), Saved('mode', 'value')), (
+        Gradient('grad_output', 'k._bordered(grad, node._pad, node._mode)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

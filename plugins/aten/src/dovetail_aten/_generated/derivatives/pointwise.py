@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.pointwise.formulas import (
     acosh_backward, angle_backward, atan2_slope, clamp_backward, clamp_backward_min_max,
@@ -14,2061 +14,407 @@ from dovetail_aten.families.pointwise.formulas import (
     sgn_backward, xlogy_number_backward, xlogy_other_backward, xlogy_self_backward,
 )
 
-
-def abs_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.mul(grad, k.sgn(self)),)
-
-def abs_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.mul(grad, k.sgn(self)),)
-
-def abs_forward(grad, self): return k.mul(grad, k.sgn(self))
-
-
-def acos_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.mul(grad, k.neg(k.conj(k.rsqrt(k.rsub(k.mul(self, self), 1))))),)
-
-def acos_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.mul(grad, k.neg(k.conj(k.rsqrt(k.rsub(k.mul(self, self), 1))))),)
-
-def acos_real(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.mul(grad, k.neg(k.rsqrt(k.rsub(k.mul(self, self), 1)))),)
-
-def acos_forward(grad, self):
-    return k.mul(grad, k.neg(k.conj(k.rsqrt(k.rsub(k.mul(self, self), 1)))))
-
-
-def acosh_tensors(node, grad):
-    self = node.unpack_self()
-    return (acosh_backward(k, grad, self),)
-
-def acosh_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (acosh_backward(k, grad, self),)
-
-def acosh_forward(grad, self): return acosh_backward(k, grad, self)
-
-
-def add_Tensor_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    grad_other = None
-    grad_self = None if self_edge is None else grad
-    if other_edge is not None:
-        alpha = node._alpha
-        grad_other = grad if alpha == 1 else k.mul(grad, alpha.conjugate())
-    return grad_self, grad_other
-
-def add_Tensor_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_other = None
-    grad_self = None if self_edge is None else grad
-    if other_edge is not None:
-        alpha = node._alpha
-        grad_other = grad if alpha == 1 else k.mul(grad, alpha.conjugate())
-    return grad_self, grad_other
-
-def add_Tensor_real(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_other = None
-    grad_self = None if self_edge is None else grad
-    if other_edge is not None:
-        alpha = node._alpha
-        grad_other = grad if alpha == 1 else k.mul(grad, alpha)
-    return grad_self, grad_other
-
-def add_Tensor_forward(self_t, other_t, alpha):
-    return k.add(self_t, other_t if alpha == 1 else k.mul(other_t, alpha))
-
-
-def add_Scalar_tensors(node, grad): return (grad,)
-
-def add_Scalar_arrays(node, k, edges, grad): return (grad,)
-
-def add_Scalar_forward(grad): return grad
-
-
-def addcdiv_tensors(node, grad):
-    self_edge, tensor1_edge, tensor2_edge = node.next_edges
-    tensor2 = node.unpack_tensor2()
-    grad_tensor2 = None
-    grad_self = None if self_edge is None else grad
-    grad_tensor1 = None if tensor1_edge is None else k.mul(grad, k.conj(k.mul(k.reciprocal(tensor2), node._value)))
-    if tensor2_edge is not None:
-        tensor1 = node.unpack_tensor1()
-        grad_tensor2 = k.mul(k.neg(grad), k.conj(k.div(k.mul(tensor1, node._value), k.mul(tensor2, tensor2))))
-    return grad_self, grad_tensor1, grad_tensor2
-
-def addcdiv_arrays(node, k, edges, grad):
-    self_edge, tensor1_edge, tensor2_edge = edges
-    grad_tensor1 = grad_tensor2 = None
-    grad_self = None if self_edge is None else grad
-    if tensor1_edge is not None:
-        tensor2 = saved.array if (version := (saved := node._tensor2)._counter) is None or version.value == node._tensor2_version else node.unpack_tensor2()
-        grad_tensor1 = k.mul(grad, k.conj(k.mul(k.reciprocal(tensor2), node._value)))
-    if tensor2_edge is not None:
-        tensor1 = saved.array if (version := (saved := node._tensor1)._counter) is None or version.value == node._tensor1_version else node.unpack_tensor1()
-        tensor2 = saved.array if (version := (saved := node._tensor2)._counter) is None or version.value == node._tensor2_version else node.unpack_tensor2()
-        grad_tensor2 = k.mul(k.neg(grad), k.conj(k.div(k.mul(tensor1, node._value), k.mul(tensor2, tensor2))))
-    return grad_self, grad_tensor1, grad_tensor2
-
-def addcdiv_real(node, k, edges, grad):
-    self_edge, tensor1_edge, tensor2_edge = edges
-    grad_tensor1 = grad_tensor2 = None
-    grad_self = None if self_edge is None else grad
-    if tensor1_edge is not None:
-        tensor2 = saved.array if (version := (saved := node._tensor2)._counter) is None or version.value == node._tensor2_version else node.unpack_tensor2()
-        grad_tensor1 = k.mul(grad, k.mul(k.reciprocal(tensor2), node._value))
-    if tensor2_edge is not None:
-        tensor1 = saved.array if (version := (saved := node._tensor1)._counter) is None or version.value == node._tensor1_version else node.unpack_tensor1()
-        tensor2 = saved.array if (version := (saved := node._tensor2)._counter) is None or version.value == node._tensor2_version else node.unpack_tensor2()
-        grad_tensor2 = k.mul(k.neg(grad), k.div(k.mul(tensor1, node._value), k.mul(tensor2, tensor2)))
-    return grad_self, grad_tensor1, grad_tensor2
-
-def addcdiv_forward(self_t, tensor1_t, tensor2_t, tensor1_p, tensor2_p, value):
-    return k.add(self_t, k.div(k.sub(tensor1_t, k.mul(tensor2_t, k.div(tensor1_p, tensor2_p))), tensor2_p) if value == 1 else k.mul(k.div(k.sub(tensor1_t, k.mul(tensor2_t, k.div(tensor1_p, tensor2_p))), tensor2_p), value))
-
-
-def addcmul_tensors(node, grad):
-    self_edge, tensor1_edge, tensor2_edge = node.next_edges
-    grad_tensor1 = grad_tensor2 = None
-    grad_self = None if self_edge is None else grad
-    if tensor1_edge is not None:
-        tensor2 = node.unpack_tensor2()
-        grad_tensor1 = k.mul(grad, k.conj(k.mul(tensor2, node._value)))
-    if tensor2_edge is not None:
-        tensor1 = node.unpack_tensor1()
-        grad_tensor2 = k.mul(grad, k.conj(k.mul(tensor1, node._value)))
-    return grad_self, grad_tensor1, grad_tensor2
-
-def addcmul_arrays(node, k, edges, grad):
-    self_edge, tensor1_edge, tensor2_edge = edges
-    grad_tensor1 = grad_tensor2 = None
-    grad_self = None if self_edge is None else grad
-    if tensor1_edge is not None:
-        tensor2 = saved.array if (version := (saved := node._tensor2)._counter) is None or version.value == node._tensor2_version else node.unpack_tensor2()
-        grad_tensor1 = k.mul(grad, k.conj(k.mul(tensor2, node._value)))
-    if tensor2_edge is not None:
-        tensor1 = saved.array if (version := (saved := node._tensor1)._counter) is None or version.value == node._tensor1_version else node.unpack_tensor1()
-        grad_tensor2 = k.mul(grad, k.conj(k.mul(tensor1, node._value)))
-    return grad_self, grad_tensor1, grad_tensor2
-
-def addcmul_real(node, k, edges, grad):
-    self_edge, tensor1_edge, tensor2_edge = edges
-    grad_tensor1 = grad_tensor2 = None
-    grad_self = None if self_edge is None else grad
-    if tensor1_edge is not None:
-        tensor2 = saved.array if (version := (saved := node._tensor2)._counter) is None or version.value == node._tensor2_version else node.unpack_tensor2()
-        grad_tensor1 = k.mul(grad, k.mul(tensor2, node._value))
-    if tensor2_edge is not None:
-        tensor1 = saved.array if (version := (saved := node._tensor1)._counter) is None or version.value == node._tensor1_version else node.unpack_tensor1()
-        grad_tensor2 = k.mul(grad, k.mul(tensor1, node._value))
-    return grad_self, grad_tensor1, grad_tensor2
-
-def addcmul_forward(self_t, tensor1_t, tensor2_p, tensor1_p, tensor2_t, value):
-    return k.add(self_t, k.add(k.mul(tensor1_t, tensor2_p), k.mul(tensor1_p, tensor2_t)) if value == 1 else k.mul(k.add(k.mul(tensor1_t, tensor2_p), k.mul(tensor1_p, tensor2_t)), value))
-
-
-def angle_tensors(node, grad):
-    self = node.unpack_self()
-    return (angle_backward(k, grad, self),)
-
-def angle_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (angle_backward(k, grad, self),)
-
-
-def asin_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.mul(grad, k.conj(k.rsqrt(k.rsub(k.mul(self, self), 1)))),)
-
-def asin_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.mul(grad, k.conj(k.rsqrt(k.rsub(k.mul(self, self), 1)))),)
-
-def asin_real(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.mul(grad, k.rsqrt(k.rsub(k.mul(self, self), 1))),)
-
-def asin_forward(grad, self): return k.mul(grad, k.conj(k.rsqrt(k.rsub(k.mul(self, self), 1))))
-
-
-def asinh_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.mul(grad, k.conj(k.rsqrt(k.add(k.mul(self, self), 1)))),)
-
-def asinh_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.mul(grad, k.conj(k.rsqrt(k.add(k.mul(self, self), 1)))),)
-
-def asinh_real(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.mul(grad, k.rsqrt(k.add(k.mul(self, self), 1))),)
-
-def asinh_forward(grad, self): return k.mul(grad, k.conj(k.rsqrt(k.add(k.mul(self, self), 1))))
-
-
-def atan_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.div(grad, k.conj(k.add(k.mul(self, self), 1))),)
-
-def atan_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.div(grad, k.conj(k.add(k.mul(self, self), 1))),)
-
-def atan_real(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.div(grad, k.add(k.mul(self, self), 1)),)
-
-def atan_forward(grad, self): return k.div(grad, k.conj(k.add(k.mul(self, self), 1)))
-
-
-def atan2_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    other = node.unpack_other()
-    self = node.unpack_self()
-    grad_self = None if self_edge is None else k.mul(grad, atan2_slope(k, other, self, other))
-    grad_other = None if other_edge is None else k.mul(grad, atan2_slope(k, k.neg(self), self, other))
-    return grad_self, grad_other
-
-def atan2_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_self = k.mul(grad, atan2_slope(k, other, self, other))
-    if other_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_other = k.mul(grad, atan2_slope(k, k.neg(self), self, other))
-    return grad_self, grad_other
-
-
-def atanh_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.div(grad, k.conj(k.rsub(k.mul(self, self), 1))),)
-
-def atanh_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.div(grad, k.conj(k.rsub(k.mul(self, self), 1))),)
-
-def atanh_real(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.div(grad, k.rsub(k.mul(self, self), 1)),)
-
-def atanh_forward(grad, self): return k.div(grad, k.conj(k.rsub(k.mul(self, self), 1)))
-
-
-
-
-
-
-
-
-
-
-
-
-def ceil_tensors(node, grad): return (k.zeros_like(grad),)
-
-def ceil_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def ceil_forward(grad): return k.zeros_like(grad)
-
-
-def clamp_Tensor_tensors(node, grad):
-    self_edge, min_edge, max_edge = node.next_edges
-    self = node.unpack_self()
-    min = node.unpack_min()
-    max = node.unpack_max()
-    grad_min = grad_max = None
-    grad_self = None if self_edge is None else clamp_backward(k, grad, self, min, max)
-    if min_edge is not None or max_edge is not None:
-        grad_input_mask = (min_edge is not None, max_edge is not None)
-        grad_min, grad_max = clamp_backward_min_max(k, grad, self, min, max, grad_input_mask)
-    return grad_self, grad_min, grad_max
-
-def clamp_Tensor_arrays(node, k, edges, grad):
-    self_edge, min_edge, max_edge = edges
-    grad_self = grad_min = grad_max = None
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        min = None if (saved := node._min) is None else saved.array if (version := saved._counter) is None or version.value == node._min_version else node.unpack_min()
-        max = None if (saved := node._max) is None else saved.array if (version := saved._counter) is None or version.value == node._max_version else node.unpack_max()
-        grad_self = clamp_backward(k, grad, self, min, max)
-    if min_edge is not None or max_edge is not None:
-        grad_input_mask = (min_edge is not None, max_edge is not None)
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        min = None if (saved := node._min) is None else saved.array if (version := saved._counter) is None or version.value == node._min_version else node.unpack_min()
-        max = None if (saved := node._max) is None else saved.array if (version := saved._counter) is None or version.value == node._max_version else node.unpack_max()
-        grad_min, grad_max = clamp_backward_min_max(k, grad, self, min, max, grad_input_mask)
-    return grad_self, grad_min, grad_max
-
-
-def clamp_tensors(node, grad):
-    self = node.unpack_self()
-    return (clamp_backward(k, grad, self, node._min, node._max),)
-
-def clamp_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (clamp_backward(k, grad, self, node._min, node._max),)
-
-def clamp_forward(grad, self, min, max): return clamp_backward(k, grad, self, min, max)
-
-
-def clamp_max_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.where(k.le(self, node._max), grad, 0),)
-
-def clamp_max_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.where(k.le(self, node._max), grad, 0),)
-
-def clamp_max_forward(grad, self, max): return k.where(k.le(self, max), grad, 0)
-
-
-def clamp_max_Tensor_tensors(node, grad):
-    self_edge, max_edge = node.next_edges
-    self = node.unpack_self()
-    max = node.unpack_max()
-    grad_self = None if self_edge is None else k.where(k.le(self, max), grad, 0)
-    grad_max = None if max_edge is None else k.where(k.gt(self, max), grad, 0)
-    return grad_self, grad_max
-
-def clamp_max_Tensor_arrays(node, k, edges, grad):
-    self_edge, max_edge = edges
-    grad_self = grad_max = None
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        max = saved.array if (version := (saved := node._max)._counter) is None or version.value == node._max_version else node.unpack_max()
-        grad_self = k.where(k.le(self, max), grad, 0)
-    if max_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        max = saved.array if (version := (saved := node._max)._counter) is None or version.value == node._max_version else node.unpack_max()
-        grad_max = k.where(k.gt(self, max), grad, 0)
-    return grad_self, grad_max
-
-def clamp_max_Tensor_forward(self_p, max_p, self_t, max_t):
-    return k.where(k.le(self_p, max_p), self_t, max_t)
-
-
-def clamp_min_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.where(k.ge(self, node._min), grad, 0),)
-
-def clamp_min_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.where(k.ge(self, node._min), grad, 0),)
-
-def clamp_min_forward(grad, self, min): return k.where(k.ge(self, min), grad, 0)
-
-
-def clamp_min_Tensor_tensors(node, grad):
-    self_edge, min_edge = node.next_edges
-    self = node.unpack_self()
-    min = node.unpack_min()
-    grad_self = None if self_edge is None else k.where(k.ge(self, min), grad, 0)
-    grad_min = None if min_edge is None else k.where(k.lt(self, min), grad, 0)
-    return grad_self, grad_min
-
-def clamp_min_Tensor_arrays(node, k, edges, grad):
-    self_edge, min_edge = edges
-    grad_self = grad_min = None
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        min = saved.array if (version := (saved := node._min)._counter) is None or version.value == node._min_version else node.unpack_min()
-        grad_self = k.where(k.ge(self, min), grad, 0)
-    if min_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        min = saved.array if (version := (saved := node._min)._counter) is None or version.value == node._min_version else node.unpack_min()
-        grad_min = k.where(k.lt(self, min), grad, 0)
-    return grad_self, grad_min
-
-def clamp_min_Tensor_forward(self_p, min_p, self_t, min_t):
-    return k.where(k.ge(self_p, min_p), self_t, min_t)
-
-
-def conj_physical_tensors(node, grad): return (k.conj(grad),)
-
-def conj_physical_arrays(node, k, edges, grad): return (k.conj(grad),)
-
-def conj_physical_real(node, k, edges, grad): return (grad,)
-
-def conj_physical_forward(self_t): return k.conj(self_t)
-
-
-def cos_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.mul(grad, k.neg(k.conj(k.sin(self)))),)
-
-def cos_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.mul(grad, k.neg(k.conj(k.sin(self)))),)
-
-def cos_real(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.mul(grad, k.neg(k.sin(self))),)
-
-def cos_forward(grad, self): return k.mul(grad, k.neg(k.conj(k.sin(self))))
-
-
-def cosh_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.mul(grad, k.conj(k.sinh(self))),)
-
-def cosh_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.mul(grad, k.conj(k.sinh(self))),)
-
-def cosh_real(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.mul(grad, k.sinh(self)),)
-
-def cosh_forward(grad, self): return k.mul(grad, k.conj(k.sinh(self)))
-
-
-def div_Tensor_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    other = node.unpack_other()
-    grad_other = None
-    grad_self = None if self_edge is None else k.div(grad, k.conj(other))
-    if other_edge is not None:
-        self = node.unpack_self()
-        grad_other = k.mul(k.neg(grad), k.conj(k.div(k.div(self, other), other)))
-    return grad_self, grad_other
-
-def div_Tensor_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_self = k.div(grad, k.conj(other))
-    if other_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_other = k.mul(k.neg(grad), k.conj(k.div(k.div(self, other), other)))
-    return grad_self, grad_other
-
-def div_Tensor_real(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_self = k.div(grad, other)
-    if other_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_other = k.mul(k.neg(grad), k.div(k.div(self, other), other))
-    return grad_self, grad_other
-
-def div_Tensor_forward(self_t, other_t, result, other_p):
-    return k.div(k.sub(self_t, k.mul(other_t, result)), other_p)
-
-
-def div_Scalar_tensors(node, grad): return (k.div(grad, node._other.conjugate()),)
-
-def div_Scalar_arrays(node, k, edges, grad): return (k.div(grad, node._other.conjugate()),)
-
-def div_Scalar_real(node, k, edges, grad): return (k.div(grad, node._other),)
-
-def div_Scalar_forward(grad, other): return k.div(grad, other.conjugate())
-
-
-def div_Tensor_mode_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    other = node.unpack_other()
-    grad_other = None
-    grad_self = None if self_edge is None else k.div(grad, k.conj(other)) if node._rounding_mode is None else k.zeros_like(grad)
-    if other_edge is not None:
-        self = node.unpack_self()
-        grad_other = k.mul(k.neg(grad), k.conj(k.div(k.div(self, other), other))) if node._rounding_mode is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def div_Tensor_mode_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_self = k.div(grad, k.conj(other)) if node._rounding_mode is None else k.zeros_like(grad)
-    if other_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_other = k.mul(k.neg(grad), k.conj(k.div(k.div(self, other), other))) if node._rounding_mode is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def div_Tensor_mode_real(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_self = k.div(grad, other) if node._rounding_mode is None else k.zeros_like(grad)
-    if other_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_other = k.mul(k.neg(grad), k.div(k.div(self, other), other)) if node._rounding_mode is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def div_Tensor_mode_forward(rounding_mode, self_t, other_t, result, other_p):
-    return k.div(k.sub(self_t, k.mul(other_t, result)), other_p) if rounding_mode is None else k.zeros_like(result)
-
-
-def div_Scalar_mode_tensors(node, grad):
-    return (k.div(grad, node._other.conjugate()) if node._rounding_mode is None else k.zeros_like(grad),)
-
-def div_Scalar_mode_arrays(node, k, edges, grad):
-    return (k.div(grad, node._other.conjugate()) if node._rounding_mode is None else k.zeros_like(grad),)
-
-def div_Scalar_mode_real(node, k, edges, grad):
-    return (k.div(grad, node._other) if node._rounding_mode is None else k.zeros_like(grad),)
-
-def div_Scalar_mode_forward(grad, rounding_mode, other):
-    return k.div(grad, other.conjugate()) if rounding_mode is None else k.zeros_like(grad)
-
-
-def eq__Scalar_tensors(node, grad): return (k.zeros_like(grad),)
-
-def eq__Scalar_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def eq__Scalar_forward(self_p): return k.zeros_like(self_p)
-
-
-def eq__Tensor_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    grad_other = None if other_edge is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def eq__Tensor_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    grad_other = None if other_edge is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def eq__Tensor_forward(self_p): return k.zeros_like(self_p)
-
-
-def erf_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.mul(k.mul(k.exp(k.neg(k.mul(self, self))), 1.1283791670955126), grad),)
-
-def erf_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.mul(k.mul(k.exp(k.neg(k.mul(self, self))), 1.1283791670955126), grad),)
-
-def erf_forward(grad, self):
-    return k.mul(k.mul(k.exp(k.neg(k.mul(self, self))), 1.1283791670955126), grad)
-
-
-def erfc_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.mul(k.mul(k.exp(k.neg(k.mul(self, self))), -1.1283791670955126), grad),)
-
-def erfc_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.mul(k.mul(k.exp(k.neg(k.mul(self, self))), -1.1283791670955126), grad),)
-
-def erfc_forward(grad, self):
-    return k.mul(k.mul(k.exp(k.neg(k.mul(self, self))), -1.1283791670955126), grad)
-
-
-def exp_tensors(node, grad):
-    result = node.unpack_result()
-    return (k.mul(grad, k.conj(result)),)
-
-def exp_arrays(node, k, edges, grad):
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (k.mul(grad, k.conj(result)),)
-
-def exp_real(node, k, edges, grad):
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (k.mul(grad, result),)
-
-def exp_forward(grad, result): return k.mul(grad, k.conj(result))
-
-
-def exp2_tensors(node, grad):
-    result = node.unpack_result()
-    return (k.mul(grad, k.conj(k.mul(result, 0.6931471805599453))),)
-
-def exp2_arrays(node, k, edges, grad):
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (k.mul(grad, k.conj(k.mul(result, 0.6931471805599453))),)
-
-def exp2_real(node, k, edges, grad):
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (k.mul(grad, k.mul(result, 0.6931471805599453)),)
-
-def exp2_forward(grad, result): return k.mul(grad, k.conj(k.mul(result, 0.6931471805599453)))
-
-
-def expm1_tensors(node, grad):
-    result = node.unpack_result()
-    return (k.mul(grad, k.add(k.conj(result), 1)),)
-
-def expm1_arrays(node, k, edges, grad):
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (k.mul(grad, k.add(k.conj(result), 1)),)
-
-def expm1_real(node, k, edges, grad):
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (k.mul(grad, k.add(result, 1)),)
-
-def expm1_forward(grad, result): return k.mul(grad, k.add(k.conj(result), 1))
-
-
-def floor_tensors(node, grad): return (k.zeros_like(grad),)
-
-def floor_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def floor_forward(grad): return k.zeros_like(grad)
-
-
-def floor_divide_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::floor_divide' is not implemented.")
-    if other_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::floor_divide' is not implemented.")
-    return grad_self, grad_other
-
-def floor_divide_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::floor_divide' is not implemented.")
-    if other_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::floor_divide' is not implemented.")
-    return grad_self, grad_other
-
-
-def floor_divide_Scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::floor_divide' is not implemented.")
-
-def floor_divide_Scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::floor_divide' is not implemented.")
-
-
-def fmod_Scalar_tensors(node, grad): return (grad,)
-
-def fmod_Scalar_arrays(node, k, edges, grad): return (grad,)
-
-def fmod_Scalar_forward(grad): return grad
-
-
-def fmod_Tensor_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    grad_other = None
-    grad_self = None if self_edge is None else grad
-    if other_edge is not None:
-        other = node.unpack_other()
-        self = node.unpack_self()
-        grad_other = k.mul(k.neg(grad), k.div(self, other, rounding_mode='trunc'))
-    return grad_self, grad_other
-
-def fmod_Tensor_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_other = None
-    grad_self = None if self_edge is None else grad
-    if other_edge is not None:
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_other = k.mul(k.neg(grad), k.div(self, other, rounding_mode='trunc'))
-    return grad_self, grad_other
-
-def fmod_Tensor_forward(self_t, other_t, other_p, self_p):
-    return k.sub(self_t, k.mul(other_t, k.div(self_p, other_p, rounding_mode='trunc')))
-
-
-def frac_tensors(node, grad): return (grad,)
-
-def frac_arrays(node, k, edges, grad): return (grad,)
-
-def frac_forward(self_t): return self_t
-
-
-def ge__Scalar_tensors(node, grad): return (k.zeros_like(grad),)
-
-def ge__Scalar_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def ge__Scalar_forward(self_p): return k.zeros_like(self_p)
-
-
-def ge__Tensor_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    grad_other = None if other_edge is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def ge__Tensor_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    grad_other = None if other_edge is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def ge__Tensor_forward(self_p): return k.zeros_like(self_p)
-
-
-def gt__Scalar_tensors(node, grad): return (k.zeros_like(grad),)
-
-def gt__Scalar_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def gt__Scalar_forward(self_p): return k.zeros_like(self_p)
-
-
-def gt__Tensor_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    grad_other = None if other_edge is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def gt__Tensor_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    grad_other = None if other_edge is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def gt__Tensor_forward(self_p): return k.zeros_like(self_p)
-
-
-def hypot_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    result = node.unpack_result()
-    grad_self = grad_other = None
-    if self_edge is not None:
-        self = node.unpack_self()
-        grad_self = k.mul(grad, k.div(self, result))
-    if other_edge is not None:
-        other = node.unpack_other()
-        grad_other = k.mul(grad, k.div(other, result))
-    return grad_self, grad_other
-
-def hypot_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        result, version, expected = node._result
-        if version.value != expected: node.unpack_result()
-        grad_self = k.mul(grad, k.div(self, result))
-    if other_edge is not None:
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        result, version, expected = node._result
-        if version.value != expected: node.unpack_result()
-        grad_other = k.mul(grad, k.div(other, result))
-    return grad_self, grad_other
-
-def hypot_forward(self_t, self_p, other_t, other_p, result):
-    return k.div(k.add(k.mul(self_t, self_p), k.mul(other_t, other_p)), result)
-
-
-
-
-def le__Scalar_tensors(node, grad): return (k.zeros_like(grad),)
-
-def le__Scalar_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def le__Scalar_forward(self_p): return k.zeros_like(self_p)
-
-
-def le__Tensor_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    grad_other = None if other_edge is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def le__Tensor_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    grad_other = None if other_edge is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def le__Tensor_forward(self_p): return k.zeros_like(self_p)
-
-
-def lerp_Scalar_tensors(node, grad):
-    self_edge, end_edge = node.next_edges
-    grad_self = None if self_edge is None else k.mul(grad, 1 - node._weight.conjugate())
-    grad_end = None if end_edge is None else k.mul(grad, node._weight.conjugate())
-    return grad_self, grad_end
-
-def lerp_Scalar_arrays(node, k, edges, grad):
-    self_edge, end_edge = edges
-    grad_self = None if self_edge is None else k.mul(grad, 1 - node._weight.conjugate())
-    grad_end = None if end_edge is None else k.mul(grad, node._weight.conjugate())
-    return grad_self, grad_end
-
-def lerp_Scalar_real(node, k, edges, grad):
-    self_edge, end_edge = edges
-    grad_self = None if self_edge is None else k.mul(grad, 1 - node._weight)
-    grad_end = None if end_edge is None else k.mul(grad, node._weight)
-    return grad_self, grad_end
-
-def lerp_Scalar_forward(self_t, end_t, weight):
-    return k.add(self_t, k.mul(k.sub(end_t, self_t), weight))
-
-
-def lerp_Tensor_tensors(node, grad):
-    self_edge, end_edge, weight_edge = node.next_edges
-    weight = node.unpack_weight()
-    grad_weight = None
-    grad_self = None if self_edge is None else k.mul(grad, k.conj(k.rsub(weight, 1)))
-    grad_end = None if end_edge is None else k.mul(grad, k.conj(weight))
-    if weight_edge is not None:
-        end = node.unpack_end()
-        self = node.unpack_self()
-        grad_weight = k.mul(grad, k.conj(k.sub(end, self)))
-    return grad_self, grad_end, grad_weight
-
-def lerp_Tensor_arrays(node, k, edges, grad):
-    self_edge, end_edge, weight_edge = edges
-    grad_self = grad_end = grad_weight = None
-    if self_edge is not None:
-        weight = saved.array if (version := (saved := node._weight)._counter) is None or version.value == node._weight_version else node.unpack_weight()
-        grad_self = k.mul(grad, k.conj(k.rsub(weight, 1)))
-    if end_edge is not None:
-        weight = saved.array if (version := (saved := node._weight)._counter) is None or version.value == node._weight_version else node.unpack_weight()
-        grad_end = k.mul(grad, k.conj(weight))
-    if weight_edge is not None:
-        end = saved.array if (version := (saved := node._end)._counter) is None or version.value == node._end_version else node.unpack_end()
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_weight = k.mul(grad, k.conj(k.sub(end, self)))
-    return grad_self, grad_end, grad_weight
-
-def lerp_Tensor_real(node, k, edges, grad):
-    self_edge, end_edge, weight_edge = edges
-    grad_self = grad_end = grad_weight = None
-    if self_edge is not None:
-        weight = saved.array if (version := (saved := node._weight)._counter) is None or version.value == node._weight_version else node.unpack_weight()
-        grad_self = k.mul(grad, k.rsub(weight, 1))
-    if end_edge is not None:
-        weight = saved.array if (version := (saved := node._weight)._counter) is None or version.value == node._weight_version else node.unpack_weight()
-        grad_end = k.mul(grad, weight)
-    if weight_edge is not None:
-        end = saved.array if (version := (saved := node._end)._counter) is None or version.value == node._end_version else node.unpack_end()
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_weight = k.mul(grad, k.sub(end, self))
-    return grad_self, grad_end, grad_weight
-
-def lerp_Tensor_forward(self_t, end_t, weight_p, weight_t, end_p, self_p):
-    return k.add(k.add(self_t, k.mul(k.sub(end_t, self_t), weight_p)), k.mul(weight_t, k.sub(end_p, self_p)))
-
-
-def log_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.div(grad, k.conj(self)),)
-
-def log_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.div(grad, k.conj(self)),)
-
-def log_real(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.div(grad, self),)
-
-def log_forward(grad, self): return k.div(grad, k.conj(self))
-
-
-def log10_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.div(grad, k.mul(k.conj(self), 2.302585092994046)),)
-
-def log10_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.div(grad, k.mul(k.conj(self), 2.302585092994046)),)
-
-def log10_real(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.div(grad, k.mul(self, 2.302585092994046)),)
-
-def log10_forward(grad, self): return k.div(grad, k.mul(k.conj(self), 2.302585092994046))
-
-
-def log1p_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.div(grad, k.conj(k.add(self, 1))),)
-
-def log1p_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.div(grad, k.conj(k.add(self, 1))),)
-
-def log1p_real(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.div(grad, k.add(self, 1)),)
-
-def log1p_forward(grad, self): return k.div(grad, k.conj(k.add(self, 1)))
-
-
-def log2_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.div(grad, k.mul(k.conj(self), 0.6931471805599453)),)
-
-def log2_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.div(grad, k.mul(k.conj(self), 0.6931471805599453)),)
-
-def log2_real(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.div(grad, k.mul(self, 0.6931471805599453)),)
-
-def log2_forward(grad, self): return k.div(grad, k.mul(k.conj(self), 0.6931471805599453))
-
-
-def logaddexp_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    other = node.unpack_other()
-    self = node.unpack_self()
-    grad_self = None if self_edge is None else k.div(grad, k.conj(k.add(k.exp(k.sub(other, self)), 1)))
-    grad_other = None if other_edge is None else k.div(grad, k.conj(k.add(k.exp(k.sub(self, other)), 1)))
-    return grad_self, grad_other
-
-def logaddexp_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_self = k.div(grad, k.conj(k.add(k.exp(k.sub(other, self)), 1)))
-    if other_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_other = k.div(grad, k.conj(k.add(k.exp(k.sub(self, other)), 1)))
-    return grad_self, grad_other
-
-def logaddexp_real(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_self = k.div(grad, k.add(k.exp(k.sub(other, self)), 1))
-    if other_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_other = k.div(grad, k.add(k.exp(k.sub(self, other)), 1))
-    return grad_self, grad_other
-
-def logaddexp_forward(self_t, other_p, self_p, other_t):
-    return k.add(k.div(self_t, k.add(k.exp(k.sub(other_p, self_p)), 1)), k.div(other_t, k.add(k.exp(k.sub(self_p, other_p)), 1)))
-
-
-def logical_and__tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    grad_other = None if other_edge is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def logical_and__arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    grad_other = None if other_edge is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def logical_and__forward(self_p): return k.zeros_like(self_p)
-
-
-def logical_or__tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    grad_other = None if other_edge is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def logical_or__arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    grad_other = None if other_edge is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def logical_or__forward(self_p): return k.zeros_like(self_p)
-
-
-def logical_xor__tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    grad_other = None if other_edge is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def logical_xor__arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    grad_other = None if other_edge is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def logical_xor__forward(self_p): return k.zeros_like(self_p)
-
-
-def logical_not__tensors(node, grad): return (k.zeros_like(grad),)
-
-def logical_not__arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def logical_not__forward(self_p): return k.zeros_like(self_p)
-
-
-
-
-
-
-def lt__Scalar_tensors(node, grad): return (k.zeros_like(grad),)
-
-def lt__Scalar_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def lt__Scalar_forward(self_p): return k.zeros_like(self_p)
-
-
-def lt__Tensor_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    grad_other = None if other_edge is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def lt__Tensor_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    grad_other = None if other_edge is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def lt__Tensor_forward(self_p): return k.zeros_like(self_p)
-
-
-def masked_fill_Scalar_tensors(node, grad):
-    mask = node.unpack_mask()
-    return (k.masked_fill(grad, mask, 0),)
-
-def masked_fill_Scalar_arrays(node, k, edges, grad):
-    mask = saved.array if (version := (saved := node._mask)._counter) is None or version.value == node._mask_version else node.unpack_mask()
-    return (k.masked_fill(grad, mask, 0),)
-
-def masked_fill_Scalar_forward(mask, self_t): return k.masked_fill(self_t, mask, 0)
-
-
-def masked_fill_Tensor_tensors(node, grad):
-    self_edge, value_edge = node.next_edges
-    mask = node.unpack_mask()
-    grad_self = None if self_edge is None else k.masked_fill(grad, mask, 0)
-    grad_value = None if value_edge is None else k.sum(k.where(mask, grad, 0))
-    return grad_self, grad_value
-
-def masked_fill_Tensor_arrays(node, k, edges, grad):
-    self_edge, value_edge = edges
-    grad_self = grad_value = None
-    if self_edge is not None:
-        mask = saved.array if (version := (saved := node._mask)._counter) is None or version.value == node._mask_version else node.unpack_mask()
-        grad_self = k.masked_fill(grad, mask, 0)
-    if value_edge is not None:
-        mask = saved.array if (version := (saved := node._mask)._counter) is None or version.value == node._mask_version else node.unpack_mask()
-        grad_value = k.sum(k.where(mask, grad, 0))
-    return grad_self, grad_value
-
-def masked_fill_Tensor_forward(mask, value_t, self_t): return k.where(mask, value_t, self_t)
-
-
-def maximum_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    self = node.unpack_self()
-    other = node.unpack_other()
-    grad_self = None if self_edge is None else k.masked_fill(k.where(k.eq(self, other), k.div(grad, 2), grad), k.lt(self, other), 0)
-    grad_other = None if other_edge is None else k.masked_fill(k.where(k.eq(self, other), k.div(grad, 2), grad), k.gt(self, other), 0)
-    return grad_self, grad_other
-
-def maximum_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_self = k.masked_fill(k.where(k.eq(self, other), k.div(grad, 2), grad), k.lt(self, other), 0)
-    if other_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_other = k.masked_fill(k.where(k.eq(self, other), k.div(grad, 2), grad), k.gt(self, other), 0)
-    return grad_self, grad_other
-
-def maximum_forward(self_p, other_p, self_t, other_t):
-    return k.where(k.eq(self_p, other_p), k.div(k.add(self_t, other_t), 2), k.where(k.gt(self_p, other_p), self_t, other_t))
-
-
-def minimum_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    self = node.unpack_self()
-    other = node.unpack_other()
-    grad_self = None if self_edge is None else k.masked_fill(k.where(k.eq(self, other), k.div(grad, 2), grad), k.gt(self, other), 0)
-    grad_other = None if other_edge is None else k.masked_fill(k.where(k.eq(self, other), k.div(grad, 2), grad), k.lt(self, other), 0)
-    return grad_self, grad_other
-
-def minimum_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_self = k.masked_fill(k.where(k.eq(self, other), k.div(grad, 2), grad), k.gt(self, other), 0)
-    if other_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_other = k.masked_fill(k.where(k.eq(self, other), k.div(grad, 2), grad), k.lt(self, other), 0)
-    return grad_self, grad_other
-
-def minimum_forward(self_p, other_p, self_t, other_t):
-    return k.where(k.eq(self_p, other_p), k.div(k.add(self_t, other_t), 2), k.where(k.lt(self_p, other_p), self_t, other_t))
-
-
-def mul_Tensor_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = node.unpack_other()
-        grad_self = k.mul(grad, k.conj(other))
-    if other_edge is not None:
-        self = node.unpack_self()
-        grad_other = k.mul(grad, k.conj(self))
-    return grad_self, grad_other
-
-def mul_Tensor_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_self = k.mul(grad, k.conj(other))
-    if other_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_other = k.mul(grad, k.conj(self))
-    return grad_self, grad_other
-
-def mul_Tensor_real(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_self = k.mul(grad, other)
-    if other_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_other = k.mul(grad, self)
-    return grad_self, grad_other
-
-def mul_Tensor_forward(other_t, self_p, self_t, other_p):
-    return k.add(k.mul(other_t, self_p), k.mul(self_t, other_p))
-
-
-def mul_Scalar_tensors(node, grad): return (k.mul(grad, node._other.conjugate()),)
-
-def mul_Scalar_arrays(node, k, edges, grad): return (k.mul(grad, node._other.conjugate()),)
-
-def mul_Scalar_real(node, k, edges, grad): return (k.mul(grad, node._other),)
-
-def mul_Scalar_forward(grad, other): return k.mul(grad, other.conjugate())
-
-
-def nan_to_num_tensors(node, grad):
-    self = node.unpack_self()
-    return (nan_to_num_backward(k, grad, self),)
-
-def nan_to_num_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (nan_to_num_backward(k, grad, self),)
-
-def nan_to_num_forward(grad, self): return nan_to_num_backward(k, grad, self)
-
-
-def ne__Scalar_tensors(node, grad): return (k.zeros_like(grad),)
-
-def ne__Scalar_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def ne__Scalar_forward(self_p): return k.zeros_like(self_p)
-
-
-def ne__Tensor_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    grad_other = None if other_edge is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def ne__Tensor_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    grad_other = None if other_edge is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def ne__Tensor_forward(self_p): return k.zeros_like(self_p)
-
-
-def neg_tensors(node, grad): return (k.neg(grad),)
-
-def neg_arrays(node, k, edges, grad): return (k.neg(grad),)
-
-def neg_forward(grad): return k.neg(grad)
-
-
-def pow_Tensor_Scalar_tensors(node, grad):
-    self = node.unpack_self()
-    return (pow_backward(k, grad, self, node._exponent),)
-
-def pow_Tensor_Scalar_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (pow_backward(k, grad, self, node._exponent),)
-
-def pow_Tensor_Scalar_forward(grad, self, exponent): return pow_backward(k, grad, self, exponent)
-
-
-def pow_Tensor_Tensor_tensors(node, grad):
-    self_edge, exponent_edge = node.next_edges
-    self = node.unpack_self()
-    exponent = node.unpack_exponent()
-    grad_exponent = None
-    grad_self = None if self_edge is None else pow_backward_self(k, grad, self, exponent)
-    if exponent_edge is not None:
-        result = node.unpack_result()
-        grad_exponent = pow_backward_exponent(k, grad, self, exponent, result)
-    return grad_self, grad_exponent
-
-def pow_Tensor_Tensor_arrays(node, k, edges, grad):
-    self_edge, exponent_edge = edges
-    grad_self = grad_exponent = None
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        exponent = saved.array if (version := (saved := node._exponent)._counter) is None or version.value == node._exponent_version else node.unpack_exponent()
-        grad_self = pow_backward_self(k, grad, self, exponent)
-    if exponent_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        exponent = saved.array if (version := (saved := node._exponent)._counter) is None or version.value == node._exponent_version else node.unpack_exponent()
-        result, version, expected = node._result
-        if version.value != expected: node.unpack_result()
-        grad_exponent = pow_backward_exponent(k, grad, self, exponent, result)
-    return grad_self, grad_exponent
-
-
-def pow_Scalar_tensors(node, grad):
-    exponent = node.unpack_exponent()
-    result = node.unpack_result()
-    return (pow_backward_exponent(k, grad, node._self, exponent, result),)
-
-def pow_Scalar_arrays(node, k, edges, grad):
-    exponent = saved.array if (version := (saved := node._exponent)._counter) is None or version.value == node._exponent_version else node.unpack_exponent()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (pow_backward_exponent(k, grad, node._self, exponent, result),)
-
-def pow_Scalar_forward(grad, self, exponent, result):
-    return pow_backward_exponent(k, grad, self, exponent, result)
-
-
-def reciprocal_tensors(node, grad):
-    result = node.unpack_result()
-    return (k.mul(k.neg(grad), k.conj(k.mul(result, result))),)
-
-def reciprocal_arrays(node, k, edges, grad):
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (k.mul(k.neg(grad), k.conj(k.mul(result, result))),)
-
-def reciprocal_real(node, k, edges, grad):
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (k.mul(k.neg(grad), k.mul(result, result)),)
-
-def reciprocal_forward(grad, result): return k.mul(k.neg(grad), k.conj(k.mul(result, result)))
-
-
-def remainder_Scalar_tensors(node, grad): return (grad,)
-
-def remainder_Scalar_arrays(node, k, edges, grad): return (grad,)
-
-def remainder_Scalar_forward(grad): return grad
-
-
-def remainder_Tensor_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    grad_other = None
-    grad_self = None if self_edge is None else grad
-    if other_edge is not None:
-        other = node.unpack_other()
-        self = node.unpack_self()
-        grad_other = k.mul(k.neg(grad), k.div(self, other, rounding_mode='floor'))
-    return grad_self, grad_other
-
-def remainder_Tensor_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_other = None
-    grad_self = None if self_edge is None else grad
-    if other_edge is not None:
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_other = k.mul(k.neg(grad), k.div(self, other, rounding_mode='floor'))
-    return grad_self, grad_other
-
-def remainder_Tensor_forward(self_t, other_t, other_p, self_p):
-    return k.sub(self_t, k.mul(other_t, k.div(self_p, other_p, rounding_mode='floor')))
-
-
-def round_tensors(node, grad): return (k.zeros_like(grad),)
-
-def round_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def round_forward(grad): return k.zeros_like(grad)
-
-
-def rsqrt_tensors(node, grad):
-    result = node.unpack_result()
-    return (k.mul(k.mul(grad, -0.5), k.conj(k.mul(k.mul(result, result), result))),)
-
-def rsqrt_arrays(node, k, edges, grad):
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (k.mul(k.mul(grad, -0.5), k.conj(k.mul(k.mul(result, result), result))),)
-
-def rsqrt_real(node, k, edges, grad):
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (k.mul(k.mul(grad, -0.5), k.mul(k.mul(result, result), result)),)
-
-def rsqrt_forward(grad, result):
-    return k.mul(k.mul(grad, -0.5), k.conj(k.mul(k.mul(result, result), result)))
-
-
-def rsub_Tensor_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    grad_self = None
-    if self_edge is not None:
-        alpha = node._alpha
-        grad_self = k.neg(grad) if alpha == 1 else k.mul(k.neg(grad), alpha.conjugate())
-    grad_other = None if other_edge is None else grad
-    return grad_self, grad_other
-
-def rsub_Tensor_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = None
-    if self_edge is not None:
-        alpha = node._alpha
-        grad_self = k.neg(grad) if alpha == 1 else k.mul(k.neg(grad), alpha.conjugate())
-    grad_other = None if other_edge is None else grad
-    return grad_self, grad_other
-
-def rsub_Tensor_real(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = None
-    if self_edge is not None:
-        alpha = node._alpha
-        grad_self = k.neg(grad) if alpha == 1 else k.mul(k.neg(grad), alpha)
-    grad_other = None if other_edge is None else grad
-    return grad_self, grad_other
-
-def rsub_Tensor_forward(other_t, self_t, alpha):
-    return k.sub(other_t, self_t if alpha == 1 else k.mul(self_t, alpha))
-
-
-def rsub_Scalar_tensors(node, grad):
-    alpha = node._alpha
-    return (k.neg(grad) if alpha == 1 else k.mul(k.neg(grad), alpha.conjugate()),)
-
-def rsub_Scalar_arrays(node, k, edges, grad):
-    alpha = node._alpha
-    return (k.neg(grad) if alpha == 1 else k.mul(k.neg(grad), alpha.conjugate()),)
-
-def rsub_Scalar_real(node, k, edges, grad):
-    alpha = node._alpha
-    return (k.neg(grad) if alpha == 1 else k.mul(k.neg(grad), alpha),)
-
-def rsub_Scalar_forward(grad, alpha):
-    return k.neg(grad) if alpha == 1 else k.mul(k.neg(grad), alpha.conjugate())
-
-
-def sgn_tensors(node, grad):
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (sgn_backward(k, grad, self, result),)
-
-def sgn_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (sgn_backward(k, grad, self, result),)
-
-
-def sigmoid_tensors(node, grad):
-    result = node.unpack_result()
-    return (k.sigmoid_backward(grad, result),)
-
-def sigmoid_arrays(node, k, edges, grad):
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (k.sigmoid_backward(grad, result),)
-
-def sigmoid_forward(grad, result): return k.sigmoid_backward(grad, result)
-
-
-def sigmoid_backward_tensors(node, grad):
-    grad_output_edge, output_edge = node.next_edges
-    output = node.unpack_output()
-    grad_output = None
-    grad_grad_output = None if grad_output_edge is None else k.sigmoid_backward(grad, k.conj(output))
-    if output_edge is not None:
-        grad_output = node.unpack_grad_output()
-        grad_output = k.mul(k.mul(k.conj(grad), grad_output), k.rsub(k.mul(k.conj(output), 2), 1))
-    return grad_grad_output, grad_output
-
-def sigmoid_backward_arrays(node, k, edges, grad):
-    grad_output_edge, output_edge = edges
-    grad_grad_output = grad_output = None
-    if grad_output_edge is not None:
-        output = saved.array if (version := (saved := node._output)._counter) is None or version.value == node._output_version else node.unpack_output()
-        grad_grad_output = k.sigmoid_backward(grad, k.conj(output))
-    if output_edge is not None:
-        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
-        output = saved.array if (version := (saved := node._output)._counter) is None or version.value == node._output_version else node.unpack_output()
-        grad_output = k.mul(k.mul(k.conj(grad), grad_output), k.rsub(k.mul(k.conj(output), 2), 1))
-    return grad_grad_output, grad_output
-
-def sigmoid_backward_real(node, k, edges, grad):
-    grad_output_edge, output_edge = edges
-    grad_grad_output = grad_output = None
-    if grad_output_edge is not None:
-        output = saved.array if (version := (saved := node._output)._counter) is None or version.value == node._output_version else node.unpack_output()
-        grad_grad_output = k.sigmoid_backward(grad, output)
-    if output_edge is not None:
-        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
-        output = saved.array if (version := (saved := node._output)._counter) is None or version.value == node._output_version else node.unpack_output()
-        grad_output = k.mul(k.mul(grad, grad_output), k.rsub(k.mul(output, 2), 1))
-    return grad_grad_output, grad_output
-
-
-def sign_tensors(node, grad): return (k.zeros_like(grad),)
-
-def sign_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def sign_forward(grad): return k.zeros_like(grad)
-
-
-def sin_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.mul(grad, k.conj(k.cos(self))),)
-
-def sin_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.mul(grad, k.conj(k.cos(self))),)
-
-def sin_real(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.mul(grad, k.cos(self)),)
-
-def sin_forward(grad, self): return k.mul(grad, k.conj(k.cos(self)))
-
-
-def sinh_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.mul(grad, k.conj(k.cosh(self))),)
-
-def sinh_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.mul(grad, k.conj(k.cosh(self))),)
-
-def sinh_real(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.mul(grad, k.cosh(self)),)
-
-def sinh_forward(grad, self): return k.mul(grad, k.conj(k.cosh(self)))
-
-
-def sqrt_tensors(node, grad):
-    result = node.unpack_result()
-    return (k.div(grad, k.mul(k.conj(result), 2)),)
-
-def sqrt_arrays(node, k, edges, grad):
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (k.div(grad, k.mul(k.conj(result), 2)),)
-
-def sqrt_real(node, k, edges, grad):
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (k.div(grad, k.mul(result, 2)),)
-
-def sqrt_forward(grad, result): return k.div(grad, k.mul(k.conj(result), 2))
-
-
-def sub_Tensor_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    grad_other = None
-    grad_self = None if self_edge is None else grad
-    if other_edge is not None:
-        alpha = node._alpha
-        grad_other = k.neg(grad) if alpha == 1 else k.mul(k.neg(grad), alpha.conjugate())
-    return grad_self, grad_other
-
-def sub_Tensor_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_other = None
-    grad_self = None if self_edge is None else grad
-    if other_edge is not None:
-        alpha = node._alpha
-        grad_other = k.neg(grad) if alpha == 1 else k.mul(k.neg(grad), alpha.conjugate())
-    return grad_self, grad_other
-
-def sub_Tensor_real(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_other = None
-    grad_self = None if self_edge is None else grad
-    if other_edge is not None:
-        alpha = node._alpha
-        grad_other = k.neg(grad) if alpha == 1 else k.mul(k.neg(grad), alpha)
-    return grad_self, grad_other
-
-def sub_Tensor_forward(self_t, other_t, alpha):
-    return k.sub(self_t, other_t if alpha == 1 else k.mul(other_t, alpha))
-
-
-def sub_Scalar_tensors(node, grad): return (grad,)
-
-def sub_Scalar_arrays(node, k, edges, grad): return (grad,)
-
-def sub_Scalar_forward(grad): return grad
-
-
-def tan_tensors(node, grad):
-    result = node.unpack_result()
-    return (k.mul(grad, k.conj(k.add(k.mul(result, result), 1))),)
-
-def tan_arrays(node, k, edges, grad):
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (k.mul(grad, k.conj(k.add(k.mul(result, result), 1))),)
-
-def tan_real(node, k, edges, grad):
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (k.mul(grad, k.add(k.mul(result, result), 1)),)
-
-def tan_forward(grad, result): return k.mul(grad, k.conj(k.add(k.mul(result, result), 1)))
-
-
-def tanh_tensors(node, grad):
-    result = node.unpack_result()
-    return (k.tanh_backward(grad, result),)
-
-def tanh_arrays(node, k, edges, grad):
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (k.tanh_backward(grad, result),)
-
-def tanh_forward(grad, result): return k.tanh_backward(grad, result)
-
-
-def tanh_backward_tensors(node, grad):
-    grad_output_edge, output_edge = node.next_edges
-    output = node.unpack_output()
-    grad_output = None
-    grad_grad_output = None if grad_output_edge is None else k.tanh_backward(grad, k.conj(output))
-    if output_edge is not None:
-        grad_output = node.unpack_grad_output()
-        grad_output = k.mul(k.conj(grad), k.mul(k.mul(k.conj(output), -2), grad_output))
-    return grad_grad_output, grad_output
-
-def tanh_backward_arrays(node, k, edges, grad):
-    grad_output_edge, output_edge = edges
-    grad_grad_output = grad_output = None
-    if grad_output_edge is not None:
-        output = saved.array if (version := (saved := node._output)._counter) is None or version.value == node._output_version else node.unpack_output()
-        grad_grad_output = k.tanh_backward(grad, k.conj(output))
-    if output_edge is not None:
-        output = saved.array if (version := (saved := node._output)._counter) is None or version.value == node._output_version else node.unpack_output()
-        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
-        grad_output = k.mul(k.conj(grad), k.mul(k.mul(k.conj(output), -2), grad_output))
-    return grad_grad_output, grad_output
-
-def tanh_backward_real(node, k, edges, grad):
-    grad_output_edge, output_edge = edges
-    grad_grad_output = grad_output = None
-    if grad_output_edge is not None:
-        output = saved.array if (version := (saved := node._output)._counter) is None or version.value == node._output_version else node.unpack_output()
-        grad_grad_output = k.tanh_backward(grad, output)
-    if output_edge is not None:
-        output = saved.array if (version := (saved := node._output)._counter) is None or version.value == node._output_version else node.unpack_output()
-        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
-        grad_output = k.mul(grad, k.mul(k.mul(output, -2), grad_output))
-    return grad_grad_output, grad_output
-
-
-def trunc_tensors(node, grad): return (k.zeros_like(grad),)
-
-def trunc_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def trunc_forward(grad): return k.zeros_like(grad)
-
-
-def where_self_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    condition = node.unpack_condition()
-    grad_self = None if self_edge is None else k.where(condition, grad, 0)
-    grad_other = None if other_edge is None else k.where(condition, 0, grad)
-    return grad_self, grad_other
-
-def where_self_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        condition = saved.array if (version := (saved := node._condition)._counter) is None or version.value == node._condition_version else node.unpack_condition()
-        grad_self = k.where(condition, grad, 0)
-    if other_edge is not None:
-        condition = saved.array if (version := (saved := node._condition)._counter) is None or version.value == node._condition_version else node.unpack_condition()
-        grad_other = k.where(condition, 0, grad)
-    return grad_self, grad_other
-
-def where_self_forward(condition, self_t, other_t): return k.where(condition, self_t, other_t)
-
-
-def xlogy_Tensor_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    self = node.unpack_self()
-    other = node.unpack_other()
-    grad_self = None if self_edge is None else xlogy_self_backward(k, grad, self, other)
-    grad_other = None if other_edge is None else xlogy_other_backward(k, grad, self, other)
-    return grad_self, grad_other
-
-def xlogy_Tensor_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_self = xlogy_self_backward(k, grad, self, other)
-    if other_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_other = xlogy_other_backward(k, grad, self, other)
-    return grad_self, grad_other
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-def copysign_Tensor_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    grad_self = None
-    if self_edge is not None:
-        self = node.unpack_self()
-        result = node.unpack_result()
-        grad_self = copysign_backward(k, grad, self, result)
-    grad_other = None if other_edge is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def copysign_Tensor_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = None
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        result, version, expected = node._result
-        if version.value != expected: node.unpack_result()
-        grad_self = copysign_backward(k, grad, self, result)
-    grad_other = None if other_edge is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def copysign_Tensor_forward(self_t, self_p, result):
-    return copysign_backward(k, self_t, self_p, result)
-
-
-def copysign_Scalar_tensors(node, grad):
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (copysign_backward(k, grad, self, result),)
-
-def copysign_Scalar_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (copysign_backward(k, grad, self, result),)
-
-def copysign_Scalar_forward(grad, self, result): return copysign_backward(k, grad, self, result)
-
-
-
-
-
-def nextafter_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    grad_self = None
-    if self_edge is not None:
-        self = node.unpack_self()
-        other = node.unpack_other()
-        grad_self = k.masked_fill(grad, k.eq(self, other), 0)
-    grad_other = None if other_edge is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def nextafter_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = None
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_self = k.masked_fill(grad, k.eq(self, other), 0)
-    grad_other = None if other_edge is None else k.zeros_like(grad)
-    return grad_self, grad_other
-
-def nextafter_forward(self_p, other_p, self_t):
-    return k.masked_fill(self_t, k.eq(self_p, other_p), 0)
-
-
-def heaviside_tensors(node, grad):
-    self_edge, values_edge = node.next_edges
-    grad_self = grad_values = None
-    if self_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::heaviside' is not implemented.")
-    if values_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::heaviside' is not implemented.")
-    return grad_self, grad_values
-
-def heaviside_arrays(node, k, edges, grad):
-    self_edge, values_edge = edges
-    grad_self = grad_values = None
-    if self_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::heaviside' is not implemented.")
-    if values_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::heaviside' is not implemented.")
-    return grad_self, grad_values
-
-
-def ldexp_Tensor_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = node.unpack_other()
-        grad_self = k.mul(grad, k.conj(k.exp2(other)))
-    if other_edge is not None:
-        result = node.unpack_result()
-        grad_other = k.mul(grad, k.conj(k.mul(result, 0.6931471805599453)))
-    return grad_self, grad_other
-
-def ldexp_Tensor_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_self = k.mul(grad, k.conj(k.exp2(other)))
-    if other_edge is not None:
-        result, version, expected = node._result
-        if version.value != expected: node.unpack_result()
-        grad_other = k.mul(grad, k.conj(k.mul(result, 0.6931471805599453)))
-    return grad_self, grad_other
-
-def ldexp_Tensor_real(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_self = k.mul(grad, k.exp2(other))
-    if other_edge is not None:
-        result, version, expected = node._result
-        if version.value != expected: node.unpack_result()
-        grad_other = k.mul(grad, k.mul(result, 0.6931471805599453))
-    return grad_self, grad_other
-
-def ldexp_Tensor_forward(self_t, other_p, other_t, result):
-    return k.add(k.mul(self_t, k.exp2(other_p)), k.mul(k.mul(other_t, result), 0.6931471805599453))
-
-
-def frexp_Tensor_tensors(node, grad, *_):
-    exponent = node.unpack_exponent()
-    return (k.div(grad, k.exp2(exponent)),)
-
-def frexp_Tensor_arrays(node, k, edges, grad, *_):
-    exponent, version, expected = node._exponent
-    if version.value != expected: node.unpack_exponent()
-    return (k.div(grad, k.exp2(exponent)),)
-
-def frexp_Tensor_forward0(self_t, exponent): return k.div(self_t, k.exp2(exponent))
-
-
-def round_decimals_tensors(node, grad): return (k.zeros_like(grad),)
-
-def round_decimals_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def round_decimals_forward(grad): return k.zeros_like(grad)
-
-
-
-
-
-
-
-
-
-
-def logaddexp2_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    other = node.unpack_other()
-    self = node.unpack_self()
-    grad_self = None if self_edge is None else k.div(grad, k.add(k.exp2(k.sub(other, self)), 1))
-    grad_other = None if other_edge is None else k.div(grad, k.add(k.exp2(k.sub(self, other)), 1))
-    return grad_self, grad_other
-
-def logaddexp2_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_self = k.div(grad, k.add(k.exp2(k.sub(other, self)), 1))
-    if other_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_other = k.div(grad, k.add(k.exp2(k.sub(self, other)), 1))
-    return grad_self, grad_other
-
-def logaddexp2_forward(self_t, other_p, self_p, other_t):
-    return k.add(k.div(self_t, k.add(k.exp2(k.sub(other_p, self_p)), 1)), k.div(other_t, k.add(k.exp2(k.sub(self_p, other_p)), 1)))
-
-
-def fmax_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    self = node.unpack_self()
-    other = node.unpack_other()
-    grad_self = None if self_edge is None else k.where(k.logical_or(k.ge(self, other), k.isnan(other)), grad, 0)
-    grad_other = None if other_edge is None else k.where(k.logical_or(k.ge(self, other), k.isnan(other)), 0, grad)
-    return grad_self, grad_other
-
-def fmax_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_self = k.where(k.logical_or(k.ge(self, other), k.isnan(other)), grad, 0)
-    if other_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_other = k.where(k.logical_or(k.ge(self, other), k.isnan(other)), 0, grad)
-    return grad_self, grad_other
-
-def fmax_forward(self_p, other_p, self_t, other_t):
-    return k.where(k.logical_or(k.ge(self_p, other_p), k.isnan(other_p)), self_t, other_t)
-
-
-def fmin_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    self = node.unpack_self()
-    other = node.unpack_other()
-    grad_self = None if self_edge is None else k.where(k.logical_or(k.le(self, other), k.isnan(other)), grad, 0)
-    grad_other = None if other_edge is None else k.where(k.logical_or(k.le(self, other), k.isnan(other)), 0, grad)
-    return grad_self, grad_other
-
-def fmin_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_self = k.where(k.logical_or(k.le(self, other), k.isnan(other)), grad, 0)
-    if other_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_other = k.where(k.logical_or(k.le(self, other), k.isnan(other)), 0, grad)
-    return grad_self, grad_other
-
-def fmin_forward(self_p, other_p, self_t, other_t):
-    return k.where(k.logical_or(k.le(self_p, other_p), k.isnan(other_p)), self_t, other_t)
-
-
-def deg2rad_tensors(node, grad): return (k.deg2rad(grad),)
-
-def deg2rad_arrays(node, k, edges, grad): return (k.deg2rad(grad),)
-
-def deg2rad_forward(grad): return k.deg2rad(grad)
-
-
-def rad2deg_tensors(node, grad): return (k.rad2deg(grad),)
-
-def rad2deg_arrays(node, k, edges, grad): return (k.rad2deg(grad),)
-
-def rad2deg_forward(grad): return k.rad2deg(grad)
-
-
-def xlogy_Scalar_Self_tensors(node, grad):
-    other = node.unpack_other()
-    return (xlogy_other_backward(k, grad, node._self, other),)
-
-def xlogy_Scalar_Self_arrays(node, k, edges, grad):
-    other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-    return (xlogy_other_backward(k, grad, node._self, other),)
-
-def xlogy_Scalar_Self_forward(grad, self, other): return xlogy_other_backward(k, grad, self, other)
-
-
-def xlogy_Scalar_Other_tensors(node, grad):
-    self = node.unpack_self()
-    return (xlogy_number_backward(k, grad, self, node._other),)
-
-def xlogy_Scalar_Other_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (xlogy_number_backward(k, grad, self, node._other),)
-
-def xlogy_Scalar_Other_forward(grad, self, other):
-    return xlogy_number_backward(k, grad, self, other)
-
-
-FORMULAS = (
-    Formula('aten::abs', 'AbsBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=abs_tensors, arrays=abs_arrays, forward=(Forward(0, 'elementwise', abs_forward, ('self',)),), where='pointwise/derivatives.yaml:3'),
-    Formula('aten::acos', 'AcosBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=acos_tensors, arrays=acos_arrays, real_arrays=acos_real, forward=(Forward(0, 'elementwise', acos_forward, ('self',)),), where='pointwise/derivatives.yaml:7'),
-    Formula('aten::acosh', 'AcoshBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=acosh_tensors, arrays=acosh_arrays, forward=(Forward(0, 'elementwise', acosh_forward, ('self',)),), where='pointwise/derivatives.yaml:11'),
-    Formula('aten::add.Tensor', 'AddBackward0', ('self', 'other'), saved=(Saved('alpha', 'value', needed_by=('other',)),), tensors=add_Tensor_tensors, arrays=add_Tensor_arrays, real_arrays=add_Tensor_real, forward=(Forward(0, 'expression', add_Tensor_forward, ('self_t', 'other_t', 'alpha')),), where='pointwise/derivatives.yaml:15'),
-    Formula('aten::add.Scalar', 'AddBackward1', ('self',), tensors=add_Scalar_tensors, arrays=add_Scalar_arrays, forward=(Forward(0, 'elementwise', add_Scalar_forward, ()),), where='pointwise/derivatives.yaml:20'),
-    Formula('aten::addcdiv', 'AddcdivBackward0', ('self', 'tensor1', 'tensor2'), saved=(Saved('tensor1', 'input', needed_by=('tensor2',)), Saved('tensor2', 'input', needed_by=('tensor1', 'tensor2')), Saved('value', 'value', needed_by=('tensor1', 'tensor2'))), tensors=addcdiv_tensors, arrays=addcdiv_arrays, real_arrays=addcdiv_real, forward=(Forward(0, 'expression', addcdiv_forward, ('self_t', 'tensor1_t', 'tensor2_t', 'tensor1_p', 'tensor2_p', 'value')),), where='pointwise/derivatives.yaml:24'),
-    Formula('aten::addcmul', 'AddcmulBackward0', ('self', 'tensor1', 'tensor2'), saved=(Saved('tensor1', 'input', needed_by=('tensor2',)), Saved('tensor2', 'input', needed_by=('tensor1',)), Saved('value', 'value', needed_by=('tensor1', 'tensor2'))), tensors=addcmul_tensors, arrays=addcmul_arrays, real_arrays=addcmul_real, forward=(Forward(0, 'expression', addcmul_forward, ('self_t', 'tensor1_t', 'tensor2_p', 'tensor1_p', 'tensor2_t', 'value')),), where='pointwise/derivatives.yaml:30'),
-    Formula('aten::angle', 'AngleBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=angle_tensors, arrays=angle_arrays, where='pointwise/derivatives.yaml:36'),
-    Formula('aten::asin', 'AsinBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=asin_tensors, arrays=asin_arrays, real_arrays=asin_real, forward=(Forward(0, 'elementwise', asin_forward, ('self',)),), where='pointwise/derivatives.yaml:39'),
-    Formula('aten::asinh', 'AsinhBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=asinh_tensors, arrays=asinh_arrays, real_arrays=asinh_real, forward=(Forward(0, 'elementwise', asinh_forward, ('self',)),), where='pointwise/derivatives.yaml:43'),
-    Formula('aten::atan', 'AtanBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=atan_tensors, arrays=atan_arrays, real_arrays=atan_real, forward=(Forward(0, 'elementwise', atan_forward, ('self',)),), where='pointwise/derivatives.yaml:47'),
-    Formula('aten::atan2', 'Atan2Backward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=atan2_tensors, arrays=atan2_arrays, where='pointwise/derivatives.yaml:51'),
-    Formula('aten::atanh', 'AtanhBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=atanh_tensors, arrays=atanh_arrays, real_arrays=atanh_real, forward=(Forward(0, 'elementwise', atanh_forward, ('self',)),), where='pointwise/derivatives.yaml:55'),
-    Formula('aten::bitwise_and.Tensor', 'BitwiseAndBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:59'),
-    Formula('aten::bitwise_and.Scalar', 'BitwiseAndBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:62'),
-    Formula('aten::bitwise_and.Scalar_Tensor', 'BitwiseAndBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:65'),
-    Formula('aten::bitwise_or.Tensor', 'BitwiseOrBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:68'),
-    Formula('aten::bitwise_or.Scalar', 'BitwiseOrBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:71'),
-    Formula('aten::bitwise_or.Scalar_Tensor', 'BitwiseOrBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:74'),
-    Formula('aten::bitwise_xor.Tensor', 'BitwiseXorBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:77'),
-    Formula('aten::bitwise_xor.Scalar', 'BitwiseXorBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:80'),
-    Formula('aten::bitwise_xor.Scalar_Tensor', 'BitwiseXorBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:83'),
-    Formula('aten::bitwise_not', 'BitwiseNotBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:86'),
-    Formula('aten::ceil', 'CeilBackward0', ('self',), tensors=ceil_tensors, arrays=ceil_arrays, forward=(Forward(0, 'elementwise', ceil_forward, ()),), where='pointwise/derivatives.yaml:89'),
-    Formula('aten::clamp.Tensor', 'ClampBackward0', ('self', 'min', 'max'), saved=(Saved('self', 'input', needed_by=('self', 'min', 'max')), Saved('min', 'input', needed_by=('self', 'min', 'max')), Saved('max', 'input', needed_by=('self', 'min', 'max'))), tensors=clamp_Tensor_tensors, arrays=clamp_Tensor_arrays, where='pointwise/derivatives.yaml:93'),
-    Formula('aten::clamp', 'ClampBackward1', ('self',), saved=(Saved('self', 'input'), Saved('min', 'value'), Saved('max', 'value')), tensors=clamp_tensors, arrays=clamp_arrays, forward=(Forward(0, 'elementwise', clamp_forward, ('self', 'min', 'max')),), where='pointwise/derivatives.yaml:97'),
-    Formula('aten::clamp_max', 'ClampMaxBackward0', ('self',), saved=(Saved('self', 'input'), Saved('max', 'value')), tensors=clamp_max_tensors, arrays=clamp_max_arrays, forward=(Forward(0, 'elementwise', clamp_max_forward, ('self', 'max')),), where='pointwise/derivatives.yaml:101'),
-    Formula('aten::clamp_max.Tensor', 'ClampMaxBackward1', ('self', 'max'), saved=(Saved('self', 'input', needed_by=('self', 'max')), Saved('max', 'input', needed_by=('self', 'max'))), tensors=clamp_max_Tensor_tensors, arrays=clamp_max_Tensor_arrays, forward=(Forward(0, 'expression', clamp_max_Tensor_forward, ('self_p', 'max_p', 'self_t', 'max_t')),), where='pointwise/derivatives.yaml:105'),
-    Formula('aten::clamp_min', 'ClampMinBackward0', ('self',), saved=(Saved('self', 'input'), Saved('min', 'value')), tensors=clamp_min_tensors, arrays=clamp_min_arrays, forward=(Forward(0, 'elementwise', clamp_min_forward, ('self', 'min')),), where='pointwise/derivatives.yaml:110'),
-    Formula('aten::clamp_min.Tensor', 'ClampMinBackward1', ('self', 'min'), saved=(Saved('self', 'input', needed_by=('self', 'min')), Saved('min', 'input', needed_by=('self', 'min'))), tensors=clamp_min_Tensor_tensors, arrays=clamp_min_Tensor_arrays, forward=(Forward(0, 'expression', clamp_min_Tensor_forward, ('self_p', 'min_p', 'self_t', 'min_t')),), where='pointwise/derivatives.yaml:114'),
-    Formula('aten::_conj_physical', 'ConjPhysicalBackward0', ('self',), tensors=conj_physical_tensors, arrays=conj_physical_arrays, real_arrays=conj_physical_real, forward=(Forward(0, 'expression', conj_physical_forward, ('self_t',)),), where='pointwise/derivatives.yaml:119'),
-    Formula('aten::cos', 'CosBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=cos_tensors, arrays=cos_arrays, real_arrays=cos_real, forward=(Forward(0, 'elementwise', cos_forward, ('self',)),), where='pointwise/derivatives.yaml:123'),
-    Formula('aten::cosh', 'CoshBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=cosh_tensors, arrays=cosh_arrays, real_arrays=cosh_real, forward=(Forward(0, 'elementwise', cosh_forward, ('self',)),), where='pointwise/derivatives.yaml:127'),
-    Formula('aten::div.Tensor', 'DivBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('self', 'other'))), tensors=div_Tensor_tensors, arrays=div_Tensor_arrays, real_arrays=div_Tensor_real, forward=(Forward(0, 'expression', div_Tensor_forward, ('self_t', 'other_t', 'result', 'other_p')),), where='pointwise/derivatives.yaml:131'),
-    Formula('aten::div.Scalar', 'DivBackward1', ('self',), saved=(Saved('other', 'value'),), tensors=div_Scalar_tensors, arrays=div_Scalar_arrays, real_arrays=div_Scalar_real, forward=(Forward(0, 'elementwise', div_Scalar_forward, ('other',)),), where='pointwise/derivatives.yaml:136'),
-    Formula('aten::div.Tensor_mode', 'DivBackward2', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('self', 'other')), Saved('rounding_mode', 'value', needed_by=('self', 'other'))), tensors=div_Tensor_mode_tensors, arrays=div_Tensor_mode_arrays, real_arrays=div_Tensor_mode_real, forward=(Forward(0, 'expression', div_Tensor_mode_forward, ('rounding_mode', 'self_t', 'other_t', 'result', 'other_p')),), where='pointwise/derivatives.yaml:140'),
-    Formula('aten::div.Scalar_mode', 'DivBackward3', ('self',), saved=(Saved('other', 'value'), Saved('rounding_mode', 'value')), tensors=div_Scalar_mode_tensors, arrays=div_Scalar_mode_arrays, real_arrays=div_Scalar_mode_real, forward=(Forward(0, 'elementwise', div_Scalar_mode_forward, ('rounding_mode', 'other')),), where='pointwise/derivatives.yaml:145'),
-    Formula('aten::eq_.Scalar', 'EqBackward0', ('self',), tensors=eq__Scalar_tensors, arrays=eq__Scalar_arrays, forward=(Forward(0, 'expression', eq__Scalar_forward, ('self_p',)),), where='pointwise/derivatives.yaml:149'),
-    Formula('aten::eq_.Tensor', 'EqBackward1', ('self', 'other'), tensors=eq__Tensor_tensors, arrays=eq__Tensor_arrays, forward=(Forward(0, 'expression', eq__Tensor_forward, ('self_p',)),), where='pointwise/derivatives.yaml:153'),
-    Formula('aten::erf', 'ErfBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=erf_tensors, arrays=erf_arrays, forward=(Forward(0, 'elementwise', erf_forward, ('self',)),), where='pointwise/derivatives.yaml:158'),
-    Formula('aten::erfc', 'ErfcBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=erfc_tensors, arrays=erfc_arrays, forward=(Forward(0, 'elementwise', erfc_forward, ('self',)),), where='pointwise/derivatives.yaml:162'),
-    Formula('aten::exp', 'ExpBackward0', ('self',), saved=(Saved('result', 'result'),), tensors=exp_tensors, arrays=exp_arrays, real_arrays=exp_real, forward=(Forward(0, 'elementwise', exp_forward, ('result',)),), where='pointwise/derivatives.yaml:166'),
-    Formula('aten::exp2', 'Exp2Backward0', ('self',), saved=(Saved('result', 'result'),), tensors=exp2_tensors, arrays=exp2_arrays, real_arrays=exp2_real, forward=(Forward(0, 'elementwise', exp2_forward, ('result',)),), where='pointwise/derivatives.yaml:170'),
-    Formula('aten::expm1', 'Expm1Backward0', ('self',), saved=(Saved('result', 'result'),), tensors=expm1_tensors, arrays=expm1_arrays, real_arrays=expm1_real, forward=(Forward(0, 'elementwise', expm1_forward, ('result',)),), where='pointwise/derivatives.yaml:174'),
-    Formula('aten::floor', 'FloorBackward0', ('self',), tensors=floor_tensors, arrays=floor_arrays, forward=(Forward(0, 'elementwise', floor_forward, ()),), where='pointwise/derivatives.yaml:178'),
-    Formula('aten::floor_divide', 'NotImplemented', ('self', 'other'), tensors=floor_divide_tensors, arrays=floor_divide_arrays, where='pointwise/derivatives.yaml:182'),
-    Formula('aten::floor_divide.Scalar', 'NotImplemented', ('self',), tensors=floor_divide_Scalar_tensors, arrays=floor_divide_Scalar_arrays, where='pointwise/derivatives.yaml:187'),
-    Formula('aten::fmod.Scalar', 'FmodBackward0', ('self',), tensors=fmod_Scalar_tensors, arrays=fmod_Scalar_arrays, forward=(Forward(0, 'elementwise', fmod_Scalar_forward, ()),), where='pointwise/derivatives.yaml:191'),
-    Formula('aten::fmod.Tensor', 'FmodBackward1', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('other',))), tensors=fmod_Tensor_tensors, arrays=fmod_Tensor_arrays, forward=(Forward(0, 'expression', fmod_Tensor_forward, ('self_t', 'other_t', 'other_p', 'self_p')),), where='pointwise/derivatives.yaml:195'),
-    Formula('aten::frac', 'FracBackward0', ('self',), tensors=frac_tensors, arrays=frac_arrays, forward=(Forward(0, 'expression', frac_forward, ('self_t',)),), where='pointwise/derivatives.yaml:200'),
-    Formula('aten::ge_.Scalar', 'GeBackward0', ('self',), tensors=ge__Scalar_tensors, arrays=ge__Scalar_arrays, forward=(Forward(0, 'expression', ge__Scalar_forward, ('self_p',)),), where='pointwise/derivatives.yaml:204'),
-    Formula('aten::ge_.Tensor', 'GeBackward1', ('self', 'other'), tensors=ge__Tensor_tensors, arrays=ge__Tensor_arrays, forward=(Forward(0, 'expression', ge__Tensor_forward, ('self_p',)),), where='pointwise/derivatives.yaml:208'),
-    Formula('aten::gt_.Scalar', 'GtBackward0', ('self',), tensors=gt__Scalar_tensors, arrays=gt__Scalar_arrays, forward=(Forward(0, 'expression', gt__Scalar_forward, ('self_p',)),), where='pointwise/derivatives.yaml:213'),
-    Formula('aten::gt_.Tensor', 'GtBackward1', ('self', 'other'), tensors=gt__Tensor_tensors, arrays=gt__Tensor_arrays, forward=(Forward(0, 'expression', gt__Tensor_forward, ('self_p',)),), where='pointwise/derivatives.yaml:217'),
-    Formula('aten::hypot', 'HypotBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self',)), Saved('other', 'input', needed_by=('other',)), Saved('result', 'result', needed_by=('self', 'other'))), tensors=hypot_tensors, arrays=hypot_arrays, forward=(Forward(0, 'expression', hypot_forward, ('self_t', 'self_p', 'other_t', 'other_p', 'result')),), where='pointwise/derivatives.yaml:222'),
-    Formula('aten::isinf', 'IsinfBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:227'),
-    Formula('aten::isnan', 'IsnanBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:230'),
-    Formula('aten::le_.Scalar', 'LeBackward0', ('self',), tensors=le__Scalar_tensors, arrays=le__Scalar_arrays, forward=(Forward(0, 'expression', le__Scalar_forward, ('self_p',)),), where='pointwise/derivatives.yaml:233'),
-    Formula('aten::le_.Tensor', 'LeBackward1', ('self', 'other'), tensors=le__Tensor_tensors, arrays=le__Tensor_arrays, forward=(Forward(0, 'expression', le__Tensor_forward, ('self_p',)),), where='pointwise/derivatives.yaml:237'),
-    Formula('aten::lerp.Scalar', 'LerpBackward0', ('self', 'end'), saved=(Saved('weight', 'value', needed_by=('self', 'end')),), tensors=lerp_Scalar_tensors, arrays=lerp_Scalar_arrays, real_arrays=lerp_Scalar_real, forward=(Forward(0, 'expression', lerp_Scalar_forward, ('self_t', 'end_t', 'weight')),), where='pointwise/derivatives.yaml:242'),
-    Formula('aten::lerp.Tensor', 'LerpBackward1', ('self', 'end', 'weight'), saved=(Saved('self', 'input', needed_by=('weight',)), Saved('end', 'input', needed_by=('weight',)), Saved('weight', 'input', needed_by=('self', 'end'))), tensors=lerp_Tensor_tensors, arrays=lerp_Tensor_arrays, real_arrays=lerp_Tensor_real, forward=(Forward(0, 'expression', lerp_Tensor_forward, ('self_t', 'end_t', 'weight_p', 'weight_t', 'end_p', 'self_p')),), where='pointwise/derivatives.yaml:247'),
-    Formula('aten::log', 'LogBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=log_tensors, arrays=log_arrays, real_arrays=log_real, forward=(Forward(0, 'elementwise', log_forward, ('self',)),), where='pointwise/derivatives.yaml:253'),
-    Formula('aten::log10', 'Log10Backward0', ('self',), saved=(Saved('self', 'input'),), tensors=log10_tensors, arrays=log10_arrays, real_arrays=log10_real, forward=(Forward(0, 'elementwise', log10_forward, ('self',)),), where='pointwise/derivatives.yaml:257'),
-    Formula('aten::log1p', 'Log1PBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=log1p_tensors, arrays=log1p_arrays, real_arrays=log1p_real, forward=(Forward(0, 'elementwise', log1p_forward, ('self',)),), where='pointwise/derivatives.yaml:261'),
-    Formula('aten::log2', 'Log2Backward0', ('self',), saved=(Saved('self', 'input'),), tensors=log2_tensors, arrays=log2_arrays, real_arrays=log2_real, forward=(Forward(0, 'elementwise', log2_forward, ('self',)),), where='pointwise/derivatives.yaml:265'),
-    Formula('aten::logaddexp', 'LogaddexpBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=logaddexp_tensors, arrays=logaddexp_arrays, real_arrays=logaddexp_real, forward=(Forward(0, 'expression', logaddexp_forward, ('self_t', 'other_p', 'self_p', 'other_t')),), where='pointwise/derivatives.yaml:269'),
-    Formula('aten::logical_and_', 'LogicalAndBackward0', ('self', 'other'), tensors=logical_and__tensors, arrays=logical_and__arrays, forward=(Forward(0, 'expression', logical_and__forward, ('self_p',)),), where='pointwise/derivatives.yaml:274'),
-    Formula('aten::logical_or_', 'LogicalOrBackward0', ('self', 'other'), tensors=logical_or__tensors, arrays=logical_or__arrays, forward=(Forward(0, 'expression', logical_or__forward, ('self_p',)),), where='pointwise/derivatives.yaml:279'),
-    Formula('aten::logical_xor_', 'LogicalXorBackward0', ('self', 'other'), tensors=logical_xor__tensors, arrays=logical_xor__arrays, forward=(Forward(0, 'expression', logical_xor__forward, ('self_p',)),), where='pointwise/derivatives.yaml:284'),
-    Formula('aten::logical_not_', 'LogicalNotBackward0', ('self',), tensors=logical_not__tensors, arrays=logical_not__arrays, forward=(Forward(0, 'expression', logical_not__forward, ('self_p',)),), where='pointwise/derivatives.yaml:289'),
-    Formula('aten::logical_and', 'LogicalAndBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:293'),
-    Formula('aten::logical_or', 'LogicalOrBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:296'),
-    Formula('aten::logical_xor', 'LogicalXorBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:299'),
-    Formula('aten::logical_not', 'LogicalNotBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:302'),
-    Formula('aten::lt_.Scalar', 'LtBackward0', ('self',), tensors=lt__Scalar_tensors, arrays=lt__Scalar_arrays, forward=(Forward(0, 'expression', lt__Scalar_forward, ('self_p',)),), where='pointwise/derivatives.yaml:305'),
-    Formula('aten::lt_.Tensor', 'LtBackward1', ('self', 'other'), tensors=lt__Tensor_tensors, arrays=lt__Tensor_arrays, forward=(Forward(0, 'expression', lt__Tensor_forward, ('self_p',)),), where='pointwise/derivatives.yaml:309'),
-    Formula('aten::masked_fill.Scalar', 'MaskedFillBackward0', ('self',), saved=(Saved('mask', 'input'),), tensors=masked_fill_Scalar_tensors, arrays=masked_fill_Scalar_arrays, forward=(Forward(0, 'expression', masked_fill_Scalar_forward, ('mask', 'self_t')),), where='pointwise/derivatives.yaml:314'),
-    Formula('aten::masked_fill.Tensor', 'MaskedFillBackward1', ('self', 'value'), saved=(Saved('mask', 'input', needed_by=('self', 'value')),), tensors=masked_fill_Tensor_tensors, arrays=masked_fill_Tensor_arrays, forward=(Forward(0, 'expression', masked_fill_Tensor_forward, ('mask', 'value_t', 'self_t')),), where='pointwise/derivatives.yaml:319'),
-    Formula('aten::maximum', 'MaximumBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=maximum_tensors, arrays=maximum_arrays, forward=(Forward(0, 'expression', maximum_forward, ('self_p', 'other_p', 'self_t', 'other_t')),), where='pointwise/derivatives.yaml:325'),
-    Formula('aten::minimum', 'MinimumBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=minimum_tensors, arrays=minimum_arrays, forward=(Forward(0, 'expression', minimum_forward, ('self_p', 'other_p', 'self_t', 'other_t')),), where='pointwise/derivatives.yaml:330'),
-    Formula('aten::mul.Tensor', 'MulBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('self',))), tensors=mul_Tensor_tensors, arrays=mul_Tensor_arrays, real_arrays=mul_Tensor_real, forward=(Forward(0, 'expression', mul_Tensor_forward, ('other_t', 'self_p', 'self_t', 'other_p')),), where='pointwise/derivatives.yaml:335'),
-    Formula('aten::mul.Scalar', 'MulBackward1', ('self',), saved=(Saved('other', 'value'),), tensors=mul_Scalar_tensors, arrays=mul_Scalar_arrays, real_arrays=mul_Scalar_real, forward=(Forward(0, 'elementwise', mul_Scalar_forward, ('other',)),), where='pointwise/derivatives.yaml:340'),
-    Formula('aten::nan_to_num', 'NanToNumBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=nan_to_num_tensors, arrays=nan_to_num_arrays, forward=(Forward(0, 'elementwise', nan_to_num_forward, ('self',)),), where='pointwise/derivatives.yaml:344'),
-    Formula('aten::ne_.Scalar', 'NeBackward0', ('self',), tensors=ne__Scalar_tensors, arrays=ne__Scalar_arrays, forward=(Forward(0, 'expression', ne__Scalar_forward, ('self_p',)),), where='pointwise/derivatives.yaml:348'),
-    Formula('aten::ne_.Tensor', 'NeBackward1', ('self', 'other'), tensors=ne__Tensor_tensors, arrays=ne__Tensor_arrays, forward=(Forward(0, 'expression', ne__Tensor_forward, ('self_p',)),), where='pointwise/derivatives.yaml:352'),
-    Formula('aten::neg', 'NegBackward0', ('self',), tensors=neg_tensors, arrays=neg_arrays, forward=(Forward(0, 'elementwise', neg_forward, ()),), where='pointwise/derivatives.yaml:357'),
-    Formula('aten::pow.Tensor_Scalar', 'PowBackward0', ('self',), saved=(Saved('self', 'input'), Saved('exponent', 'value')), tensors=pow_Tensor_Scalar_tensors, arrays=pow_Tensor_Scalar_arrays, forward=(Forward(0, 'elementwise', pow_Tensor_Scalar_forward, ('self', 'exponent')),), where='pointwise/derivatives.yaml:361'),
-    Formula('aten::pow.Tensor_Tensor', 'PowBackward1', ('self', 'exponent'), saved=(Saved('self', 'input', needed_by=('self', 'exponent')), Saved('exponent', 'input', needed_by=('self', 'exponent')), Saved('result', 'result', needed_by=('exponent',))), tensors=pow_Tensor_Tensor_tensors, arrays=pow_Tensor_Tensor_arrays, where='pointwise/derivatives.yaml:365'),
-    Formula('aten::pow.Scalar', 'PowBackward2', ('exponent',), saved=(Saved('self', 'value'), Saved('exponent', 'input'), Saved('result', 'result')), tensors=pow_Scalar_tensors, arrays=pow_Scalar_arrays, forward=(Forward(0, 'elementwise', pow_Scalar_forward, ('self', 'exponent', 'result')),), where='pointwise/derivatives.yaml:370'),
-    Formula('aten::reciprocal', 'ReciprocalBackward0', ('self',), saved=(Saved('result', 'result'),), tensors=reciprocal_tensors, arrays=reciprocal_arrays, real_arrays=reciprocal_real, forward=(Forward(0, 'elementwise', reciprocal_forward, ('result',)),), where='pointwise/derivatives.yaml:374'),
-    Formula('aten::remainder.Scalar', 'RemainderBackward0', ('self',), tensors=remainder_Scalar_tensors, arrays=remainder_Scalar_arrays, forward=(Forward(0, 'elementwise', remainder_Scalar_forward, ()),), where='pointwise/derivatives.yaml:378'),
-    Formula('aten::remainder.Tensor', 'RemainderBackward1', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('other',))), tensors=remainder_Tensor_tensors, arrays=remainder_Tensor_arrays, forward=(Forward(0, 'expression', remainder_Tensor_forward, ('self_t', 'other_t', 'other_p', 'self_p')),), where='pointwise/derivatives.yaml:382'),
-    Formula('aten::round', 'RoundBackward0', ('self',), tensors=round_tensors, arrays=round_arrays, forward=(Forward(0, 'elementwise', round_forward, ()),), where='pointwise/derivatives.yaml:387'),
-    Formula('aten::rsqrt', 'RsqrtBackward0', ('self',), saved=(Saved('result', 'result'),), tensors=rsqrt_tensors, arrays=rsqrt_arrays, real_arrays=rsqrt_real, forward=(Forward(0, 'elementwise', rsqrt_forward, ('result',)),), where='pointwise/derivatives.yaml:391'),
-    Formula('aten::rsub.Tensor', 'RsubBackward0', ('self', 'other'), saved=(Saved('alpha', 'value', needed_by=('self',)),), tensors=rsub_Tensor_tensors, arrays=rsub_Tensor_arrays, real_arrays=rsub_Tensor_real, forward=(Forward(0, 'expression', rsub_Tensor_forward, ('other_t', 'self_t', 'alpha')),), where='pointwise/derivatives.yaml:395'),
-    Formula('aten::rsub.Scalar', 'RsubBackward1', ('self',), saved=(Saved('alpha', 'value'),), tensors=rsub_Scalar_tensors, arrays=rsub_Scalar_arrays, real_arrays=rsub_Scalar_real, forward=(Forward(0, 'elementwise', rsub_Scalar_forward, ('alpha',)),), where='pointwise/derivatives.yaml:400'),
-    Formula('aten::sgn', 'SgnBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=sgn_tensors, arrays=sgn_arrays, where='pointwise/derivatives.yaml:404'),
-    Formula('aten::sigmoid', 'SigmoidBackward0', ('self',), saved=(Saved('result', 'result'),), tensors=sigmoid_tensors, arrays=sigmoid_arrays, forward=(Forward(0, 'elementwise', sigmoid_forward, ('result',)),), where='pointwise/derivatives.yaml:407'),
-    Formula('aten::sigmoid_backward', 'SigmoidBackwardBackward0', ('grad_output', 'output'), saved=(Saved('grad_output', 'input', needed_by=('output',)), Saved('output', 'input', needed_by=('grad_output', 'output'))), tensors=sigmoid_backward_tensors, arrays=sigmoid_backward_arrays, real_arrays=sigmoid_backward_real, where='pointwise/derivatives.yaml:411'),
-    Formula('aten::sign', 'SignBackward0', ('self',), tensors=sign_tensors, arrays=sign_arrays, forward=(Forward(0, 'elementwise', sign_forward, ()),), where='pointwise/derivatives.yaml:415'),
-    Formula('aten::sin', 'SinBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=sin_tensors, arrays=sin_arrays, real_arrays=sin_real, forward=(Forward(0, 'elementwise', sin_forward, ('self',)),), where='pointwise/derivatives.yaml:419'),
-    Formula('aten::sinh', 'SinhBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=sinh_tensors, arrays=sinh_arrays, real_arrays=sinh_real, forward=(Forward(0, 'elementwise', sinh_forward, ('self',)),), where='pointwise/derivatives.yaml:423'),
-    Formula('aten::sqrt', 'SqrtBackward0', ('self',), saved=(Saved('result', 'result'),), tensors=sqrt_tensors, arrays=sqrt_arrays, real_arrays=sqrt_real, forward=(Forward(0, 'elementwise', sqrt_forward, ('result',)),), where='pointwise/derivatives.yaml:427'),
-    Formula('aten::sub.Tensor', 'SubBackward0', ('self', 'other'), saved=(Saved('alpha', 'value', needed_by=('other',)),), tensors=sub_Tensor_tensors, arrays=sub_Tensor_arrays, real_arrays=sub_Tensor_real, forward=(Forward(0, 'expression', sub_Tensor_forward, ('self_t', 'other_t', 'alpha')),), where='pointwise/derivatives.yaml:431'),
-    Formula('aten::sub.Scalar', 'SubBackward1', ('self',), tensors=sub_Scalar_tensors, arrays=sub_Scalar_arrays, forward=(Forward(0, 'elementwise', sub_Scalar_forward, ()),), where='pointwise/derivatives.yaml:436'),
-    Formula('aten::tan', 'TanBackward0', ('self',), saved=(Saved('result', 'result'),), tensors=tan_tensors, arrays=tan_arrays, real_arrays=tan_real, forward=(Forward(0, 'elementwise', tan_forward, ('result',)),), where='pointwise/derivatives.yaml:440'),
-    Formula('aten::tanh', 'TanhBackward0', ('self',), saved=(Saved('result', 'result'),), tensors=tanh_tensors, arrays=tanh_arrays, forward=(Forward(0, 'elementwise', tanh_forward, ('result',)),), where='pointwise/derivatives.yaml:444'),
-    Formula('aten::tanh_backward', 'TanhBackwardBackward0', ('grad_output', 'output'), saved=(Saved('grad_output', 'input', needed_by=('output',)), Saved('output', 'input', needed_by=('grad_output', 'output'))), tensors=tanh_backward_tensors, arrays=tanh_backward_arrays, real_arrays=tanh_backward_real, where='pointwise/derivatives.yaml:448'),
-    Formula('aten::trunc', 'TruncBackward0', ('self',), tensors=trunc_tensors, arrays=trunc_arrays, forward=(Forward(0, 'elementwise', trunc_forward, ()),), where='pointwise/derivatives.yaml:452'),
-    Formula('aten::where.self', 'WhereBackward0', ('self', 'other'), saved=(Saved('condition', 'input', needed_by=('self', 'other')),), tensors=where_self_tensors, arrays=where_self_arrays, forward=(Forward(0, 'expression', where_self_forward, ('condition', 'self_t', 'other_t')),), where='pointwise/derivatives.yaml:456'),
-    Formula('aten::xlogy.Tensor', 'XlogyBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=xlogy_Tensor_tensors, arrays=xlogy_Tensor_arrays, where='pointwise/derivatives.yaml:462'),
-    Formula('aten::eq.Tensor', 'EqBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:466'),
-    Formula('aten::eq.Scalar', 'EqBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:469'),
-    Formula('aten::ne.Tensor', 'NeBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:472'),
-    Formula('aten::ne.Scalar', 'NeBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:475'),
-    Formula('aten::lt.Tensor', 'LtBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:478'),
-    Formula('aten::lt.Scalar', 'LtBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:481'),
-    Formula('aten::le.Tensor', 'LeBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:484'),
-    Formula('aten::le.Scalar', 'LeBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:487'),
-    Formula('aten::gt.Tensor', 'GtBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:490'),
-    Formula('aten::gt.Scalar', 'GtBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:493'),
-    Formula('aten::ge.Tensor', 'GeBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:496'),
-    Formula('aten::ge.Scalar', 'GeBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:499'),
-    Formula('aten::copysign.Tensor', 'CopysignBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self',)), Saved('result', 'result', needed_by=('self',))), tensors=copysign_Tensor_tensors, arrays=copysign_Tensor_arrays, forward=(Forward(0, 'expression', copysign_Tensor_forward, ('self_t', 'self_p', 'result')),), where='pointwise/derivatives.yaml:502'),
-    Formula('aten::copysign.Scalar', 'CopysignBackward1', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=copysign_Scalar_tensors, arrays=copysign_Scalar_arrays, forward=(Forward(0, 'elementwise', copysign_Scalar_forward, ('self', 'result')),), where='pointwise/derivatives.yaml:507'),
-    Formula('aten::signbit', 'SignbitBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:511'),
-    Formula('aten::isposinf', 'IsposinfBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:514'),
-    Formula('aten::isneginf', 'IsneginfBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:517'),
-    Formula('aten::nextafter', 'NextafterBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self',)), Saved('other', 'input', needed_by=('self',))), tensors=nextafter_tensors, arrays=nextafter_arrays, forward=(Forward(0, 'expression', nextafter_forward, ('self_p', 'other_p', 'self_t')),), where='pointwise/derivatives.yaml:520'),
-    Formula('aten::heaviside', 'NotImplemented', ('self', 'values'), tensors=heaviside_tensors, arrays=heaviside_arrays, where='pointwise/derivatives.yaml:525'),
-    Formula('aten::ldexp.Tensor', 'LdexpBackward0', ('self', 'other'), saved=(Saved('other', 'input', needed_by=('self',)), Saved('result', 'result', needed_by=('other',))), tensors=ldexp_Tensor_tensors, arrays=ldexp_Tensor_arrays, real_arrays=ldexp_Tensor_real, forward=(Forward(0, 'expression', ldexp_Tensor_forward, ('self_t', 'other_p', 'other_t', 'result')),), where='pointwise/derivatives.yaml:530'),
-    Formula('aten::frexp.Tensor', 'FrexpBackward0', ('self',), saved=(Saved('exponent', 'result', output=1),), tensors=frexp_Tensor_tensors, arrays=frexp_Tensor_arrays, output_differentiability=(True, False), forward=(Forward(0, 'expression', frexp_Tensor_forward0, ('self_t', 'exponent')),), where='pointwise/derivatives.yaml:535'),
-    Formula('aten::round.decimals', 'RoundBackward1', ('self',), tensors=round_decimals_tensors, arrays=round_decimals_arrays, forward=(Forward(0, 'elementwise', round_decimals_forward, ()),), where='pointwise/derivatives.yaml:540'),
-    Formula('aten::gcd', 'GcdBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:544'),
-    Formula('aten::lcm', 'LcmBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:547'),
-    Formula('aten::bitwise_left_shift.Tensor', 'BitwiseLeftShiftBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:550'),
-    Formula('aten::bitwise_left_shift.Tensor_Scalar', 'BitwiseLeftShiftBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:553'),
-    Formula('aten::bitwise_left_shift.Scalar_Tensor', 'BitwiseLeftShiftBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:556'),
-    Formula('aten::bitwise_right_shift.Tensor', 'BitwiseRightShiftBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:559'),
-    Formula('aten::bitwise_right_shift.Tensor_Scalar', 'BitwiseRightShiftBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:562'),
-    Formula('aten::bitwise_right_shift.Scalar_Tensor', 'BitwiseRightShiftBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:565'),
-    Formula('aten::logaddexp2', 'Logaddexp2Backward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=logaddexp2_tensors, arrays=logaddexp2_arrays, forward=(Forward(0, 'expression', logaddexp2_forward, ('self_t', 'other_p', 'self_p', 'other_t')),), where='pointwise/derivatives.yaml:568'),
-    Formula('aten::fmax', 'FmaxBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=fmax_tensors, arrays=fmax_arrays, forward=(Forward(0, 'expression', fmax_forward, ('self_p', 'other_p', 'self_t', 'other_t')),), where='pointwise/derivatives.yaml:573'),
-    Formula('aten::fmin', 'FminBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=fmin_tensors, arrays=fmin_arrays, forward=(Forward(0, 'expression', fmin_forward, ('self_p', 'other_p', 'self_t', 'other_t')),), where='pointwise/derivatives.yaml:578'),
-    Formula('aten::deg2rad', 'Deg2RadBackward0', ('self',), tensors=deg2rad_tensors, arrays=deg2rad_arrays, forward=(Forward(0, 'elementwise', deg2rad_forward, ()),), where='pointwise/derivatives.yaml:583'),
-    Formula('aten::rad2deg', 'Rad2DegBackward0', ('self',), tensors=rad2deg_tensors, arrays=rad2deg_arrays, forward=(Forward(0, 'elementwise', rad2deg_forward, ()),), where='pointwise/derivatives.yaml:587'),
-    Formula('aten::xlogy.Scalar_Self', 'XlogyBackward1', ('other',), saved=(Saved('self', 'value'), Saved('other', 'input')), tensors=xlogy_Scalar_Self_tensors, arrays=xlogy_Scalar_Self_arrays, forward=(Forward(0, 'elementwise', xlogy_Scalar_Self_forward, ('self', 'other')),), where='pointwise/derivatives.yaml:591'),
-    Formula('aten::xlogy.Scalar_Other', 'XlogyBackward2', ('self',), saved=(Saved('self', 'input'), Saved('other', 'value')), tensors=xlogy_Scalar_Other_tensors, arrays=xlogy_Scalar_Other_arrays, forward=(Forward(0, 'elementwise', xlogy_Scalar_Other_forward, ('self', 'other')),), where='pointwise/derivatives.yaml:595'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::abs', 'AbsBackward0', ('self',), 'pointwise/derivatives.yaml:3', (Saved('self', 'input'),), (
+        Gradient('self', 'k.mul(grad, k.sgn(self))', 'self'),), (
+        Tangent(0, 'elementwise', 'k.mul(grad, k.sgn(self))', 'self'),), bodies='arrays'),
+    Row('aten::acos', 'AcosBackward0', ('self',), 'pointwise/derivatives.yaml:7', (Saved('self', 'input'),), (
+        Gradient('self', 'k.mul(grad, k.neg(k.conj(k.rsqrt(k.rsub(k.mul(self, self), 1)))))', 'self', real='k.mul(grad, k.neg(k.rsqrt(k.rsub(k.mul(self, self), 1))))'),), (
+        Tangent(0, 'elementwise', 'k.mul(grad, k.neg(k.conj(k.rsqrt(k.rsub(k.mul(self, self), 1)))))', 'self'),), bodies='arrays real'),
+    Row('aten::acosh', 'AcoshBackward0', ('self',), 'pointwise/derivatives.yaml:11', (Saved('self', 'input'),), (
+        Gradient('self', 'acosh_backward(k, grad, self)', 'self'),), (
+        Tangent(0, 'elementwise', 'acosh_backward(k, grad, self)', 'self'),), bodies='arrays'),
+    Row('aten::add.Tensor', 'AddBackward0', ('self', 'other'), 'pointwise/derivatives.yaml:15', (Saved('alpha', 'value', needed_by=('other',)),), (
+        Gradient('self', 'grad'),
+        Gradient('other', 'grad if alpha == 1 else k.mul(grad, alpha.conjugate())', 'alpha', real='grad if alpha == 1 else k.mul(grad, alpha)'),), (
+        Tangent(0, 'expression', 'k.add(self_t, other_t if alpha == 1 else k.mul(other_t, alpha))', 'self_t other_t alpha'),), bodies='arrays real'),
+    Row('aten::add.Scalar', 'AddBackward1', ('self',), 'pointwise/derivatives.yaml:20', (), (
+        Gradient('self', 'grad'),), (
+        Tangent(0, 'elementwise', 'grad', ''),), bodies='arrays'),
+    Row('aten::addcdiv', 'AddcdivBackward0', ('self', 'tensor1', 'tensor2'), 'pointwise/derivatives.yaml:24', (Saved('tensor1', 'input', needed_by=('tensor2',)), Saved('tensor2', 'input', needed_by=('tensor1', 'tensor2')), Saved('value', 'value', needed_by=('tensor1', 'tensor2'))), (
+        Gradient('self', 'grad'),
+        Gradient('tensor1', 'k.mul(grad, k.conj(k.mul(k.reciprocal(tensor2), node._value)))', 'tensor2', real='k.mul(grad, k.mul(k.reciprocal(tensor2), node._value))'),
+        Gradient('tensor2', 'k.mul(k.neg(grad), k.conj(k.div(k.mul(tensor1, node._value), k.mul(tensor2, tensor2))))', 'tensor1 tensor2', real='k.mul(k.neg(grad), k.div(k.mul(tensor1, node._value), k.mul(tensor2, tensor2)))'),), (
+        Tangent(0, 'expression', 'k.add(self_t, k.div(k.sub(tensor1_t, k.mul(tensor2_t, k.div(tensor1_p, tensor2_p))), tensor2_p) if value == 1 else k.mul(k.div(k.sub(tensor1_t, k.mul(tensor2_t, k.div(tensor1_p, tensor2_p))), tensor2_p), value))', 'self_t tensor1_t tensor2_t tensor1_p tensor2_p value'),), bodies='arrays real'),
+    Row('aten::addcmul', 'AddcmulBackward0', ('self', 'tensor1', 'tensor2'), 'pointwise/derivatives.yaml:30', (Saved('tensor1', 'input', needed_by=('tensor2',)), Saved('tensor2', 'input', needed_by=('tensor1',)), Saved('value', 'value', needed_by=('tensor1', 'tensor2'))), (
+        Gradient('self', 'grad'),
+        Gradient('tensor1', 'k.mul(grad, k.conj(k.mul(tensor2, node._value)))', 'tensor2', real='k.mul(grad, k.mul(tensor2, node._value))'),
+        Gradient('tensor2', 'k.mul(grad, k.conj(k.mul(tensor1, node._value)))', 'tensor1', real='k.mul(grad, k.mul(tensor1, node._value))'),), (
+        Tangent(0, 'expression', 'k.add(self_t, k.add(k.mul(tensor1_t, tensor2_p), k.mul(tensor1_p, tensor2_t)) if value == 1 else k.mul(k.add(k.mul(tensor1_t, tensor2_p), k.mul(tensor1_p, tensor2_t)), value))', 'self_t tensor1_t tensor2_p tensor1_p tensor2_t value'),), bodies='arrays real'),
+    Row('aten::angle', 'AngleBackward0', ('self',), 'pointwise/derivatives.yaml:36', (Saved('self', 'input'),), (
+        Gradient('self', 'angle_backward(k, grad, self)', 'self'),), bodies='arrays'),
+    Row('aten::asin', 'AsinBackward0', ('self',), 'pointwise/derivatives.yaml:39', (Saved('self', 'input'),), (
+        Gradient('self', 'k.mul(grad, k.conj(k.rsqrt(k.rsub(k.mul(self, self), 1))))', 'self', real='k.mul(grad, k.rsqrt(k.rsub(k.mul(self, self), 1)))'),), (
+        Tangent(0, 'elementwise', 'k.mul(grad, k.conj(k.rsqrt(k.rsub(k.mul(self, self), 1))))', 'self'),), bodies='arrays real'),
+    Row('aten::asinh', 'AsinhBackward0', ('self',), 'pointwise/derivatives.yaml:43', (Saved('self', 'input'),), (
+        Gradient('self', 'k.mul(grad, k.conj(k.rsqrt(k.add(k.mul(self, self), 1))))', 'self', real='k.mul(grad, k.rsqrt(k.add(k.mul(self, self), 1)))'),), (
+        Tangent(0, 'elementwise', 'k.mul(grad, k.conj(k.rsqrt(k.add(k.mul(self, self), 1))))', 'self'),), bodies='arrays real'),
+    Row('aten::atan', 'AtanBackward0', ('self',), 'pointwise/derivatives.yaml:47', (Saved('self', 'input'),), (
+        Gradient('self', 'k.div(grad, k.conj(k.add(k.mul(self, self), 1)))', 'self', real='k.div(grad, k.add(k.mul(self, self), 1))'),), (
+        Tangent(0, 'elementwise', 'k.div(grad, k.conj(k.add(k.mul(self, self), 1)))', 'self'),), bodies='arrays real'),
+    Row('aten::atan2', 'Atan2Backward0', ('self', 'other'), 'pointwise/derivatives.yaml:51', (Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), (
+        Gradient('self', 'k.mul(grad, atan2_slope(k, other, self, other))', 'other self'),
+        Gradient('other', 'k.mul(grad, atan2_slope(k, k.neg(self), self, other))', 'self other'),), bodies='arrays'),
+    Row('aten::atanh', 'AtanhBackward0', ('self',), 'pointwise/derivatives.yaml:55', (Saved('self', 'input'),), (
+        Gradient('self', 'k.div(grad, k.conj(k.rsub(k.mul(self, self), 1)))', 'self', real='k.div(grad, k.rsub(k.mul(self, self), 1))'),), (
+        Tangent(0, 'elementwise', 'k.div(grad, k.conj(k.rsub(k.mul(self, self), 1)))', 'self'),), bodies='arrays real'),
+    Row('aten::bitwise_and.Tensor', 'BitwiseAndBackward', (), 'pointwise/derivatives.yaml:59', (), output_differentiability=(False,)),
+    Row('aten::bitwise_and.Scalar', 'BitwiseAndBackward', (), 'pointwise/derivatives.yaml:62', (), output_differentiability=(False,)),
+    Row('aten::bitwise_and.Scalar_Tensor', 'BitwiseAndBackward', (), 'pointwise/derivatives.yaml:65', (), output_differentiability=(False,)),
+    Row('aten::bitwise_or.Tensor', 'BitwiseOrBackward', (), 'pointwise/derivatives.yaml:68', (), output_differentiability=(False,)),
+    Row('aten::bitwise_or.Scalar', 'BitwiseOrBackward', (), 'pointwise/derivatives.yaml:71', (), output_differentiability=(False,)),
+    Row('aten::bitwise_or.Scalar_Tensor', 'BitwiseOrBackward', (), 'pointwise/derivatives.yaml:74', (), output_differentiability=(False,)),
+    Row('aten::bitwise_xor.Tensor', 'BitwiseXorBackward', (), 'pointwise/derivatives.yaml:77', (), output_differentiability=(False,)),
+    Row('aten::bitwise_xor.Scalar', 'BitwiseXorBackward', (), 'pointwise/derivatives.yaml:80', (), output_differentiability=(False,)),
+    Row('aten::bitwise_xor.Scalar_Tensor', 'BitwiseXorBackward', (), 'pointwise/derivatives.yaml:83', (), output_differentiability=(False,)),
+    Row('aten::bitwise_not', 'BitwiseNotBackward', (), 'pointwise/derivatives.yaml:86', (), output_differentiability=(False,)),
+    Row('aten::ceil', 'CeilBackward0', ('self',), 'pointwise/derivatives.yaml:89', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'elementwise', 'k.zeros_like(grad)', ''),), bodies='arrays'),
+    Row('aten::clamp.Tensor', 'ClampBackward0', ('self', 'min', 'max'), 'pointwise/derivatives.yaml:93', (Saved('self', 'input', needed_by=('self', 'min', 'max')), Saved('min', 'input', needed_by=('self', 'min', 'max')), Saved('max', 'input', needed_by=('self', 'min', 'max'))), (
+        Gradient('self', 'clamp_backward(k, grad, self, min, max)', 'self min max'),
+        Gradient('min max', 'clamp_backward_min_max(k, grad, self, min, max, grad_input_mask)', 'self min max', uses_mask=True),), bodies='arrays', optional='min max'),
+    Row('aten::clamp', 'ClampBackward1', ('self',), 'pointwise/derivatives.yaml:97', (Saved('self', 'input'), Saved('min', 'value'), Saved('max', 'value')), (
+        Gradient('self', 'clamp_backward(k, grad, self, node._min, node._max)', 'self'),), (
+        Tangent(0, 'elementwise', 'clamp_backward(k, grad, self, min, max)', 'self min max'),), bodies='arrays'),
+    Row('aten::clamp_max', 'ClampMaxBackward0', ('self',), 'pointwise/derivatives.yaml:101', (Saved('self', 'input'), Saved('max', 'value')), (
+        Gradient('self', 'k.where(k.le(self, node._max), grad, 0)', 'self'),), (
+        Tangent(0, 'elementwise', 'k.where(k.le(self, max), grad, 0)', 'self max'),), bodies='arrays'),
+    Row('aten::clamp_max.Tensor', 'ClampMaxBackward1', ('self', 'max'), 'pointwise/derivatives.yaml:105', (Saved('self', 'input', needed_by=('self', 'max')), Saved('max', 'input', needed_by=('self', 'max'))), (
+        Gradient('self', 'k.where(k.le(self, max), grad, 0)', 'self max'),
+        Gradient('max', 'k.where(k.gt(self, max), grad, 0)', 'self max'),), (
+        Tangent(0, 'expression', 'k.where(k.le(self_p, max_p), self_t, max_t)', 'self_p max_p self_t max_t'),), bodies='arrays'),
+    Row('aten::clamp_min', 'ClampMinBackward0', ('self',), 'pointwise/derivatives.yaml:110', (Saved('self', 'input'), Saved('min', 'value')), (
+        Gradient('self', 'k.where(k.ge(self, node._min), grad, 0)', 'self'),), (
+        Tangent(0, 'elementwise', 'k.where(k.ge(self, min), grad, 0)', 'self min'),), bodies='arrays'),
+    Row('aten::clamp_min.Tensor', 'ClampMinBackward1', ('self', 'min'), 'pointwise/derivatives.yaml:114', (Saved('self', 'input', needed_by=('self', 'min')), Saved('min', 'input', needed_by=('self', 'min'))), (
+        Gradient('self', 'k.where(k.ge(self, min), grad, 0)', 'self min'),
+        Gradient('min', 'k.where(k.lt(self, min), grad, 0)', 'self min'),), (
+        Tangent(0, 'expression', 'k.where(k.ge(self_p, min_p), self_t, min_t)', 'self_p min_p self_t min_t'),), bodies='arrays'),
+    Row('aten::_conj_physical', 'ConjPhysicalBackward0', ('self',), 'pointwise/derivatives.yaml:119', (), (
+        Gradient('self', 'k.conj(grad)', real='grad'),), (
+        Tangent(0, 'expression', 'k.conj(self_t)', 'self_t'),), bodies='arrays real'),
+    Row('aten::cos', 'CosBackward0', ('self',), 'pointwise/derivatives.yaml:123', (Saved('self', 'input'),), (
+        Gradient('self', 'k.mul(grad, k.neg(k.conj(k.sin(self))))', 'self', real='k.mul(grad, k.neg(k.sin(self)))'),), (
+        Tangent(0, 'elementwise', 'k.mul(grad, k.neg(k.conj(k.sin(self))))', 'self'),), bodies='arrays real'),
+    Row('aten::cosh', 'CoshBackward0', ('self',), 'pointwise/derivatives.yaml:127', (Saved('self', 'input'),), (
+        Gradient('self', 'k.mul(grad, k.conj(k.sinh(self)))', 'self', real='k.mul(grad, k.sinh(self))'),), (
+        Tangent(0, 'elementwise', 'k.mul(grad, k.conj(k.sinh(self)))', 'self'),), bodies='arrays real'),
+    Row('aten::div.Tensor', 'DivBackward0', ('self', 'other'), 'pointwise/derivatives.yaml:131', (Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('self', 'other'))), (
+        Gradient('self', 'k.div(grad, k.conj(other))', 'other', real='k.div(grad, other)'),
+        Gradient('other', 'k.mul(k.neg(grad), k.conj(k.div(k.div(self, other), other)))', 'self other', real='k.mul(k.neg(grad), k.div(k.div(self, other), other))'),), (
+        Tangent(0, 'expression', 'k.div(k.sub(self_t, k.mul(other_t, result)), other_p)', 'self_t other_t result other_p'),), bodies='arrays real'),
+    Row('aten::div.Scalar', 'DivBackward1', ('self',), 'pointwise/derivatives.yaml:136', (Saved('other', 'value'),), (
+        Gradient('self', 'k.div(grad, node._other.conjugate())', real='k.div(grad, node._other)'),), (
+        Tangent(0, 'elementwise', 'k.div(grad, other.conjugate())', 'other'),), bodies='arrays real'),
+    Row('aten::div.Tensor_mode', 'DivBackward2', ('self', 'other'), 'pointwise/derivatives.yaml:140', (Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('self', 'other')), Saved('rounding_mode', 'value', needed_by=('self', 'other'))), (
+        Gradient('self', 'k.div(grad, k.conj(other)) if node._rounding_mode is None else k.zeros_like(grad)', 'other', real='k.div(grad, other) if node._rounding_mode is None else k.zeros_like(grad)'),
+        Gradient('other', 'k.mul(k.neg(grad), k.conj(k.div(k.div(self, other), other))) if node._rounding_mode is None else k.zeros_like(grad)', 'self other', real='k.mul(k.neg(grad), k.div(k.div(self, other), other)) if node._rounding_mode is None else k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.div(k.sub(self_t, k.mul(other_t, result)), other_p) if rounding_mode is None else k.zeros_like(result)', 'rounding_mode self_t other_t result other_p'),), bodies='arrays real'),
+    Row('aten::div.Scalar_mode', 'DivBackward3', ('self',), 'pointwise/derivatives.yaml:145', (Saved('other', 'value'), Saved('rounding_mode', 'value')), (
+        Gradient('self', 'k.div(grad, node._other.conjugate()) if node._rounding_mode is None else k.zeros_like(grad)', real='k.div(grad, node._other) if node._rounding_mode is None else k.zeros_like(grad)'),), (
+        Tangent(0, 'elementwise', 'k.div(grad, other.conjugate()) if rounding_mode is None else k.zeros_like(grad)', 'rounding_mode other'),), bodies='arrays real'),
+    Row('aten::eq_.Scalar', 'EqBackward0', ('self',), 'pointwise/derivatives.yaml:149', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::eq_.Tensor', 'EqBackward1', ('self', 'other'), 'pointwise/derivatives.yaml:153', (), (
+        Gradient('self', 'k.zeros_like(grad)'),
+        Gradient('other', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::erf', 'ErfBackward0', ('self',), 'pointwise/derivatives.yaml:158', (Saved('self', 'input'),), (
+        Gradient('self', 'k.mul(k.mul(k.exp(k.neg(k.mul(self, self))), 1.1283791670955126), grad)', 'self'),), (
+        Tangent(0, 'elementwise', 'k.mul(k.mul(k.exp(k.neg(k.mul(self, self))), 1.1283791670955126), grad)', 'self'),), bodies='arrays'),
+    Row('aten::erfc', 'ErfcBackward0', ('self',), 'pointwise/derivatives.yaml:162', (Saved('self', 'input'),), (
+        Gradient('self', 'k.mul(k.mul(k.exp(k.neg(k.mul(self, self))), -1.1283791670955126), grad)', 'self'),), (
+        Tangent(0, 'elementwise', 'k.mul(k.mul(k.exp(k.neg(k.mul(self, self))), -1.1283791670955126), grad)', 'self'),), bodies='arrays'),
+    Row('aten::exp', 'ExpBackward0', ('self',), 'pointwise/derivatives.yaml:166', (Saved('result', 'result'),), (
+        Gradient('self', 'k.mul(grad, k.conj(result))', 'result', real='k.mul(grad, result)'),), (
+        Tangent(0, 'elementwise', 'k.mul(grad, k.conj(result))', 'result'),), bodies='arrays real'),
+    Row('aten::exp2', 'Exp2Backward0', ('self',), 'pointwise/derivatives.yaml:170', (Saved('result', 'result'),), (
+        Gradient('self', 'k.mul(grad, k.conj(k.mul(result, 0.6931471805599453)))', 'result', real='k.mul(grad, k.mul(result, 0.6931471805599453))'),), (
+        Tangent(0, 'elementwise', 'k.mul(grad, k.conj(k.mul(result, 0.6931471805599453)))', 'result'),), bodies='arrays real'),
+    Row('aten::expm1', 'Expm1Backward0', ('self',), 'pointwise/derivatives.yaml:174', (Saved('result', 'result'),), (
+        Gradient('self', 'k.mul(grad, k.add(k.conj(result), 1))', 'result', real='k.mul(grad, k.add(result, 1))'),), (
+        Tangent(0, 'elementwise', 'k.mul(grad, k.add(k.conj(result), 1))', 'result'),), bodies='arrays real'),
+    Row('aten::floor', 'FloorBackward0', ('self',), 'pointwise/derivatives.yaml:178', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'elementwise', 'k.zeros_like(grad)', ''),), bodies='arrays'),
+    Row('aten::floor_divide', 'NotImplemented', ('self', 'other'), 'pointwise/derivatives.yaml:182', (), (
+        Gradient('self', '', missing='aten::floor_divide'),
+        Gradient('other', '', missing='aten::floor_divide'),), bodies='arrays'),
+    Row('aten::floor_divide.Scalar', 'NotImplemented', ('self',), 'pointwise/derivatives.yaml:187', (), (
+        Gradient('self', '', missing='aten::floor_divide'),), bodies='arrays'),
+    Row('aten::fmod.Scalar', 'FmodBackward0', ('self',), 'pointwise/derivatives.yaml:191', (), (
+        Gradient('self', 'grad'),), (
+        Tangent(0, 'elementwise', 'grad', ''),), bodies='arrays'),
+    Row('aten::fmod.Tensor', 'FmodBackward1', ('self', 'other'), 'pointwise/derivatives.yaml:195', (Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('other',))), (
+        Gradient('self', 'grad'),
+        Gradient('other', "k.mul(k.neg(grad), k.div(self, other, rounding_mode='trunc'))", 'other self'),), (
+        Tangent(0, 'expression', "k.sub(self_t, k.mul(other_t, k.div(self_p, other_p, rounding_mode='trunc')))", 'self_t other_t other_p self_p'),), bodies='arrays'),
+    Row('aten::frac', 'FracBackward0', ('self',), 'pointwise/derivatives.yaml:200', (), (
+        Gradient('self', 'grad'),), (
+        Tangent(0, 'expression', 'self_t', 'self_t'),), bodies='arrays'),
+    Row('aten::ge_.Scalar', 'GeBackward0', ('self',), 'pointwise/derivatives.yaml:204', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::ge_.Tensor', 'GeBackward1', ('self', 'other'), 'pointwise/derivatives.yaml:208', (), (
+        Gradient('self', 'k.zeros_like(grad)'),
+        Gradient('other', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::gt_.Scalar', 'GtBackward0', ('self',), 'pointwise/derivatives.yaml:213', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::gt_.Tensor', 'GtBackward1', ('self', 'other'), 'pointwise/derivatives.yaml:217', (), (
+        Gradient('self', 'k.zeros_like(grad)'),
+        Gradient('other', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::hypot', 'HypotBackward0', ('self', 'other'), 'pointwise/derivatives.yaml:222', (Saved('self', 'input', needed_by=('self',)), Saved('other', 'input', needed_by=('other',)), Saved('result', 'result', needed_by=('self', 'other'))), (
+        Gradient('self', 'k.mul(grad, k.div(self, result))', 'self result'),
+        Gradient('other', 'k.mul(grad, k.div(other, result))', 'other result'),), (
+        Tangent(0, 'expression', 'k.div(k.add(k.mul(self_t, self_p), k.mul(other_t, other_p)), result)', 'self_t self_p other_t other_p result'),), bodies='arrays'),
+    Row('aten::isinf', 'IsinfBackward', (), 'pointwise/derivatives.yaml:227', (), output_differentiability=(False,)),
+    Row('aten::isnan', 'IsnanBackward', (), 'pointwise/derivatives.yaml:230', (), output_differentiability=(False,)),
+    Row('aten::le_.Scalar', 'LeBackward0', ('self',), 'pointwise/derivatives.yaml:233', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::le_.Tensor', 'LeBackward1', ('self', 'other'), 'pointwise/derivatives.yaml:237', (), (
+        Gradient('self', 'k.zeros_like(grad)'),
+        Gradient('other', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::lerp.Scalar', 'LerpBackward0', ('self', 'end'), 'pointwise/derivatives.yaml:242', (Saved('weight', 'value', needed_by=('self', 'end')),), (
+        Gradient('self', 'k.mul(grad, 1 - node._weight.conjugate())', real='k.mul(grad, 1 - node._weight)'),
+        Gradient('end', 'k.mul(grad, node._weight.conjugate())', real='k.mul(grad, node._weight)'),), (
+        Tangent(0, 'expression', 'k.add(self_t, k.mul(k.sub(end_t, self_t), weight))', 'self_t end_t weight'),), bodies='arrays real'),
+    Row('aten::lerp.Tensor', 'LerpBackward1', ('self', 'end', 'weight'), 'pointwise/derivatives.yaml:247', (Saved('self', 'input', needed_by=('weight',)), Saved('end', 'input', needed_by=('weight',)), Saved('weight', 'input', needed_by=('self', 'end'))), (
+        Gradient('self', 'k.mul(grad, k.conj(k.rsub(weight, 1)))', 'weight', real='k.mul(grad, k.rsub(weight, 1))'),
+        Gradient('end', 'k.mul(grad, k.conj(weight))', 'weight', real='k.mul(grad, weight)'),
+        Gradient('weight', 'k.mul(grad, k.conj(k.sub(end, self)))', 'end self', real='k.mul(grad, k.sub(end, self))'),), (
+        Tangent(0, 'expression', 'k.add(k.add(self_t, k.mul(k.sub(end_t, self_t), weight_p)), k.mul(weight_t, k.sub(end_p, self_p)))', 'self_t end_t weight_p weight_t end_p self_p'),), bodies='arrays real'),
+    Row('aten::log', 'LogBackward0', ('self',), 'pointwise/derivatives.yaml:253', (Saved('self', 'input'),), (
+        Gradient('self', 'k.div(grad, k.conj(self))', 'self', real='k.div(grad, self)'),), (
+        Tangent(0, 'elementwise', 'k.div(grad, k.conj(self))', 'self'),), bodies='arrays real'),
+    Row('aten::log10', 'Log10Backward0', ('self',), 'pointwise/derivatives.yaml:257', (Saved('self', 'input'),), (
+        Gradient('self', 'k.div(grad, k.mul(k.conj(self), 2.302585092994046))', 'self', real='k.div(grad, k.mul(self, 2.302585092994046))'),), (
+        Tangent(0, 'elementwise', 'k.div(grad, k.mul(k.conj(self), 2.302585092994046))', 'self'),), bodies='arrays real'),
+    Row('aten::log1p', 'Log1PBackward0', ('self',), 'pointwise/derivatives.yaml:261', (Saved('self', 'input'),), (
+        Gradient('self', 'k.div(grad, k.conj(k.add(self, 1)))', 'self', real='k.div(grad, k.add(self, 1))'),), (
+        Tangent(0, 'elementwise', 'k.div(grad, k.conj(k.add(self, 1)))', 'self'),), bodies='arrays real'),
+    Row('aten::log2', 'Log2Backward0', ('self',), 'pointwise/derivatives.yaml:265', (Saved('self', 'input'),), (
+        Gradient('self', 'k.div(grad, k.mul(k.conj(self), 0.6931471805599453))', 'self', real='k.div(grad, k.mul(self, 0.6931471805599453))'),), (
+        Tangent(0, 'elementwise', 'k.div(grad, k.mul(k.conj(self), 0.6931471805599453))', 'self'),), bodies='arrays real'),
+    Row('aten::logaddexp', 'LogaddexpBackward0', ('self', 'other'), 'pointwise/derivatives.yaml:269', (Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), (
+        Gradient('self', 'k.div(grad, k.conj(k.add(k.exp(k.sub(other, self)), 1)))', 'other self', real='k.div(grad, k.add(k.exp(k.sub(other, self)), 1))'),
+        Gradient('other', 'k.div(grad, k.conj(k.add(k.exp(k.sub(self, other)), 1)))', 'self other', real='k.div(grad, k.add(k.exp(k.sub(self, other)), 1))'),), (
+        Tangent(0, 'expression', 'k.add(k.div(self_t, k.add(k.exp(k.sub(other_p, self_p)), 1)), k.div(other_t, k.add(k.exp(k.sub(self_p, other_p)), 1)))', 'self_t other_p self_p other_t'),), bodies='arrays real'),
+    Row('aten::logical_and_', 'LogicalAndBackward0', ('self', 'other'), 'pointwise/derivatives.yaml:274', (), (
+        Gradient('self', 'k.zeros_like(grad)'),
+        Gradient('other', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::logical_or_', 'LogicalOrBackward0', ('self', 'other'), 'pointwise/derivatives.yaml:279', (), (
+        Gradient('self', 'k.zeros_like(grad)'),
+        Gradient('other', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::logical_xor_', 'LogicalXorBackward0', ('self', 'other'), 'pointwise/derivatives.yaml:284', (), (
+        Gradient('self', 'k.zeros_like(grad)'),
+        Gradient('other', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::logical_not_', 'LogicalNotBackward0', ('self',), 'pointwise/derivatives.yaml:289', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::logical_and', 'LogicalAndBackward', (), 'pointwise/derivatives.yaml:293', (), output_differentiability=(False,)),
+    Row('aten::logical_or', 'LogicalOrBackward', (), 'pointwise/derivatives.yaml:296', (), output_differentiability=(False,)),
+    Row('aten::logical_xor', 'LogicalXorBackward', (), 'pointwise/derivatives.yaml:299', (), output_differentiability=(False,)),
+    Row('aten::logical_not', 'LogicalNotBackward', (), 'pointwise/derivatives.yaml:302', (), output_differentiability=(False,)),
+    Row('aten::lt_.Scalar', 'LtBackward0', ('self',), 'pointwise/derivatives.yaml:305', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::lt_.Tensor', 'LtBackward1', ('self', 'other'), 'pointwise/derivatives.yaml:309', (), (
+        Gradient('self', 'k.zeros_like(grad)'),
+        Gradient('other', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::masked_fill.Scalar', 'MaskedFillBackward0', ('self',), 'pointwise/derivatives.yaml:314', (Saved('mask', 'input'),), (
+        Gradient('self', 'k.masked_fill(grad, mask, 0)', 'mask'),), (
+        Tangent(0, 'expression', 'k.masked_fill(self_t, mask, 0)', 'mask self_t'),), bodies='arrays'),
+    Row('aten::masked_fill.Tensor', 'MaskedFillBackward1', ('self', 'value'), 'pointwise/derivatives.yaml:319', (Saved('mask', 'input', needed_by=('self', 'value')),), (
+        Gradient('self', 'k.masked_fill(grad, mask, 0)', 'mask'),
+        Gradient('value', 'k.sum(k.where(mask, grad, 0))', 'mask'),), (
+        Tangent(0, 'expression', 'k.where(mask, value_t, self_t)', 'mask value_t self_t'),), bodies='arrays'),
+    Row('aten::maximum', 'MaximumBackward0', ('self', 'other'), 'pointwise/derivatives.yaml:325', (Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), (
+        Gradient('self', 'k.masked_fill(k.where(k.eq(self, other), k.div(grad, 2), grad), k.lt(self, other), 0)', 'self other'),
+        Gradient('other', 'k.masked_fill(k.where(k.eq(self, other), k.div(grad, 2), grad), k.gt(self, other), 0)', 'self other'),), (
+        Tangent(0, 'expression', 'k.where(k.eq(self_p, other_p), k.div(k.add(self_t, other_t), 2), k.where(k.gt(self_p, other_p), self_t, other_t))', 'self_p other_p self_t other_t'),), bodies='arrays'),
+    Row('aten::minimum', 'MinimumBackward0', ('self', 'other'), 'pointwise/derivatives.yaml:330', (Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), (
+        Gradient('self', 'k.masked_fill(k.where(k.eq(self, other), k.div(grad, 2), grad), k.gt(self, other), 0)', 'self other'),
+        Gradient('other', 'k.masked_fill(k.where(k.eq(self, other), k.div(grad, 2), grad), k.lt(self, other), 0)', 'self other'),), (
+        Tangent(0, 'expression', 'k.where(k.eq(self_p, other_p), k.div(k.add(self_t, other_t), 2), k.where(k.lt(self_p, other_p), self_t, other_t))', 'self_p other_p self_t other_t'),), bodies='arrays'),
+    Row('aten::mul.Tensor', 'MulBackward0', ('self', 'other'), 'pointwise/derivatives.yaml:335', (Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('self',))), (
+        Gradient('self', 'k.mul(grad, k.conj(other))', 'other', real='k.mul(grad, other)'),
+        Gradient('other', 'k.mul(grad, k.conj(self))', 'self', real='k.mul(grad, self)'),), (
+        Tangent(0, 'expression', 'k.add(k.mul(other_t, self_p), k.mul(self_t, other_p))', 'other_t self_p self_t other_p'),), bodies='arrays real'),
+    Row('aten::mul.Scalar', 'MulBackward1', ('self',), 'pointwise/derivatives.yaml:340', (Saved('other', 'value'),), (
+        Gradient('self', 'k.mul(grad, node._other.conjugate())', real='k.mul(grad, node._other)'),), (
+        Tangent(0, 'elementwise', 'k.mul(grad, other.conjugate())', 'other'),), bodies='arrays real'),
+    Row('aten::nan_to_num', 'NanToNumBackward0', ('self',), 'pointwise/derivatives.yaml:344', (Saved('self', 'input'),), (
+        Gradient('self', 'nan_to_num_backward(k, grad, self)', 'self'),), (
+        Tangent(0, 'elementwise', 'nan_to_num_backward(k, grad, self)', 'self'),), bodies='arrays'),
+    Row('aten::ne_.Scalar', 'NeBackward0', ('self',), 'pointwise/derivatives.yaml:348', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::ne_.Tensor', 'NeBackward1', ('self', 'other'), 'pointwise/derivatives.yaml:352', (), (
+        Gradient('self', 'k.zeros_like(grad)'),
+        Gradient('other', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::neg', 'NegBackward0', ('self',), 'pointwise/derivatives.yaml:357', (), (
+        Gradient('self', 'k.neg(grad)'),), (
+        Tangent(0, 'elementwise', 'k.neg(grad)', ''),), bodies='arrays'),
+    Row('aten::pow.Tensor_Scalar', 'PowBackward0', ('self',), 'pointwise/derivatives.yaml:361', (Saved('self', 'input'), Saved('exponent', 'value')), (
+        Gradient('self', 'pow_backward(k, grad, self, node._exponent)', 'self'),), (
+        Tangent(0, 'elementwise', 'pow_backward(k, grad, self, exponent)', 'self exponent'),), bodies='arrays'),
+    Row('aten::pow.Tensor_Tensor', 'PowBackward1', ('self', 'exponent'), 'pointwise/derivatives.yaml:365', (Saved('self', 'input', needed_by=('self', 'exponent')), Saved('exponent', 'input', needed_by=('self', 'exponent')), Saved('result', 'result', needed_by=('exponent',))), (
+        Gradient('self', 'pow_backward_self(k, grad, self, exponent)', 'self exponent'),
+        Gradient('exponent', 'pow_backward_exponent(k, grad, self, exponent, result)', 'self exponent result'),), bodies='arrays'),
+    Row('aten::pow.Scalar', 'PowBackward2', ('exponent',), 'pointwise/derivatives.yaml:370', (Saved('self', 'value'), Saved('exponent', 'input'), Saved('result', 'result')), (
+        Gradient('exponent', 'pow_backward_exponent(k, grad, node._self, exponent, result)', 'exponent result'),), (
+        Tangent(0, 'elementwise', 'pow_backward_exponent(k, grad, self, exponent, result)', 'self exponent result'),), bodies='arrays'),
+    Row('aten::reciprocal', 'ReciprocalBackward0', ('self',), 'pointwise/derivatives.yaml:374', (Saved('result', 'result'),), (
+        Gradient('self', 'k.mul(k.neg(grad), k.conj(k.mul(result, result)))', 'result', real='k.mul(k.neg(grad), k.mul(result, result))'),), (
+        Tangent(0, 'elementwise', 'k.mul(k.neg(grad), k.conj(k.mul(result, result)))', 'result'),), bodies='arrays real'),
+    Row('aten::remainder.Scalar', 'RemainderBackward0', ('self',), 'pointwise/derivatives.yaml:378', (), (
+        Gradient('self', 'grad'),), (
+        Tangent(0, 'elementwise', 'grad', ''),), bodies='arrays'),
+    Row('aten::remainder.Tensor', 'RemainderBackward1', ('self', 'other'), 'pointwise/derivatives.yaml:382', (Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('other',))), (
+        Gradient('self', 'grad'),
+        Gradient('other', "k.mul(k.neg(grad), k.div(self, other, rounding_mode='floor'))", 'other self'),), (
+        Tangent(0, 'expression', "k.sub(self_t, k.mul(other_t, k.div(self_p, other_p, rounding_mode='floor')))", 'self_t other_t other_p self_p'),), bodies='arrays'),
+    Row('aten::round', 'RoundBackward0', ('self',), 'pointwise/derivatives.yaml:387', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'elementwise', 'k.zeros_like(grad)', ''),), bodies='arrays'),
+    Row('aten::rsqrt', 'RsqrtBackward0', ('self',), 'pointwise/derivatives.yaml:391', (Saved('result', 'result'),), (
+        Gradient('self', 'k.mul(k.mul(grad, -0.5), k.conj(k.mul(k.mul(result, result), result)))', 'result', real='k.mul(k.mul(grad, -0.5), k.mul(k.mul(result, result), result))'),), (
+        Tangent(0, 'elementwise', 'k.mul(k.mul(grad, -0.5), k.conj(k.mul(k.mul(result, result), result)))', 'result'),), bodies='arrays real'),
+    Row('aten::rsub.Tensor', 'RsubBackward0', ('self', 'other'), 'pointwise/derivatives.yaml:395', (Saved('alpha', 'value', needed_by=('self',)),), (
+        Gradient('self', 'k.neg(grad) if alpha == 1 else k.mul(k.neg(grad), alpha.conjugate())', 'alpha', real='k.neg(grad) if alpha == 1 else k.mul(k.neg(grad), alpha)'),
+        Gradient('other', 'grad'),), (
+        Tangent(0, 'expression', 'k.sub(other_t, self_t if alpha == 1 else k.mul(self_t, alpha))', 'other_t self_t alpha'),), bodies='arrays real'),
+    Row('aten::rsub.Scalar', 'RsubBackward1', ('self',), 'pointwise/derivatives.yaml:400', (Saved('alpha', 'value'),), (
+        Gradient('self', 'k.neg(grad) if alpha == 1 else k.mul(k.neg(grad), alpha.conjugate())', 'alpha', real='k.neg(grad) if alpha == 1 else k.mul(k.neg(grad), alpha)'),), (
+        Tangent(0, 'elementwise', 'k.neg(grad) if alpha == 1 else k.mul(k.neg(grad), alpha.conjugate())', 'alpha'),), bodies='arrays real'),
+    Row('aten::sgn', 'SgnBackward0', ('self',), 'pointwise/derivatives.yaml:404', (Saved('self', 'input'), Saved('result', 'result')), (
+        Gradient('self', 'sgn_backward(k, grad, self, result)', 'self result'),), bodies='arrays'),
+    Row('aten::sigmoid', 'SigmoidBackward0', ('self',), 'pointwise/derivatives.yaml:407', (Saved('result', 'result'),), (
+        Gradient('self', 'k.sigmoid_backward(grad, result)', 'result'),), (
+        Tangent(0, 'elementwise', 'k.sigmoid_backward(grad, result)', 'result'),), bodies='arrays'),
+    Row('aten::sigmoid_backward', 'SigmoidBackwardBackward0', ('grad_output', 'output'), 'pointwise/derivatives.yaml:411', (Saved('grad_output', 'input', needed_by=('output',)), Saved('output', 'input', needed_by=('grad_output', 'output'))), (
+        Gradient('grad_output', 'k.sigmoid_backward(grad, k.conj(output))', 'output', real='k.sigmoid_backward(grad, output)'),
+        Gradient('output', 'k.mul(k.mul(k.conj(grad), grad_output), k.rsub(k.mul(k.conj(output), 2), 1))', 'grad_output output', real='k.mul(k.mul(grad, grad_output), k.rsub(k.mul(output, 2), 1))'),), bodies='arrays real'),
+    Row('aten::sign', 'SignBackward0', ('self',), 'pointwise/derivatives.yaml:415', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'elementwise', 'k.zeros_like(grad)', ''),), bodies='arrays'),
+    Row('aten::sin', 'SinBackward0', ('self',), 'pointwise/derivatives.yaml:419', (Saved('self', 'input'),), (
+        Gradient('self', 'k.mul(grad, k.conj(k.cos(self)))', 'self', real='k.mul(grad, k.cos(self))'),), (
+        Tangent(0, 'elementwise', 'k.mul(grad, k.conj(k.cos(self)))', 'self'),), bodies='arrays real'),
+    Row('aten::sinh', 'SinhBackward0', ('self',), 'pointwise/derivatives.yaml:423', (Saved('self', 'input'),), (
+        Gradient('self', 'k.mul(grad, k.conj(k.cosh(self)))', 'self', real='k.mul(grad, k.cosh(self))'),), (
+        Tangent(0, 'elementwise', 'k.mul(grad, k.conj(k.cosh(self)))', 'self'),), bodies='arrays real'),
+    Row('aten::sqrt', 'SqrtBackward0', ('self',), 'pointwise/derivatives.yaml:427', (Saved('result', 'result'),), (
+        Gradient('self', 'k.div(grad, k.mul(k.conj(result), 2))', 'result', real='k.div(grad, k.mul(result, 2))'),), (
+        Tangent(0, 'elementwise', 'k.div(grad, k.mul(k.conj(result), 2))', 'result'),), bodies='arrays real'),
+    Row('aten::sub.Tensor', 'SubBackward0', ('self', 'other'), 'pointwise/derivatives.yaml:431', (Saved('alpha', 'value', needed_by=('other',)),), (
+        Gradient('self', 'grad'),
+        Gradient('other', 'k.neg(grad) if alpha == 1 else k.mul(k.neg(grad), alpha.conjugate())', 'alpha', real='k.neg(grad) if alpha == 1 else k.mul(k.neg(grad), alpha)'),), (
+        Tangent(0, 'expression', 'k.sub(self_t, other_t if alpha == 1 else k.mul(other_t, alpha))', 'self_t other_t alpha'),), bodies='arrays real'),
+    Row('aten::sub.Scalar', 'SubBackward1', ('self',), 'pointwise/derivatives.yaml:436', (), (
+        Gradient('self', 'grad'),), (
+        Tangent(0, 'elementwise', 'grad', ''),), bodies='arrays'),
+    Row('aten::tan', 'TanBackward0', ('self',), 'pointwise/derivatives.yaml:440', (Saved('result', 'result'),), (
+        Gradient('self', 'k.mul(grad, k.conj(k.add(k.mul(result, result), 1)))', 'result', real='k.mul(grad, k.add(k.mul(result, result), 1))'),), (
+        Tangent(0, 'elementwise', 'k.mul(grad, k.conj(k.add(k.mul(result, result), 1)))', 'result'),), bodies='arrays real'),
+    Row('aten::tanh', 'TanhBackward0', ('self',), 'pointwise/derivatives.yaml:444', (Saved('result', 'result'),), (
+        Gradient('self', 'k.tanh_backward(grad, result)', 'result'),), (
+        Tangent(0, 'elementwise', 'k.tanh_backward(grad, result)', 'result'),), bodies='arrays'),
+    Row('aten::tanh_backward', 'TanhBackwardBackward0', ('grad_output', 'output'), 'pointwise/derivatives.yaml:448', (Saved('grad_output', 'input', needed_by=('output',)), Saved('output', 'input', needed_by=('grad_output', 'output'))), (
+        Gradient('grad_output', 'k.tanh_backward(grad, k.conj(output))', 'output', real='k.tanh_backward(grad, output)'),
+        Gradient('output', 'k.mul(k.conj(grad), k.mul(k.mul(k.conj(output), -2), grad_output))', 'output grad_output', real='k.mul(grad, k.mul(k.mul(output, -2), grad_output))'),), bodies='arrays real'),
+    Row('aten::trunc', 'TruncBackward0', ('self',), 'pointwise/derivatives.yaml:452', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'elementwise', 'k.zeros_like(grad)', ''),), bodies='arrays'),
+    Row('aten::where.self', 'WhereBackward0', ('self', 'other'), 'pointwise/derivatives.yaml:456', (Saved('condition', 'input', needed_by=('self', 'other')),), (
+        Gradient('self', 'k.where(condition, grad, 0)', 'condition'),
+        Gradient('other', 'k.where(condition, 0, grad)', 'condition'),), (
+        Tangent(0, 'expression', 'k.where(condition, self_t, other_t)', 'condition self_t other_t'),), bodies='arrays'),
+    Row('aten::xlogy.Tensor', 'XlogyBackward0', ('self', 'other'), 'pointwise/derivatives.yaml:462', (Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), (
+        Gradient('self', 'xlogy_self_backward(k, grad, self, other)', 'self other'),
+        Gradient('other', 'xlogy_other_backward(k, grad, self, other)', 'self other'),), bodies='arrays'),
+    Row('aten::eq.Tensor', 'EqBackward', (), 'pointwise/derivatives.yaml:466', (), output_differentiability=(False,)),
+    Row('aten::eq.Scalar', 'EqBackward', (), 'pointwise/derivatives.yaml:469', (), output_differentiability=(False,)),
+    Row('aten::ne.Tensor', 'NeBackward', (), 'pointwise/derivatives.yaml:472', (), output_differentiability=(False,)),
+    Row('aten::ne.Scalar', 'NeBackward', (), 'pointwise/derivatives.yaml:475', (), output_differentiability=(False,)),
+    Row('aten::lt.Tensor', 'LtBackward', (), 'pointwise/derivatives.yaml:478', (), output_differentiability=(False,)),
+    Row('aten::lt.Scalar', 'LtBackward', (), 'pointwise/derivatives.yaml:481', (), output_differentiability=(False,)),
+    Row('aten::le.Tensor', 'LeBackward', (), 'pointwise/derivatives.yaml:484', (), output_differentiability=(False,)),
+    Row('aten::le.Scalar', 'LeBackward', (), 'pointwise/derivatives.yaml:487', (), output_differentiability=(False,)),
+    Row('aten::gt.Tensor', 'GtBackward', (), 'pointwise/derivatives.yaml:490', (), output_differentiability=(False,)),
+    Row('aten::gt.Scalar', 'GtBackward', (), 'pointwise/derivatives.yaml:493', (), output_differentiability=(False,)),
+    Row('aten::ge.Tensor', 'GeBackward', (), 'pointwise/derivatives.yaml:496', (), output_differentiability=(False,)),
+    Row('aten::ge.Scalar', 'GeBackward', (), 'pointwise/derivatives.yaml:499', (), output_differentiability=(False,)),
+    Row('aten::copysign.Tensor', 'CopysignBackward0', ('self', 'other'), 'pointwise/derivatives.yaml:502', (Saved('self', 'input', needed_by=('self',)), Saved('result', 'result', needed_by=('self',))), (
+        Gradient('self', 'copysign_backward(k, grad, self, result)', 'self result'),
+        Gradient('other', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'copysign_backward(k, self_t, self_p, result)', 'self_t self_p result'),), bodies='arrays'),
+    Row('aten::copysign.Scalar', 'CopysignBackward1', ('self',), 'pointwise/derivatives.yaml:507', (Saved('self', 'input'), Saved('result', 'result')), (
+        Gradient('self', 'copysign_backward(k, grad, self, result)', 'self result'),), (
+        Tangent(0, 'elementwise', 'copysign_backward(k, grad, self, result)', 'self result'),), bodies='arrays'),
+    Row('aten::signbit', 'SignbitBackward', (), 'pointwise/derivatives.yaml:511', (), output_differentiability=(False,)),
+    Row('aten::isposinf', 'IsposinfBackward', (), 'pointwise/derivatives.yaml:514', (), output_differentiability=(False,)),
+    Row('aten::isneginf', 'IsneginfBackward', (), 'pointwise/derivatives.yaml:517', (), output_differentiability=(False,)),
+    Row('aten::nextafter', 'NextafterBackward0', ('self', 'other'), 'pointwise/derivatives.yaml:520', (Saved('self', 'input', needed_by=('self',)), Saved('other', 'input', needed_by=('self',))), (
+        Gradient('self', 'k.masked_fill(grad, k.eq(self, other), 0)', 'self other'),
+        Gradient('other', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.masked_fill(self_t, k.eq(self_p, other_p), 0)', 'self_p other_p self_t'),), bodies='arrays'),
+    Row('aten::heaviside', 'NotImplemented', ('self', 'values'), 'pointwise/derivatives.yaml:525', (), (
+        Gradient('self', '', missing='aten::heaviside'),
+        Gradient('values', '', missing='aten::heaviside'),), bodies='arrays'),
+    Row('aten::ldexp.Tensor', 'LdexpBackward0', ('self', 'other'), 'pointwise/derivatives.yaml:530', (Saved('other', 'input', needed_by=('self',)), Saved('result', 'result', needed_by=('other',))), (
+        Gradient('self', 'k.mul(grad, k.conj(k.exp2(other)))', 'other', real='k.mul(grad, k.exp2(other))'),
+        Gradient('other', 'k.mul(grad, k.conj(k.mul(result, 0.6931471805599453)))', 'result', real='k.mul(grad, k.mul(result, 0.6931471805599453))'),), (
+        Tangent(0, 'expression', 'k.add(k.mul(self_t, k.exp2(other_p)), k.mul(k.mul(other_t, result), 0.6931471805599453))', 'self_t other_p other_t result'),), bodies='arrays real'),
+    Row('aten::frexp.Tensor', 'FrexpBackward0', ('self',), 'pointwise/derivatives.yaml:535', (Saved('exponent', 'result', output=1),), (
+        Gradient('self', 'k.div(grad, k.exp2(exponent))', 'exponent'),), (
+        Tangent(0, 'expression', 'k.div(self_t, k.exp2(exponent))', 'self_t exponent'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
+    Row('aten::round.decimals', 'RoundBackward1', ('self',), 'pointwise/derivatives.yaml:540', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'elementwise', 'k.zeros_like(grad)', ''),), bodies='arrays'),
+    Row('aten::gcd', 'GcdBackward', (), 'pointwise/derivatives.yaml:544', (), output_differentiability=(False,)),
+    Row('aten::lcm', 'LcmBackward', (), 'pointwise/derivatives.yaml:547', (), output_differentiability=(False,)),
+    Row('aten::bitwise_left_shift.Tensor', 'BitwiseLeftShiftBackward', (), 'pointwise/derivatives.yaml:550', (), output_differentiability=(False,)),
+    Row('aten::bitwise_left_shift.Tensor_Scalar', 'BitwiseLeftShiftBackward', (), 'pointwise/derivatives.yaml:553', (), output_differentiability=(False,)),
+    Row('aten::bitwise_left_shift.Scalar_Tensor', 'BitwiseLeftShiftBackward', (), 'pointwise/derivatives.yaml:556', (), output_differentiability=(False,)),
+    Row('aten::bitwise_right_shift.Tensor', 'BitwiseRightShiftBackward', (), 'pointwise/derivatives.yaml:559', (), output_differentiability=(False,)),
+    Row('aten::bitwise_right_shift.Tensor_Scalar', 'BitwiseRightShiftBackward', (), 'pointwise/derivatives.yaml:562', (), output_differentiability=(False,)),
+    Row('aten::bitwise_right_shift.Scalar_Tensor', 'BitwiseRightShiftBackward', (), 'pointwise/derivatives.yaml:565', (), output_differentiability=(False,)),
+    Row('aten::logaddexp2', 'Logaddexp2Backward0', ('self', 'other'), 'pointwise/derivatives.yaml:568', (Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), (
+        Gradient('self', 'k.div(grad, k.add(k.exp2(k.sub(other, self)), 1))', 'other self'),
+        Gradient('other', 'k.div(grad, k.add(k.exp2(k.sub(self, other)), 1))', 'self other'),), (
+        Tangent(0, 'expression', 'k.add(k.div(self_t, k.add(k.exp2(k.sub(other_p, self_p)), 1)), k.div(other_t, k.add(k.exp2(k.sub(self_p, other_p)), 1)))', 'self_t other_p self_p other_t'),), bodies='arrays'),
+    Row('aten::fmax', 'FmaxBackward0', ('self', 'other'), 'pointwise/derivatives.yaml:573', (Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), (
+        Gradient('self', 'k.where(k.logical_or(k.ge(self, other), k.isnan(other)), grad, 0)', 'self other'),
+        Gradient('other', 'k.where(k.logical_or(k.ge(self, other), k.isnan(other)), 0, grad)', 'self other'),), (
+        Tangent(0, 'expression', 'k.where(k.logical_or(k.ge(self_p, other_p), k.isnan(other_p)), self_t, other_t)', 'self_p other_p self_t other_t'),), bodies='arrays'),
+    Row('aten::fmin', 'FminBackward0', ('self', 'other'), 'pointwise/derivatives.yaml:578', (Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), (
+        Gradient('self', 'k.where(k.logical_or(k.le(self, other), k.isnan(other)), grad, 0)', 'self other'),
+        Gradient('other', 'k.where(k.logical_or(k.le(self, other), k.isnan(other)), 0, grad)', 'self other'),), (
+        Tangent(0, 'expression', 'k.where(k.logical_or(k.le(self_p, other_p), k.isnan(other_p)), self_t, other_t)', 'self_p other_p self_t other_t'),), bodies='arrays'),
+    Row('aten::deg2rad', 'Deg2RadBackward0', ('self',), 'pointwise/derivatives.yaml:583', (), (
+        Gradient('self', 'k.deg2rad(grad)'),), (
+        Tangent(0, 'elementwise', 'k.deg2rad(grad)', ''),), bodies='arrays'),
+    Row('aten::rad2deg', 'Rad2DegBackward0', ('self',), 'pointwise/derivatives.yaml:587', (), (
+        Gradient('self', 'k.rad2deg(grad)'),), (
+        Tangent(0, 'elementwise', 'k.rad2deg(grad)', ''),), bodies='arrays'),
+    Row('aten::xlogy.Scalar_Self', 'XlogyBackward1', ('other',), 'pointwise/derivatives.yaml:591', (Saved('self', 'value'), Saved('other', 'input')), (
+        Gradient('other', 'xlogy_other_backward(k, grad, node._self, other)', 'other'),), (
+        Tangent(0, 'elementwise', 'xlogy_other_backward(k, grad, self, other)', 'self other'),), bodies='arrays'),
+    Row('aten::xlogy.Scalar_Other', 'XlogyBackward2', ('self',), 'pointwise/derivatives.yaml:595', (Saved('self', 'input'), Saved('other', 'value')), (
+        Gradient('self', 'xlogy_number_backward(k, grad, self, node._other)', 'self'),), (
+        Tangent(0, 'elementwise', 'xlogy_number_backward(k, grad, self, other)', 'self other'),), bodies='arrays'),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

@@ -6,425 +6,86 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.pooling.formulas import (elements_at_places)
 
-
-def max_pool2d_with_indices_tensors(node, grad, *_):
-    self = node.unpack_self()
-    result1 = node.unpack_result1()
-    return (k.max_pool2d_with_indices_backward(grad, self, node._kernel_size, node._stride, node._padding, node._dilation, node._ceil_mode, result1),)
-
-def max_pool2d_with_indices_arrays(node, k, edges, grad, *_):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result1, version, expected = node._result1
-    if version.value != expected: node.unpack_result1()
-    return (k.max_pool2d_with_indices_backward(grad, self, node._kernel_size, node._stride, node._padding, node._dilation, node._ceil_mode, result1),)
-
-def max_pool2d_with_indices_forward0(self_t, result1):
-    return elements_at_places(k, self_t, result1, 2)
-
-
-def max_pool2d_with_indices_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        indices = node.unpack_indices()
-        grad_grad_output = elements_at_places(k, grad, indices, 2)
-    if self_edge is not None:
-        self = node.unpack_self()
-        grad_self = k.zeros_like(self)
-    return grad_grad_output, grad_self
-
-def max_pool2d_with_indices_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        indices = saved.array if (version := (saved := node._indices)._counter) is None or version.value == node._indices_version else node.unpack_indices()
-        grad_grad_output = elements_at_places(k, grad, indices, 2)
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_self = k.zeros_like(self)
-    return grad_grad_output, grad_self
-
-def max_pool2d_with_indices_backward_forward(grad_output_t, self_p, kernel_size, stride, padding, dilation, ceil_mode, indices):
-    return k.max_pool2d_with_indices_backward(grad_output_t, self_p, kernel_size, stride, padding, dilation, ceil_mode, indices)
-
-
-def avg_pool2d_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.avg_pool2d_backward(grad, self, node._kernel_size, node._stride, node._padding, node._ceil_mode, node._count_include_pad, node._divisor_override),)
-
-def avg_pool2d_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.avg_pool2d_backward(grad, self, node._kernel_size, node._stride, node._padding, node._ceil_mode, node._count_include_pad, node._divisor_override),)
-
-
-def avg_pool2d_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    grad_self = None
-    grad_grad_output = None if grad_output_edge is None else k.avg_pool2d(grad, node._kernel_size, node._stride, node._padding, node._ceil_mode, node._count_include_pad, node._divisor_override)
-    if self_edge is not None:
-        self = node.unpack_self()
-        grad_self = k.zeros_like(self)
-    return grad_grad_output, grad_self
-
-def avg_pool2d_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_self = None
-    grad_grad_output = None if grad_output_edge is None else k.avg_pool2d(grad, node._kernel_size, node._stride, node._padding, node._ceil_mode, node._count_include_pad, node._divisor_override)
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_self = k.zeros_like(self)
-    return grad_grad_output, grad_self
-
-def avg_pool2d_backward_forward(grad_output_t, self_p, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
-    return k.avg_pool2d_backward(grad_output_t, self_p, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-
-
-def adaptive_avg_pool2d_tensors(node, grad):
-    self = node.unpack_self()
-    return (k._adaptive_avg_pool2d_backward(grad, self),)
-
-def adaptive_avg_pool2d_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k._adaptive_avg_pool2d_backward(grad, self),)
-
-
-def adaptive_avg_pool2d_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    grad_self = None
-    grad_grad_output = None if grad_output_edge is None else k._adaptive_avg_pool2d(grad, node._grad_output_sym_sizes[-2:])
-    if self_edge is not None:
-        self = node.unpack_self()
-        grad_self = k.zeros_like(self)
-    return grad_grad_output, grad_self
-
-def adaptive_avg_pool2d_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_self = None
-    grad_grad_output = None if grad_output_edge is None else k._adaptive_avg_pool2d(grad, node._grad_output_sym_sizes[-2:])
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_self = k.zeros_like(self)
-    return grad_grad_output, grad_self
-
-def adaptive_avg_pool2d_backward_forward(grad_output_t, self_p):
-    return k._adaptive_avg_pool2d_backward(grad_output_t, self_p)
-
-
-def adaptive_max_pool2d_tensors(node, grad, *_):
-    self = node.unpack_self()
-    result1 = node.unpack_result1()
-    return (k.adaptive_max_pool2d_backward(grad, self, result1),)
-
-def adaptive_max_pool2d_arrays(node, k, edges, grad, *_):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result1, version, expected = node._result1
-    if version.value != expected: node.unpack_result1()
-    return (k.adaptive_max_pool2d_backward(grad, self, result1),)
-
-def adaptive_max_pool2d_forward0(self_t, result1): return elements_at_places(k, self_t, result1, 2)
-
-
-def adaptive_max_pool2d_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        indices = node.unpack_indices()
-        grad_grad_output = elements_at_places(k, grad, indices, 2)
-    if self_edge is not None:
-        self = node.unpack_self()
-        grad_self = k.zeros_like(self)
-    return grad_grad_output, grad_self
-
-def adaptive_max_pool2d_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        indices = saved.array if (version := (saved := node._indices)._counter) is None or version.value == node._indices_version else node.unpack_indices()
-        grad_grad_output = elements_at_places(k, grad, indices, 2)
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_self = k.zeros_like(self)
-    return grad_grad_output, grad_self
-
-def adaptive_max_pool2d_backward_forward(grad_output_t, self_p, indices):
-    return k.adaptive_max_pool2d_backward(grad_output_t, self_p, indices)
-
-
-def fractional_max_pool2d_tensors(node, grad, *_):
-    self = node.unpack_self()
-    result1 = node.unpack_result1()
-    return (k.fractional_max_pool2d_backward(grad, self, node._kernel_size, node._output_size, result1),)
-
-def fractional_max_pool2d_arrays(node, k, edges, grad, *_):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result1, version, expected = node._result1
-    if version.value != expected: node.unpack_result1()
-    return (k.fractional_max_pool2d_backward(grad, self, node._kernel_size, node._output_size, result1),)
-
-def fractional_max_pool2d_forward0(self_t, result1):
-    return elements_at_places(k, self_t, result1, 2)
-
-
-def fractional_max_pool2d_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        indices = node.unpack_indices()
-        grad_grad_output = elements_at_places(k, grad, indices, 2)
-    if self_edge is not None:
-        self = node.unpack_self()
-        grad_self = k.zeros_like(self)
-    return grad_grad_output, grad_self
-
-def fractional_max_pool2d_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        indices = saved.array if (version := (saved := node._indices)._counter) is None or version.value == node._indices_version else node.unpack_indices()
-        grad_grad_output = elements_at_places(k, grad, indices, 2)
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_self = k.zeros_like(self)
-    return grad_grad_output, grad_self
-
-def fractional_max_pool2d_backward_forward(grad_output_t, self_p, kernel_size, output_size, indices):
-    return k.fractional_max_pool2d_backward(grad_output_t, self_p, kernel_size, output_size, indices)
-
-
-def max_unpool2d_tensors(node, grad):
-    indices = node.unpack_indices()
-    return (elements_at_places(k, grad, indices, 2),)
-
-def max_unpool2d_arrays(node, k, edges, grad):
-    indices = saved.array if (version := (saved := node._indices)._counter) is None or version.value == node._indices_version else node.unpack_indices()
-    return (elements_at_places(k, grad, indices, 2),)
-
-def max_unpool2d_forward(self_t, indices, output_size):
-    return k.max_unpool2d(self_t, indices, output_size)
-
-
-def max_pool3d_with_indices_tensors(node, grad, *_):
-    self = node.unpack_self()
-    result1 = node.unpack_result1()
-    return (k.max_pool3d_with_indices_backward(grad, self, node._kernel_size, node._stride, node._padding, node._dilation, node._ceil_mode, result1),)
-
-def max_pool3d_with_indices_arrays(node, k, edges, grad, *_):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result1, version, expected = node._result1
-    if version.value != expected: node.unpack_result1()
-    return (k.max_pool3d_with_indices_backward(grad, self, node._kernel_size, node._stride, node._padding, node._dilation, node._ceil_mode, result1),)
-
-def max_pool3d_with_indices_forward0(self_t, result1):
-    return elements_at_places(k, self_t, result1, 3)
-
-
-def max_pool3d_with_indices_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        indices = node.unpack_indices()
-        grad_grad_output = elements_at_places(k, grad, indices, 3)
-    if self_edge is not None:
-        self = node.unpack_self()
-        grad_self = k.zeros_like(self)
-    return grad_grad_output, grad_self
-
-def max_pool3d_with_indices_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        indices = saved.array if (version := (saved := node._indices)._counter) is None or version.value == node._indices_version else node.unpack_indices()
-        grad_grad_output = elements_at_places(k, grad, indices, 3)
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_self = k.zeros_like(self)
-    return grad_grad_output, grad_self
-
-def max_pool3d_with_indices_backward_forward(grad_output_t, self_p, kernel_size, stride, padding, dilation, ceil_mode, indices):
-    return k.max_pool3d_with_indices_backward(grad_output_t, self_p, kernel_size, stride, padding, dilation, ceil_mode, indices)
-
-
-def avg_pool3d_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.avg_pool3d_backward(grad, self, node._kernel_size, node._stride, node._padding, node._ceil_mode, node._count_include_pad, node._divisor_override),)
-
-def avg_pool3d_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.avg_pool3d_backward(grad, self, node._kernel_size, node._stride, node._padding, node._ceil_mode, node._count_include_pad, node._divisor_override),)
-
-
-def avg_pool3d_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    grad_self = None
-    grad_grad_output = None if grad_output_edge is None else k.avg_pool3d(grad, node._kernel_size, node._stride, node._padding, node._ceil_mode, node._count_include_pad, node._divisor_override)
-    if self_edge is not None:
-        self = node.unpack_self()
-        grad_self = k.zeros_like(self)
-    return grad_grad_output, grad_self
-
-def avg_pool3d_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_self = None
-    grad_grad_output = None if grad_output_edge is None else k.avg_pool3d(grad, node._kernel_size, node._stride, node._padding, node._ceil_mode, node._count_include_pad, node._divisor_override)
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_self = k.zeros_like(self)
-    return grad_grad_output, grad_self
-
-def avg_pool3d_backward_forward(grad_output_t, self_p, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
-    return k.avg_pool3d_backward(grad_output_t, self_p, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-
-
-def adaptive_avg_pool3d_tensors(node, grad):
-    self = node.unpack_self()
-    return (k._adaptive_avg_pool3d_backward(grad, self),)
-
-def adaptive_avg_pool3d_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k._adaptive_avg_pool3d_backward(grad, self),)
-
-
-def adaptive_avg_pool3d_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    grad_self = None
-    grad_grad_output = None if grad_output_edge is None else k._adaptive_avg_pool3d(grad, node._grad_output_sym_sizes[-3:])
-    if self_edge is not None:
-        self = node.unpack_self()
-        grad_self = k.zeros_like(self)
-    return grad_grad_output, grad_self
-
-def adaptive_avg_pool3d_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_self = None
-    grad_grad_output = None if grad_output_edge is None else k._adaptive_avg_pool3d(grad, node._grad_output_sym_sizes[-3:])
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_self = k.zeros_like(self)
-    return grad_grad_output, grad_self
-
-def adaptive_avg_pool3d_backward_forward(grad_output_t, self_p):
-    return k._adaptive_avg_pool3d_backward(grad_output_t, self_p)
-
-
-def adaptive_max_pool3d_tensors(node, grad, *_):
-    self = node.unpack_self()
-    result1 = node.unpack_result1()
-    return (k.adaptive_max_pool3d_backward(grad, self, result1),)
-
-def adaptive_max_pool3d_arrays(node, k, edges, grad, *_):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result1, version, expected = node._result1
-    if version.value != expected: node.unpack_result1()
-    return (k.adaptive_max_pool3d_backward(grad, self, result1),)
-
-def adaptive_max_pool3d_forward0(self_t, result1): return elements_at_places(k, self_t, result1, 3)
-
-
-def adaptive_max_pool3d_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        indices = node.unpack_indices()
-        grad_grad_output = elements_at_places(k, grad, indices, 3)
-    if self_edge is not None:
-        self = node.unpack_self()
-        grad_self = k.zeros_like(self)
-    return grad_grad_output, grad_self
-
-def adaptive_max_pool3d_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        indices = saved.array if (version := (saved := node._indices)._counter) is None or version.value == node._indices_version else node.unpack_indices()
-        grad_grad_output = elements_at_places(k, grad, indices, 3)
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_self = k.zeros_like(self)
-    return grad_grad_output, grad_self
-
-def adaptive_max_pool3d_backward_forward(grad_output_t, self_p, indices):
-    return k.adaptive_max_pool3d_backward(grad_output_t, self_p, indices)
-
-
-def fractional_max_pool3d_tensors(node, grad, *_):
-    self = node.unpack_self()
-    result1 = node.unpack_result1()
-    return (k.fractional_max_pool3d_backward(grad, self, node._kernel_size, node._output_size, result1),)
-
-def fractional_max_pool3d_arrays(node, k, edges, grad, *_):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result1, version, expected = node._result1
-    if version.value != expected: node.unpack_result1()
-    return (k.fractional_max_pool3d_backward(grad, self, node._kernel_size, node._output_size, result1),)
-
-def fractional_max_pool3d_forward0(self_t, result1):
-    return elements_at_places(k, self_t, result1, 3)
-
-
-def fractional_max_pool3d_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        indices = node.unpack_indices()
-        grad_grad_output = elements_at_places(k, grad, indices, 3)
-    if self_edge is not None:
-        self = node.unpack_self()
-        grad_self = k.zeros_like(self)
-    return grad_grad_output, grad_self
-
-def fractional_max_pool3d_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        indices = saved.array if (version := (saved := node._indices)._counter) is None or version.value == node._indices_version else node.unpack_indices()
-        grad_grad_output = elements_at_places(k, grad, indices, 3)
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_self = k.zeros_like(self)
-    return grad_grad_output, grad_self
-
-def fractional_max_pool3d_backward_forward(grad_output_t, self_p, kernel_size, output_size, indices):
-    return k.fractional_max_pool3d_backward(grad_output_t, self_p, kernel_size, output_size, indices)
-
-
-def max_unpool3d_tensors(node, grad):
-    indices = node.unpack_indices()
-    return (elements_at_places(k, grad, indices, 3),)
-
-def max_unpool3d_arrays(node, k, edges, grad):
-    indices = saved.array if (version := (saved := node._indices)._counter) is None or version.value == node._indices_version else node.unpack_indices()
-    return (elements_at_places(k, grad, indices, 3),)
-
-def max_unpool3d_forward(self_t, indices, output_size, stride, padding):
-    return k.max_unpool3d(self_t, indices, output_size, stride, padding)
-
-
-FORMULAS = (
-    Formula('aten::max_pool2d_with_indices', 'MaxPool2DWithIndicesBackward0', ('self',), saved=(Saved('self', 'input'), Saved('kernel_size', 'value'), Saved('stride', 'value'), Saved('padding', 'value'), Saved('dilation', 'value'), Saved('ceil_mode', 'value'), Saved('result1', 'result', output=1)), tensors=max_pool2d_with_indices_tensors, arrays=max_pool2d_with_indices_arrays, output_differentiability=(True, False), forward=(Forward(0, 'expression', max_pool2d_with_indices_forward0, ('self_t', 'result1')),), where='pooling/derivatives.yaml:3'),
-    Formula('aten::max_pool2d_with_indices_backward', 'MaxPool2DWithIndicesBackwardBackward0', ('grad_output', 'self'), saved=(Saved('self', 'input', needed_by=('self',)), Saved('indices', 'input', needed_by=('grad_output',))), tensors=max_pool2d_with_indices_backward_tensors, arrays=max_pool2d_with_indices_backward_arrays, forward=(Forward(0, 'expression', max_pool2d_with_indices_backward_forward, ('grad_output_t', 'self_p', 'kernel_size', 'stride', 'padding', 'dilation', 'ceil_mode', 'indices')),), where='pooling/derivatives.yaml:8'),
-    Formula('aten::avg_pool2d', 'AvgPool2DBackward0', ('self',), saved=(Saved('self', 'input'), Saved('kernel_size', 'value'), Saved('stride', 'value'), Saved('padding', 'value'), Saved('ceil_mode', 'value'), Saved('count_include_pad', 'value'), Saved('divisor_override', 'value')), tensors=avg_pool2d_tensors, arrays=avg_pool2d_arrays, forward=(Forward(0, 'linear'),), where='pooling/derivatives.yaml:14'),
-    Formula('aten::avg_pool2d_backward', 'AvgPool2DBackwardBackward0', ('grad_output', 'self'), saved=(Saved('self', 'input', needed_by=('self',)), Saved('kernel_size', 'value', needed_by=('grad_output',)), Saved('stride', 'value', needed_by=('grad_output',)), Saved('padding', 'value', needed_by=('grad_output',)), Saved('ceil_mode', 'value', needed_by=('grad_output',)), Saved('count_include_pad', 'value', needed_by=('grad_output',)), Saved('divisor_override', 'value', needed_by=('grad_output',))), tensors=avg_pool2d_backward_tensors, arrays=avg_pool2d_backward_arrays, forward=(Forward(0, 'expression', avg_pool2d_backward_forward, ('grad_output_t', 'self_p', 'kernel_size', 'stride', 'padding', 'ceil_mode', 'count_include_pad', 'divisor_override')),), where='pooling/derivatives.yaml:18'),
-    Formula('aten::_adaptive_avg_pool2d', 'AdaptiveAvgPool2DBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=adaptive_avg_pool2d_tensors, arrays=adaptive_avg_pool2d_arrays, forward=(Forward(0, 'linear'),), where='pooling/derivatives.yaml:23'),
-    Formula('aten::_adaptive_avg_pool2d_backward', 'AdaptiveAvgPool2DBackwardBackward0', ('grad_output', 'self'), saved=(Saved('grad_output_sym_sizes', 'value', needed_by=('grad_output',), expression='grad_output.array.shape'), Saved('self', 'input', needed_by=('self',))), tensors=adaptive_avg_pool2d_backward_tensors, arrays=adaptive_avg_pool2d_backward_arrays, forward=(Forward(0, 'expression', adaptive_avg_pool2d_backward_forward, ('grad_output_t', 'self_p')),), where='pooling/derivatives.yaml:27'),
-    Formula('aten::adaptive_max_pool2d', 'AdaptiveMaxPool2DBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result1', 'result', output=1)), tensors=adaptive_max_pool2d_tensors, arrays=adaptive_max_pool2d_arrays, output_differentiability=(True, False), forward=(Forward(0, 'expression', adaptive_max_pool2d_forward0, ('self_t', 'result1')),), where='pooling/derivatives.yaml:32'),
-    Formula('aten::adaptive_max_pool2d_backward', 'AdaptiveMaxPool2DBackwardBackward0', ('grad_output', 'self'), saved=(Saved('self', 'input', needed_by=('self',)), Saved('indices', 'input', needed_by=('grad_output',))), tensors=adaptive_max_pool2d_backward_tensors, arrays=adaptive_max_pool2d_backward_arrays, forward=(Forward(0, 'expression', adaptive_max_pool2d_backward_forward, ('grad_output_t', 'self_p', 'indices')),), where='pooling/derivatives.yaml:37'),
-    Formula('aten::fractional_max_pool2d', 'FractionalMaxPool2DBackward0', ('self',), saved=(Saved('self', 'input'), Saved('kernel_size', 'value'), Saved('output_size', 'value'), Saved('result1', 'result', output=1)), tensors=fractional_max_pool2d_tensors, arrays=fractional_max_pool2d_arrays, output_differentiability=(True, False), forward=(Forward(0, 'expression', fractional_max_pool2d_forward0, ('self_t', 'result1')),), where='pooling/derivatives.yaml:43'),
-    Formula('aten::fractional_max_pool2d_backward', 'FractionalMaxPool2DBackwardBackward0', ('grad_output', 'self'), saved=(Saved('self', 'input', needed_by=('self',)), Saved('indices', 'input', needed_by=('grad_output',))), tensors=fractional_max_pool2d_backward_tensors, arrays=fractional_max_pool2d_backward_arrays, forward=(Forward(0, 'expression', fractional_max_pool2d_backward_forward, ('grad_output_t', 'self_p', 'kernel_size', 'output_size', 'indices')),), where='pooling/derivatives.yaml:49'),
-    Formula('aten::max_unpool2d', 'MaxUnpool2DBackward0', ('self',), saved=(Saved('indices', 'input'),), tensors=max_unpool2d_tensors, arrays=max_unpool2d_arrays, forward=(Forward(0, 'expression', max_unpool2d_forward, ('self_t', 'indices', 'output_size')),), where='pooling/derivatives.yaml:55'),
-    Formula('aten::max_pool3d_with_indices', 'MaxPool3DWithIndicesBackward0', ('self',), saved=(Saved('self', 'input'), Saved('kernel_size', 'value'), Saved('stride', 'value'), Saved('padding', 'value'), Saved('dilation', 'value'), Saved('ceil_mode', 'value'), Saved('result1', 'result', output=1)), tensors=max_pool3d_with_indices_tensors, arrays=max_pool3d_with_indices_arrays, output_differentiability=(True, False), forward=(Forward(0, 'expression', max_pool3d_with_indices_forward0, ('self_t', 'result1')),), where='pooling/derivatives.yaml:60'),
-    Formula('aten::max_pool3d_with_indices_backward', 'MaxPool3DWithIndicesBackwardBackward0', ('grad_output', 'self'), saved=(Saved('self', 'input', needed_by=('self',)), Saved('indices', 'input', needed_by=('grad_output',))), tensors=max_pool3d_with_indices_backward_tensors, arrays=max_pool3d_with_indices_backward_arrays, forward=(Forward(0, 'expression', max_pool3d_with_indices_backward_forward, ('grad_output_t', 'self_p', 'kernel_size', 'stride', 'padding', 'dilation', 'ceil_mode', 'indices')),), where='pooling/derivatives.yaml:65'),
-    Formula('aten::avg_pool3d', 'AvgPool3DBackward0', ('self',), saved=(Saved('self', 'input'), Saved('kernel_size', 'value'), Saved('stride', 'value'), Saved('padding', 'value'), Saved('ceil_mode', 'value'), Saved('count_include_pad', 'value'), Saved('divisor_override', 'value')), tensors=avg_pool3d_tensors, arrays=avg_pool3d_arrays, forward=(Forward(0, 'linear'),), where='pooling/derivatives.yaml:71'),
-    Formula('aten::avg_pool3d_backward', 'AvgPool3DBackwardBackward0', ('grad_output', 'self'), saved=(Saved('self', 'input', needed_by=('self',)), Saved('kernel_size', 'value', needed_by=('grad_output',)), Saved('stride', 'value', needed_by=('grad_output',)), Saved('padding', 'value', needed_by=('grad_output',)), Saved('ceil_mode', 'value', needed_by=('grad_output',)), Saved('count_include_pad', 'value', needed_by=('grad_output',)), Saved('divisor_override', 'value', needed_by=('grad_output',))), tensors=avg_pool3d_backward_tensors, arrays=avg_pool3d_backward_arrays, forward=(Forward(0, 'expression', avg_pool3d_backward_forward, ('grad_output_t', 'self_p', 'kernel_size', 'stride', 'padding', 'ceil_mode', 'count_include_pad', 'divisor_override')),), where='pooling/derivatives.yaml:75'),
-    Formula('aten::_adaptive_avg_pool3d', 'AdaptiveAvgPool3DBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=adaptive_avg_pool3d_tensors, arrays=adaptive_avg_pool3d_arrays, forward=(Forward(0, 'linear'),), where='pooling/derivatives.yaml:80'),
-    Formula('aten::_adaptive_avg_pool3d_backward', 'AdaptiveAvgPool3DBackwardBackward0', ('grad_output', 'self'), saved=(Saved('grad_output_sym_sizes', 'value', needed_by=('grad_output',), expression='grad_output.array.shape'), Saved('self', 'input', needed_by=('self',))), tensors=adaptive_avg_pool3d_backward_tensors, arrays=adaptive_avg_pool3d_backward_arrays, forward=(Forward(0, 'expression', adaptive_avg_pool3d_backward_forward, ('grad_output_t', 'self_p')),), where='pooling/derivatives.yaml:84'),
-    Formula('aten::adaptive_max_pool3d', 'AdaptiveMaxPool3DBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result1', 'result', output=1)), tensors=adaptive_max_pool3d_tensors, arrays=adaptive_max_pool3d_arrays, output_differentiability=(True, False), forward=(Forward(0, 'expression', adaptive_max_pool3d_forward0, ('self_t', 'result1')),), where='pooling/derivatives.yaml:89'),
-    Formula('aten::adaptive_max_pool3d_backward', 'AdaptiveMaxPool3DBackwardBackward0', ('grad_output', 'self'), saved=(Saved('self', 'input', needed_by=('self',)), Saved('indices', 'input', needed_by=('grad_output',))), tensors=adaptive_max_pool3d_backward_tensors, arrays=adaptive_max_pool3d_backward_arrays, forward=(Forward(0, 'expression', adaptive_max_pool3d_backward_forward, ('grad_output_t', 'self_p', 'indices')),), where='pooling/derivatives.yaml:94'),
-    Formula('aten::fractional_max_pool3d', 'FractionalMaxPool3DBackward0', ('self',), saved=(Saved('self', 'input'), Saved('kernel_size', 'value'), Saved('output_size', 'value'), Saved('result1', 'result', output=1)), tensors=fractional_max_pool3d_tensors, arrays=fractional_max_pool3d_arrays, output_differentiability=(True, False), forward=(Forward(0, 'expression', fractional_max_pool3d_forward0, ('self_t', 'result1')),), where='pooling/derivatives.yaml:100'),
-    Formula('aten::fractional_max_pool3d_backward', 'FractionalMaxPool3DBackwardBackward0', ('grad_output', 'self'), saved=(Saved('self', 'input', needed_by=('self',)), Saved('indices', 'input', needed_by=('grad_output',))), tensors=fractional_max_pool3d_backward_tensors, arrays=fractional_max_pool3d_backward_arrays, forward=(Forward(0, 'expression', fractional_max_pool3d_backward_forward, ('grad_output_t', 'self_p', 'kernel_size', 'output_size', 'indices')),), where='pooling/derivatives.yaml:106'),
-    Formula('aten::max_unpool3d', 'MaxUnpool3DBackward0', ('self',), saved=(Saved('indices', 'input'),), tensors=max_unpool3d_tensors, arrays=max_unpool3d_arrays, forward=(Forward(0, 'expression', max_unpool3d_forward, ('self_t', 'indices', 'output_size', 'stride', 'padding')),), where='pooling/derivatives.yaml:112'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::max_pool2d_with_indices', 'MaxPool2DWithIndicesBackward0', ('self',), 'pooling/derivatives.yaml:3', (Saved('self', 'input'), Saved('kernel_size', 'value'), Saved('stride', 'value'), Saved('padding', 'value'), Saved('dilation', 'value'), Saved('ceil_mode', 'value'), Saved('result1', 'result', output=1)), (
+        Gradient('self', 'k.max_pool2d_with_indices_backward(grad, self, node._kernel_size, node._stride, node._padding, node._dilation, node._ceil_mode, result1)', 'self result1'),), (
+        Tangent(0, 'expression', 'elements_at_places(k, self_t, result1, 2)', 'self_t result1'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
+    Row('aten::max_pool2d_with_indices_backward', 'MaxPool2DWithIndicesBackwardBackward0', ('grad_output', 'self'), 'pooling/derivatives.yaml:8', (Saved('self', 'input', needed_by=('self',)), Saved('indices', 'input', needed_by=('grad_output',))), (
+        Gradient('grad_output', 'elements_at_places(k, grad, indices, 2)', 'indices'),
+        Gradient('self', 'k.zeros_like(self)', 'self'),), (
+        Tangent(0, 'expression', 'k.max_pool2d_with_indices_backward(grad_output_t, self_p, kernel_size, stride, padding, dilation, ceil_mode, indices)', 'grad_output_t self_p kernel_size stride padding dilation ceil_mode indices'),), bodies='arrays'),
+    Row('aten::avg_pool2d', 'AvgPool2DBackward0', ('self',), 'pooling/derivatives.yaml:14', (Saved('self', 'input'), Saved('kernel_size', 'value'), Saved('stride', 'value'), Saved('padding', 'value'), Saved('ceil_mode', 'value'), Saved('count_include_pad', 'value'), Saved('divisor_override', 'value')), (
+        Gradient('self', 'k.avg_pool2d_backward(grad, self, node._kernel_size, node._stride, node._padding, node._ceil_mode, node._count_include_pad, node._divisor_override)', 'self'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::avg_pool2d_backward', 'AvgPool2DBackwardBackward0', ('grad_output', 'self'), 'pooling/derivatives.yaml:18', (Saved('self', 'input', needed_by=('self',)), Saved('kernel_size', 'value', needed_by=('grad_output',)), Saved('stride', 'value', needed_by=('grad_output',)), Saved('padding', 'value', needed_by=('grad_output',)), Saved('ceil_mode', 'value', needed_by=('grad_output',)), Saved('count_include_pad', 'value', needed_by=('grad_output',)), Saved('divisor_override', 'value', needed_by=('grad_output',))), (
+        Gradient('grad_output', 'k.avg_pool2d(grad, node._kernel_size, node._stride, node._padding, node._ceil_mode, node._count_include_pad, node._divisor_override)'),
+        Gradient('self', 'k.zeros_like(self)', 'self'),), (
+        Tangent(0, 'expression', 'k.avg_pool2d_backward(grad_output_t, self_p, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)', 'grad_output_t self_p kernel_size stride padding ceil_mode count_include_pad divisor_override'),), bodies='arrays'),
+    Row('aten::_adaptive_avg_pool2d', 'AdaptiveAvgPool2DBackward0', ('self',), 'pooling/derivatives.yaml:23', (Saved('self', 'input'),), (
+        Gradient('self', 'k._adaptive_avg_pool2d_backward(grad, self)', 'self'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::_adaptive_avg_pool2d_backward', 'AdaptiveAvgPool2DBackwardBackward0', ('grad_output', 'self'), 'pooling/derivatives.yaml:27', (Saved('grad_output_sym_sizes', 'value', needed_by=('grad_output',), expression='grad_output.array.shape'), Saved('self', 'input', needed_by=('self',))), (
+        Gradient('grad_output', 'k._adaptive_avg_pool2d(grad, node._grad_output_sym_sizes[-2:])'),
+        Gradient('self', 'k.zeros_like(self)', 'self'),), (
+        Tangent(0, 'expression', 'k._adaptive_avg_pool2d_backward(grad_output_t, self_p)', 'grad_output_t self_p'),), bodies='arrays'),
+    Row('aten::adaptive_max_pool2d', 'AdaptiveMaxPool2DBackward0', ('self',), 'pooling/derivatives.yaml:32', (Saved('self', 'input'), Saved('result1', 'result', output=1)), (
+        Gradient('self', 'k.adaptive_max_pool2d_backward(grad, self, result1)', 'self result1'),), (
+        Tangent(0, 'expression', 'elements_at_places(k, self_t, result1, 2)', 'self_t result1'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
+    Row('aten::adaptive_max_pool2d_backward', 'AdaptiveMaxPool2DBackwardBackward0', ('grad_output', 'self'), 'pooling/derivatives.yaml:37', (Saved('self', 'input', needed_by=('self',)), Saved('indices', 'input', needed_by=('grad_output',))), (
+        Gradient('grad_output', 'elements_at_places(k, grad, indices, 2)', 'indices'),
+        Gradient('self', 'k.zeros_like(self)', 'self'),), (
+        Tangent(0, 'expression', 'k.adaptive_max_pool2d_backward(grad_output_t, self_p, indices)', 'grad_output_t self_p indices'),), bodies='arrays'),
+    Row('aten::fractional_max_pool2d', 'FractionalMaxPool2DBackward0', ('self',), 'pooling/derivatives.yaml:43', (Saved('self', 'input'), Saved('kernel_size', 'value'), Saved('output_size', 'value'), Saved('result1', 'result', output=1)), (
+        Gradient('self', 'k.fractional_max_pool2d_backward(grad, self, node._kernel_size, node._output_size, result1)', 'self result1'),), (
+        Tangent(0, 'expression', 'elements_at_places(k, self_t, result1, 2)', 'self_t result1'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
+    Row('aten::fractional_max_pool2d_backward', 'FractionalMaxPool2DBackwardBackward0', ('grad_output', 'self'), 'pooling/derivatives.yaml:49', (Saved('self', 'input', needed_by=('self',)), Saved('indices', 'input', needed_by=('grad_output',))), (
+        Gradient('grad_output', 'elements_at_places(k, grad, indices, 2)', 'indices'),
+        Gradient('self', 'k.zeros_like(self)', 'self'),), (
+        Tangent(0, 'expression', 'k.fractional_max_pool2d_backward(grad_output_t, self_p, kernel_size, output_size, indices)', 'grad_output_t self_p kernel_size output_size indices'),), bodies='arrays'),
+    Row('aten::max_unpool2d', 'MaxUnpool2DBackward0', ('self',), 'pooling/derivatives.yaml:55', (Saved('indices', 'input'),), (
+        Gradient('self', 'elements_at_places(k, grad, indices, 2)', 'indices'),), (
+        Tangent(0, 'expression', 'k.max_unpool2d(self_t, indices, output_size)', 'self_t indices output_size'),), bodies='arrays'),
+    Row('aten::max_pool3d_with_indices', 'MaxPool3DWithIndicesBackward0', ('self',), 'pooling/derivatives.yaml:60', (Saved('self', 'input'), Saved('kernel_size', 'value'), Saved('stride', 'value'), Saved('padding', 'value'), Saved('dilation', 'value'), Saved('ceil_mode', 'value'), Saved('result1', 'result', output=1)), (
+        Gradient('self', 'k.max_pool3d_with_indices_backward(grad, self, node._kernel_size, node._stride, node._padding, node._dilation, node._ceil_mode, result1)', 'self result1'),), (
+        Tangent(0, 'expression', 'elements_at_places(k, self_t, result1, 3)', 'self_t result1'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
+    Row('aten::max_pool3d_with_indices_backward', 'MaxPool3DWithIndicesBackwardBackward0', ('grad_output', 'self'), 'pooling/derivatives.yaml:65', (Saved('self', 'input', needed_by=('self',)), Saved('indices', 'input', needed_by=('grad_output',))), (
+        Gradient('grad_output', 'elements_at_places(k, grad, indices, 3)', 'indices'),
+        Gradient('self', 'k.zeros_like(self)', 'self'),), (
+        Tangent(0, 'expression', 'k.max_pool3d_with_indices_backward(grad_output_t, self_p, kernel_size, stride, padding, dilation, ceil_mode, indices)', 'grad_output_t self_p kernel_size stride padding dilation ceil_mode indices'),), bodies='arrays'),
+    Row('aten::avg_pool3d', 'AvgPool3DBackward0', ('self',), 'pooling/derivatives.yaml:71', (Saved('self', 'input'), Saved('kernel_size', 'value'), Saved('stride', 'value'), Saved('padding', 'value'), Saved('ceil_mode', 'value'), Saved('count_include_pad', 'value'), Saved('divisor_override', 'value')), (
+        Gradient('self', 'k.avg_pool3d_backward(grad, self, node._kernel_size, node._stride, node._padding, node._ceil_mode, node._count_include_pad, node._divisor_override)', 'self'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::avg_pool3d_backward', 'AvgPool3DBackwardBackward0', ('grad_output', 'self'), 'pooling/derivatives.yaml:75', (Saved('self', 'input', needed_by=('self',)), Saved('kernel_size', 'value', needed_by=('grad_output',)), Saved('stride', 'value', needed_by=('grad_output',)), Saved('padding', 'value', needed_by=('grad_output',)), Saved('ceil_mode', 'value', needed_by=('grad_output',)), Saved('count_include_pad', 'value', needed_by=('grad_output',)), Saved('divisor_override', 'value', needed_by=('grad_output',))), (
+        Gradient('grad_output', 'k.avg_pool3d(grad, node._kernel_size, node._stride, node._padding, node._ceil_mode, node._count_include_pad, node._divisor_override)'),
+        Gradient('self', 'k.zeros_like(self)', 'self'),), (
+        Tangent(0, 'expression', 'k.avg_pool3d_backward(grad_output_t, self_p, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)', 'grad_output_t self_p kernel_size stride padding ceil_mode count_include_pad divisor_override'),), bodies='arrays'),
+    Row('aten::_adaptive_avg_pool3d', 'AdaptiveAvgPool3DBackward0', ('self',), 'pooling/derivatives.yaml:80', (Saved('self', 'input'),), (
+        Gradient('self', 'k._adaptive_avg_pool3d_backward(grad, self)', 'self'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::_adaptive_avg_pool3d_backward', 'AdaptiveAvgPool3DBackwardBackward0', ('grad_output', 'self'), 'pooling/derivatives.yaml:84', (Saved('grad_output_sym_sizes', 'value', needed_by=('grad_output',), expression='grad_output.array.shape'), Saved('self', 'input', needed_by=('self',))), (
+        Gradient('grad_output', 'k._adaptive_avg_pool3d(grad, node._grad_output_sym_sizes[-3:])'),
+        Gradient('self', 'k.zeros_like(self)', 'self'),), (
+        Tangent(0, 'expression', 'k._adaptive_avg_pool3d_backward(grad_output_t, self_p)', 'grad_output_t self_p'),), bodies='arrays'),
+    Row('aten::adaptive_max_pool3d', 'AdaptiveMaxPool3DBackward0', ('self',), 'pooling/derivatives.yaml:89', (Saved('self', 'input'), Saved('result1', 'result', output=1)), (
+        Gradient('self', 'k.adaptive_max_pool3d_backward(grad, self, result1)', 'self result1'),), (
+        Tangent(0, 'expression', 'elements_at_places(k, self_t, result1, 3)', 'self_t result1'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
+    Row('aten::adaptive_max_pool3d_backward', 'AdaptiveMaxPool3DBackwardBackward0', ('grad_output', 'self'), 'pooling/derivatives.yaml:94', (Saved('self', 'input', needed_by=('self',)), Saved('indices', 'input', needed_by=('grad_output',))), (
+        Gradient('grad_output', 'elements_at_places(k, grad, indices, 3)', 'indices'),
+        Gradient('self', 'k.zeros_like(self)', 'self'),), (
+        Tangent(0, 'expression', 'k.adaptive_max_pool3d_backward(grad_output_t, self_p, indices)', 'grad_output_t self_p indices'),), bodies='arrays'),
+    Row('aten::fractional_max_pool3d', 'FractionalMaxPool3DBackward0', ('self',), 'pooling/derivatives.yaml:100', (Saved('self', 'input'), Saved('kernel_size', 'value'), Saved('output_size', 'value'), Saved('result1', 'result', output=1)), (
+        Gradient('self', 'k.fractional_max_pool3d_backward(grad, self, node._kernel_size, node._output_size, result1)', 'self result1'),), (
+        Tangent(0, 'expression', 'elements_at_places(k, self_t, result1, 3)', 'self_t result1'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
+    Row('aten::fractional_max_pool3d_backward', 'FractionalMaxPool3DBackwardBackward0', ('grad_output', 'self'), 'pooling/derivatives.yaml:106', (Saved('self', 'input', needed_by=('self',)), Saved('indices', 'input', needed_by=('grad_output',))), (
+        Gradient('grad_output', 'elements_at_places(k, grad, indices, 3)', 'indices'),
+        Gradient('self', 'k.zeros_like(self)', 'self'),), (
+        Tangent(0, 'expression', 'k.fractional_max_pool3d_backward(grad_output_t, self_p, kernel_size, output_size, indices)', 'grad_output_t self_p kernel_size output_size indices'),), bodies='arrays'),
+    Row('aten::max_unpool3d', 'MaxUnpool3DBackward0', ('self',), 'pooling/derivatives.yaml:112', (Saved('indices', 'input'),), (
+        Gradient('self', 'elements_at_places(k, grad, indices, 3)', 'indices'),), (
+        Tangent(0, 'expression', 'k.max_unpool3d(self_t, indices, output_size, stride, padding)', 'self_t indices output_size stride padding'),), bodies='arrays'),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

@@ -6,248 +6,76 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.special.formulas import (dirichlet_backward)
 
-
-def bernoulli_tensors(node, grad): return (k.zeros_like(grad),)
-
-def bernoulli_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def bernoulli_forward(result): return k.zeros_like(result)
-
-
-def bernoulli__float_tensors(node, grad): return (k.zeros_like(grad),)
-
-def bernoulli__float_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def bernoulli__float_forward(self_p): return k.zeros_like(self_p)
-
-
-
-def native_dropout_tensors(node, grad, *_):
-    result1 = node.unpack_result1()
-    p = node._p
-    return (k.native_dropout_backward(grad, result1, 1.0 if not node._train else 0.0 if p == 1 else 1.0 / (1.0 - p)),)
-
-def native_dropout_arrays(node, k, edges, grad, *_):
-    result1, version, expected = node._result1
-    if version.value != expected: node.unpack_result1()
-    p = node._p
-    return (k.native_dropout_backward(grad, result1, 1.0 if not node._train else 0.0 if p == 1 else 1.0 / (1.0 - p)),)
-
-
-def native_dropout_backward_tensors(node, grad):
-    grad_output_edge, mask_edge = node.next_edges
-    grad_grad_output = grad_mask = None
-    if grad_output_edge is not None:
-        mask = node.unpack_mask()
-        grad_grad_output = k.native_dropout_backward(grad, mask, node._scale)
-    if mask_edge is not None:
-        raise NotImplementedError("the derivative for 'native_dropout_backward: mask' is not implemented.")
-    return grad_grad_output, grad_mask
-
-def native_dropout_backward_arrays(node, k, edges, grad):
-    grad_output_edge, mask_edge = edges
-    grad_grad_output = grad_mask = None
-    if grad_output_edge is not None:
-        mask = saved.array if (version := (saved := node._mask)._counter) is None or version.value == node._mask_version else node.unpack_mask()
-        grad_grad_output = k.native_dropout_backward(grad, mask, node._scale)
-    if mask_edge is not None:
-        raise NotImplementedError("the derivative for 'native_dropout_backward: mask' is not implemented.")
-    return grad_grad_output, grad_mask
-
-
-def normal__tensors(node, grad): return (k.zeros_like(grad),)
-
-def normal__arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def normal__forward(self_p): return k.zeros_like(self_p)
-
-
-def uniform__tensors(node, grad): return (k.zeros_like(grad),)
-
-def uniform__arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def uniform__forward(self_p): return k.zeros_like(self_p)
-
-
-
-
-def cauchy__tensors(node, grad): return (k.zeros_like(grad),)
-
-def cauchy__arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def cauchy__forward(self_p): return k.zeros_like(self_p)
-
-
-def exponential__tensors(node, grad): return (k.zeros_like(grad),)
-
-def exponential__arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def exponential__forward(self_p): return k.zeros_like(self_p)
-
-
-def geometric__tensors(node, grad): return (k.zeros_like(grad),)
-
-def geometric__arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def geometric__forward(self_p): return k.zeros_like(self_p)
-
-
-def log_normal__tensors(node, grad): return (k.zeros_like(grad),)
-
-def log_normal__arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def log_normal__forward(self_p): return k.zeros_like(self_p)
-
-
-def random__from_tensors(node, grad): return (k.zeros_like(grad),)
-
-def random__from_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def random__from_forward(self_p): return k.zeros_like(self_p)
-
-
-def random__to_tensors(node, grad): return (k.zeros_like(grad),)
-
-def random__to_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def random__to_forward(self_p): return k.zeros_like(self_p)
-
-
-def random__tensors(node, grad): return (k.zeros_like(grad),)
-
-def random__arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def random__forward(self_p): return k.zeros_like(self_p)
-
-
-def bernoulli__Tensor_tensors(node, grad):
-    self_edge, p_edge = node.next_edges
-    grad_p = None
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    if p_edge is not None:
-        p = node.unpack_p()
-        grad_p = k.zeros_like(p)
-    return grad_self, grad_p
-
-def bernoulli__Tensor_arrays(node, k, edges, grad):
-    self_edge, p_edge = edges
-    grad_p = None
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    if p_edge is not None:
-        p = saved.array if (version := (saved := node._p)._counter) is None or version.value == node._p_version else node.unpack_p()
-        grad_p = k.zeros_like(p)
-    return grad_self, grad_p
-
-def bernoulli__Tensor_forward(self_p): return k.zeros_like(self_p)
-
-
-def bernoulli_p_tensors(node, grad): return (k.zeros_like(grad),)
-
-def bernoulli_p_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def bernoulli_p_forward(result): return k.zeros_like(result)
-
-
-def normal_Tensor_float_tensors(node, grad): return (k.zeros_like(grad),)
-
-def normal_Tensor_float_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def normal_Tensor_float_forward(result): return k.zeros_like(result)
-
-
-def normal_float_Tensor_tensors(node, grad): return (k.zeros_like(grad),)
-
-def normal_float_Tensor_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def normal_float_Tensor_forward(result): return k.zeros_like(result)
-
-
-def normal_Tensor_Tensor_tensors(node, grad):
-    mean_edge, std_edge = node.next_edges
-    grad_mean = grad_std = None
-    if mean_edge is not None:
-        mean = node.unpack_mean()
-        grad_mean = k.zeros_like(mean)
-    if std_edge is not None:
-        std = node.unpack_std()
-        grad_std = k.zeros_like(std)
-    return grad_mean, grad_std
-
-def normal_Tensor_Tensor_arrays(node, k, edges, grad):
-    mean_edge, std_edge = edges
-    grad_mean = grad_std = None
-    if mean_edge is not None:
-        mean = saved.array if (version := (saved := node._mean)._counter) is None or version.value == node._mean_version else node.unpack_mean()
-        grad_mean = k.zeros_like(mean)
-    if std_edge is not None:
-        std = saved.array if (version := (saved := node._std)._counter) is None or version.value == node._std_version else node.unpack_std()
-        grad_std = k.zeros_like(std)
-    return grad_mean, grad_std
-
-def normal_Tensor_Tensor_forward(result): return k.zeros_like(result)
-
-
-def poisson_tensors(node, grad): return (k.zeros_like(grad),)
-
-def poisson_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
-
-def poisson_forward(result): return k.zeros_like(result)
-
-
-def standard_gamma_tensors(node, grad):
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (k.mul(grad, k._standard_gamma_grad(self, result)),)
-
-def standard_gamma_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (k.mul(grad, k._standard_gamma_grad(self, result)),)
-
-
-def sample_dirichlet_tensors(node, grad):
-    result = node.unpack_result()
-    self = node.unpack_self()
-    return (dirichlet_backward(k, grad, result, self),)
-
-def sample_dirichlet_arrays(node, k, edges, grad):
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (dirichlet_backward(k, grad, result, self),)
-
-
-
-FORMULAS = (
-    Formula('aten::bernoulli', 'BernoulliBackward0', ('self',), tensors=bernoulli_tensors, arrays=bernoulli_arrays, forward=(Forward(0, 'expression', bernoulli_forward, ('result',)),), where='random/derivatives.yaml:3'),
-    Formula('aten::bernoulli_.float', 'BernoulliBackward2', ('self',), tensors=bernoulli__float_tensors, arrays=bernoulli__float_arrays, forward=(Forward(0, 'expression', bernoulli__float_forward, ('self_p',)),), where='random/derivatives.yaml:7'),
-    Formula('aten::multinomial', 'MultinomialBackward', (), output_differentiability=(False,), where='random/derivatives.yaml:12'),
-    Formula('aten::native_dropout', 'NativeDropoutBackward0', ('input',), saved=(Saved('p', 'value'), Saved('train', 'value'), Saved('result1', 'result', output=1)), tensors=native_dropout_tensors, arrays=native_dropout_arrays, output_differentiability=(True, False), where='random/derivatives.yaml:15'),
-    Formula('aten::native_dropout_backward', 'NativeDropoutBackwardBackward0', ('grad_output', 'mask'), saved=(Saved('mask', 'input', needed_by=('grad_output',)), Saved('scale', 'value', needed_by=('grad_output',))), tensors=native_dropout_backward_tensors, arrays=native_dropout_backward_arrays, where='random/derivatives.yaml:19'),
-    Formula('aten::normal_', 'NormalBackward0', ('self',), tensors=normal__tensors, arrays=normal__arrays, forward=(Forward(0, 'expression', normal__forward, ('self_p',)),), where='random/derivatives.yaml:23'),
-    Formula('aten::uniform_', 'UniformBackward0', ('self',), tensors=uniform__tensors, arrays=uniform__arrays, forward=(Forward(0, 'expression', uniform__forward, ('self_p',)),), where='random/derivatives.yaml:27'),
-    Formula('aten::rand_like', 'RandLikeBackward', (), output_differentiability=(False,), where='random/derivatives.yaml:31'),
-    Formula('aten::randn_like', 'RandnLikeBackward', (), output_differentiability=(False,), where='random/derivatives.yaml:34'),
-    Formula('aten::cauchy_', 'CauchyBackward0', ('self',), tensors=cauchy__tensors, arrays=cauchy__arrays, forward=(Forward(0, 'expression', cauchy__forward, ('self_p',)),), where='random/derivatives.yaml:37'),
-    Formula('aten::exponential_', 'ExponentialBackward0', ('self',), tensors=exponential__tensors, arrays=exponential__arrays, forward=(Forward(0, 'expression', exponential__forward, ('self_p',)),), where='random/derivatives.yaml:41'),
-    Formula('aten::geometric_', 'GeometricBackward0', ('self',), tensors=geometric__tensors, arrays=geometric__arrays, forward=(Forward(0, 'expression', geometric__forward, ('self_p',)),), where='random/derivatives.yaml:45'),
-    Formula('aten::log_normal_', 'LogNormalBackward0', ('self',), tensors=log_normal__tensors, arrays=log_normal__arrays, forward=(Forward(0, 'expression', log_normal__forward, ('self_p',)),), where='random/derivatives.yaml:49'),
-    Formula('aten::random_.from', 'RandomBackward0', ('self',), tensors=random__from_tensors, arrays=random__from_arrays, forward=(Forward(0, 'expression', random__from_forward, ('self_p',)),), where='random/derivatives.yaml:53'),
-    Formula('aten::random_.to', 'RandomBackward1', ('self',), tensors=random__to_tensors, arrays=random__to_arrays, forward=(Forward(0, 'expression', random__to_forward, ('self_p',)),), where='random/derivatives.yaml:57'),
-    Formula('aten::random_', 'RandomBackward2', ('self',), tensors=random__tensors, arrays=random__arrays, forward=(Forward(0, 'expression', random__forward, ('self_p',)),), where='random/derivatives.yaml:61'),
-    Formula('aten::bernoulli_.Tensor', 'BernoulliBackward1', ('self', 'p'), saved=(Saved('p', 'input', needed_by=('p',)),), tensors=bernoulli__Tensor_tensors, arrays=bernoulli__Tensor_arrays, forward=(Forward(0, 'expression', bernoulli__Tensor_forward, ('self_p',)),), where='random/derivatives.yaml:65'),
-    Formula('aten::bernoulli.p', 'BernoulliBackward0', ('self',), tensors=bernoulli_p_tensors, arrays=bernoulli_p_arrays, forward=(Forward(0, 'expression', bernoulli_p_forward, ('result',)),), where='random/derivatives.yaml:71'),
-    Formula('aten::normal.Tensor_float', 'NormalBackward1', ('mean',), tensors=normal_Tensor_float_tensors, arrays=normal_Tensor_float_arrays, forward=(Forward(0, 'expression', normal_Tensor_float_forward, ('result',)),), where='random/derivatives.yaml:76'),
-    Formula('aten::normal.float_Tensor', 'NormalBackward2', ('std',), tensors=normal_float_Tensor_tensors, arrays=normal_float_Tensor_arrays, forward=(Forward(0, 'expression', normal_float_Tensor_forward, ('result',)),), where='random/derivatives.yaml:81'),
-    Formula('aten::normal.Tensor_Tensor', 'NormalBackward3', ('mean', 'std'), saved=(Saved('mean', 'input', needed_by=('mean',)), Saved('std', 'input', needed_by=('std',))), tensors=normal_Tensor_Tensor_tensors, arrays=normal_Tensor_Tensor_arrays, forward=(Forward(0, 'expression', normal_Tensor_Tensor_forward, ('result',)),), where='random/derivatives.yaml:86'),
-    Formula('aten::poisson', 'PoissonBackward0', ('self',), tensors=poisson_tensors, arrays=poisson_arrays, forward=(Forward(0, 'expression', poisson_forward, ('result',)),), where='random/derivatives.yaml:92'),
-    Formula('aten::_standard_gamma', 'StandardGammaBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=standard_gamma_tensors, arrays=standard_gamma_arrays, where='random/derivatives.yaml:96'),
-    Formula('aten::_sample_dirichlet', 'SampleDirichletBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=sample_dirichlet_tensors, arrays=sample_dirichlet_arrays, where='random/derivatives.yaml:99'),
-    Formula('aten::_slopes_of_rrelu', 'SlopesOfRreluBackward', (), output_differentiability=(False,), where='random/derivatives.yaml:102'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::bernoulli', 'BernoulliBackward0', ('self',), 'random/derivatives.yaml:3', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(result)', 'result'),), bodies='arrays'),
+    Row('aten::bernoulli_.float', 'BernoulliBackward2', ('self',), 'random/derivatives.yaml:7', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::multinomial', 'MultinomialBackward', (), 'random/derivatives.yaml:12', (), output_differentiability=(False,)),
+    Row('aten::native_dropout', 'NativeDropoutBackward0', ('input',), 'random/derivatives.yaml:15', (Saved('p', 'value'), Saved('train', 'value'), Saved('result1', 'result', output=1)), (
+        Gradient('input', 'k.native_dropout_backward(grad, result1, 1.0 if not node._train else 0.0 if p == 1 else 1.0 / (1.0 - p))', 'result1 p'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
+    Row('aten::native_dropout_backward', 'NativeDropoutBackwardBackward0', ('grad_output', 'mask'), 'random/derivatives.yaml:19', (Saved('mask', 'input', needed_by=('grad_output',)), Saved('scale', 'value', needed_by=('grad_output',))), (
+        Gradient('grad_output', 'k.native_dropout_backward(grad, mask, node._scale)', 'mask'),
+        Gradient('mask', '', missing='native_dropout_backward: mask'),), bodies='arrays'),
+    Row('aten::normal_', 'NormalBackward0', ('self',), 'random/derivatives.yaml:23', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::uniform_', 'UniformBackward0', ('self',), 'random/derivatives.yaml:27', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::rand_like', 'RandLikeBackward', (), 'random/derivatives.yaml:31', (), output_differentiability=(False,)),
+    Row('aten::randn_like', 'RandnLikeBackward', (), 'random/derivatives.yaml:34', (), output_differentiability=(False,)),
+    Row('aten::cauchy_', 'CauchyBackward0', ('self',), 'random/derivatives.yaml:37', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::exponential_', 'ExponentialBackward0', ('self',), 'random/derivatives.yaml:41', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::geometric_', 'GeometricBackward0', ('self',), 'random/derivatives.yaml:45', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::log_normal_', 'LogNormalBackward0', ('self',), 'random/derivatives.yaml:49', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::random_.from', 'RandomBackward0', ('self',), 'random/derivatives.yaml:53', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::random_.to', 'RandomBackward1', ('self',), 'random/derivatives.yaml:57', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::random_', 'RandomBackward2', ('self',), 'random/derivatives.yaml:61', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::bernoulli_.Tensor', 'BernoulliBackward1', ('self', 'p'), 'random/derivatives.yaml:65', (Saved('p', 'input', needed_by=('p',)),), (
+        Gradient('self', 'k.zeros_like(grad)'),
+        Gradient('p', 'k.zeros_like(p)', 'p'),), (
+        Tangent(0, 'expression', 'k.zeros_like(self_p)', 'self_p'),), bodies='arrays'),
+    Row('aten::bernoulli.p', 'BernoulliBackward0', ('self',), 'random/derivatives.yaml:71', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(result)', 'result'),), bodies='arrays'),
+    Row('aten::normal.Tensor_float', 'NormalBackward1', ('mean',), 'random/derivatives.yaml:76', (), (
+        Gradient('mean', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(result)', 'result'),), bodies='arrays'),
+    Row('aten::normal.float_Tensor', 'NormalBackward2', ('std',), 'random/derivatives.yaml:81', (), (
+        Gradient('std', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(result)', 'result'),), bodies='arrays'),
+    Row('aten::normal.Tensor_Tensor', 'NormalBackward3', ('mean', 'std'), 'random/derivatives.yaml:86', (Saved('mean', 'input', needed_by=('mean',)), Saved('std', 'input', needed_by=('std',))), (
+        Gradient('mean', 'k.zeros_like(mean)', 'mean'),
+        Gradient('std', 'k.zeros_like(std)', 'std'),), (
+        Tangent(0, 'expression', 'k.zeros_like(result)', 'result'),), bodies='arrays'),
+    Row('aten::poisson', 'PoissonBackward0', ('self',), 'random/derivatives.yaml:92', (), (
+        Gradient('self', 'k.zeros_like(grad)'),), (
+        Tangent(0, 'expression', 'k.zeros_like(result)', 'result'),), bodies='arrays'),
+    Row('aten::_standard_gamma', 'StandardGammaBackward0', ('self',), 'random/derivatives.yaml:96', (Saved('self', 'input'), Saved('result', 'result')), (
+        Gradient('self', 'k.mul(grad, k._standard_gamma_grad(self, result))', 'self result'),), bodies='arrays'),
+    Row('aten::_sample_dirichlet', 'SampleDirichletBackward0', ('self',), 'random/derivatives.yaml:99', (Saved('self', 'input'), Saved('result', 'result')), (
+        Gradient('self', 'dirichlet_backward(k, grad, result, self)', 'result self'),), bodies='arrays'),
+    Row('aten::_slopes_of_rrelu', 'SlopesOfRreluBackward', (), 'random/derivatives.yaml:102', (), output_differentiability=(False,)),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

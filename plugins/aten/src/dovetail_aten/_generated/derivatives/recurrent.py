@@ -6,56 +6,16 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.recurrent.formulas import (
     fused_lstm_cell_backward, lstm_sequence_backward,
 )
 
-
-def thnn_fused_lstm_cell_tensors(node, *grads):
-    cx = node.unpack_cx()
-    result1 = node.unpack_result1()
-    result2 = node.unpack_result2()
-    return fused_lstm_cell_backward(k, grads, cx, result1, result2)
-
-def thnn_fused_lstm_cell_arrays(node, k, edges, *grads):
-    cx = saved.array if (version := (saved := node._cx)._counter) is None or version.value == node._cx_version else node.unpack_cx()
-    result1, version, expected = node._result1
-    if version.value != expected: node.unpack_result1()
-    result2, version, expected = node._result2
-    if version.value != expected: node.unpack_result2()
-    return fused_lstm_cell_backward(k, grads, cx, result1, result2)
-
-
-def lstm_sequence_tensors(node, *grads):
-    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
-    hx = node.unpack_hx()
-    cx = node.unpack_cx()
-    weight = node.unpack_weight()
-    bias = node.unpack_bias()
-    result0 = node.unpack_result0()
-    result1 = node.unpack_result1()
-    result2 = node.unpack_result2()
-    return lstm_sequence_backward(k, grads, hx, cx, weight, bias, result0, result1, result2, node._reverse, grad_input_mask)
-
-def lstm_sequence_arrays(node, k, edges, *grads):
-    grad_input_mask = tuple([edge is not None for edge in edges])
-    hx = saved.array if (version := (saved := node._hx)._counter) is None or version.value == node._hx_version else node.unpack_hx()
-    cx = saved.array if (version := (saved := node._cx)._counter) is None or version.value == node._cx_version else node.unpack_cx()
-    weight = saved.array if (version := (saved := node._weight)._counter) is None or version.value == node._weight_version else node.unpack_weight()
-    bias = None if (saved := node._bias) is None else saved.array if (version := saved._counter) is None or version.value == node._bias_version else node.unpack_bias()
-    result0, version, expected = node._result0
-    if version.value != expected: node.unpack_result0()
-    result1, version, expected = node._result1
-    if version.value != expected: node.unpack_result1()
-    result2, version, expected = node._result2
-    if version.value != expected: node.unpack_result2()
-    return lstm_sequence_backward(k, grads, hx, cx, weight, bias, result0, result1, result2, node._reverse, grad_input_mask)
-
-
-FORMULAS = (
-    Formula('aten::_thnn_fused_lstm_cell', 'ThnnFusedLstmCellBackward0', ('input_gates', 'hidden_gates', 'cx', 'input_bias', 'hidden_bias'), saved=(Saved('cx', 'input', needed_by=('input_gates', 'hidden_gates', 'cx', 'input_bias', 'hidden_bias')), Saved('result1', 'result', needed_by=('input_gates', 'hidden_gates', 'cx', 'input_bias', 'hidden_bias'), output=1), Saved('result2', 'result', needed_by=('input_gates', 'hidden_gates', 'cx', 'input_bias', 'hidden_bias'), output=2)), tensors=thnn_fused_lstm_cell_tensors, arrays=thnn_fused_lstm_cell_arrays, where='recurrent/derivatives.yaml:3'),
-    Formula('aten::_lstm_sequence', 'LstmSequenceBackward0', ('gates', 'hx', 'cx', 'weight', 'bias'), saved=(Saved('hx', 'input', needed_by=('gates', 'hx', 'cx', 'weight', 'bias')), Saved('cx', 'input', needed_by=('gates', 'hx', 'cx', 'weight', 'bias')), Saved('weight', 'input', needed_by=('gates', 'hx', 'cx', 'weight', 'bias')), Saved('bias', 'input', needed_by=('gates', 'hx', 'cx', 'weight', 'bias')), Saved('reverse', 'value', needed_by=('gates', 'hx', 'cx', 'weight', 'bias')), Saved('result0', 'result', needed_by=('gates', 'hx', 'cx', 'weight', 'bias')), Saved('result1', 'result', needed_by=('gates', 'hx', 'cx', 'weight', 'bias'), output=1), Saved('result2', 'result', needed_by=('gates', 'hx', 'cx', 'weight', 'bias'), output=2)), tensors=lstm_sequence_tensors, arrays=lstm_sequence_arrays, where='recurrent/derivatives.yaml:6'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::_thnn_fused_lstm_cell', 'ThnnFusedLstmCellBackward0', ('input_gates', 'hidden_gates', 'cx', 'input_bias', 'hidden_bias'), 'recurrent/derivatives.yaml:3', (Saved('cx', 'input', needed_by=('input_gates', 'hidden_gates', 'cx', 'input_bias', 'hidden_bias')), Saved('result1', 'result', needed_by=('input_gates', 'hidden_gates', 'cx', 'input_bias', 'hidden_bias'), output=1), Saved('result2', 'result', needed_by=('input_gates', 'hidden_gates', 'cx', 'input_bias', 'hidden_bias'), output=2)), (
+        Gradient('input_gates hidden_gates cx input_bias hidden_bias', 'fused_lstm_cell_backward(k, grads, cx, result1, result2)', 'cx result1 result2'),), grads='*grads', bodies='arrays'),
+    Row('aten::_lstm_sequence', 'LstmSequenceBackward0', ('gates', 'hx', 'cx', 'weight', 'bias'), 'recurrent/derivatives.yaml:6', (Saved('hx', 'input', needed_by=('gates', 'hx', 'cx', 'weight', 'bias')), Saved('cx', 'input', needed_by=('gates', 'hx', 'cx', 'weight', 'bias')), Saved('weight', 'input', needed_by=('gates', 'hx', 'cx', 'weight', 'bias')), Saved('bias', 'input', needed_by=('gates', 'hx', 'cx', 'weight', 'bias')), Saved('reverse', 'value', needed_by=('gates', 'hx', 'cx', 'weight', 'bias')), Saved('result0', 'result', needed_by=('gates', 'hx', 'cx', 'weight', 'bias')), Saved('result1', 'result', needed_by=('gates', 'hx', 'cx', 'weight', 'bias'), output=1), Saved('result2', 'result', needed_by=('gates', 'hx', 'cx', 'weight', 'bias'), output=2)), (
+        Gradient('gates hx cx weight bias', 'lstm_sequence_backward(k, grads, hx, cx, weight, bias, result0, result1, result2, node._reverse, grad_input_mask)', 'hx cx weight bias result0 result1 result2', uses_mask=True),), grads='*grads', bodies='arrays', optional='bias'),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

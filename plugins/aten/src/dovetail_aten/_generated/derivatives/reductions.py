@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.derivative_helpers.reductions import (
     cumprod_backward, cumsum_backward, evenly_distribute_backward, linalg_vector_norm_backward,
@@ -19,386 +19,85 @@ from dovetail_aten.families.statistics.formulas import (
     var_mean_backward,
 )
 
-
-
-
-
-
-def amax_tensors(node, grad):
-    dim = node._dim
-    keepdim = node._keepdim
-    result = node.unpack_result()
-    self = node.unpack_self()
-    return (scale_grad_by_count(k, restore_reduced_dims(k, grad, dim, keepdim), k.eq(restore_reduced_dims(k, result, dim, keepdim), self), dim),)
-
-def amax_arrays(node, k, edges, grad):
-    dim = node._dim
-    keepdim = node._keepdim
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (scale_grad_by_count(k, restore_reduced_dims(k, grad, dim, keepdim), k.eq(restore_reduced_dims(k, result, dim, keepdim), self), dim),)
-
-
-def amin_tensors(node, grad):
-    dim = node._dim
-    keepdim = node._keepdim
-    result = node.unpack_result()
-    self = node.unpack_self()
-    return (scale_grad_by_count(k, restore_reduced_dims(k, grad, dim, keepdim), k.eq(restore_reduced_dims(k, result, dim, keepdim), self), dim),)
-
-def amin_arrays(node, k, edges, grad):
-    dim = node._dim
-    keepdim = node._keepdim
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (scale_grad_by_count(k, restore_reduced_dims(k, grad, dim, keepdim), k.eq(restore_reduced_dims(k, result, dim, keepdim), self), dim),)
-
-
-
-
-
-
-def cumprod_tensors(node, grad):
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (cumprod_backward(k, grad, self, node._dim, result),)
-
-def cumprod_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (cumprod_backward(k, grad, self, node._dim, result),)
-
-
-def cumsum_tensors(node, grad): return (cumsum_backward(k, grad, node._dim),)
-
-def cumsum_arrays(node, k, edges, grad): return (cumsum_backward(k, grad, node._dim),)
-
-
-def linalg_vector_norm_tensors(node, grad):
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (linalg_vector_norm_backward(k, grad, self, node._ord, result, node._dim, node._keepdim),)
-
-def linalg_vector_norm_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (linalg_vector_norm_backward(k, grad, self, node._ord, result, node._dim, node._keepdim),)
-
-
-def logsumexp_tensors(node, grad):
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (logsumexp_backward(k, grad, self, result, node._dim, node._keepdim),)
-
-def logsumexp_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (logsumexp_backward(k, grad, self, result, node._dim, node._keepdim),)
-
-
-def max_dim_tensors(node, grad, *_):
-    indices = node.unpack_indices()
-    return (value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, node._keepdim),)
-
-def max_dim_arrays(node, k, edges, grad, *_):
-    indices, version, expected = node._indices
-    if version.value != expected: node.unpack_indices()
-    return (value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, node._keepdim),)
-
-
-def max_tensors(node, grad):
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (evenly_distribute_backward(k, grad, self, result),)
-
-def max_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (evenly_distribute_backward(k, grad, self, result),)
-
-
-def mean_tensors(node, grad):
-    return (k.div(k.expand(grad, node._self_sym_sizes), node._self_sym_numel),)
-
-def mean_arrays(node, k, edges, grad):
-    return (k.div(k.expand(grad, node._self_sym_sizes), node._self_sym_numel),)
-
-
-def mean_dim_tensors(node, grad):
-    return (mean_backward(k, grad, node._self_sym_sizes, node._dim, node._keepdim),)
-
-def mean_dim_arrays(node, k, edges, grad):
-    return (mean_backward(k, grad, node._self_sym_sizes, node._dim, node._keepdim),)
-
-
-def min_dim_tensors(node, grad, *_):
-    indices = node.unpack_indices()
-    return (value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, node._keepdim),)
-
-def min_dim_arrays(node, k, edges, grad, *_):
-    indices, version, expected = node._indices
-    if version.value != expected: node.unpack_indices()
-    return (value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, node._keepdim),)
-
-
-def min_tensors(node, grad):
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (evenly_distribute_backward(k, grad, self, result),)
-
-def min_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (evenly_distribute_backward(k, grad, self, result),)
-
-
-
-def norm_Scalar_tensors(node, grad):
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (norm_backward(k, grad, self, node._p, result),)
-
-def norm_Scalar_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (norm_backward(k, grad, self, node._p, result),)
-
-
-def norm_ScalarOpt_dim_tensors(node, grad):
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (norm_backward(k, grad, self, node._p, result, node._dim, node._keepdim),)
-
-def norm_ScalarOpt_dim_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (norm_backward(k, grad, self, node._p, result, node._dim, node._keepdim),)
-
-
-def prod_tensors(node, grad):
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (prod_backward(k, grad, self, result),)
-
-def prod_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (prod_backward(k, grad, self, result),)
-
-
-def prod_dim_int_tensors(node, grad):
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (prod_backward(k, grad, self, result, node._dim, node._keepdim),)
-
-def prod_dim_int_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (prod_backward(k, grad, self, result, node._dim, node._keepdim),)
-
-
-def sort_tensors(node, grad, *_):
-    indices = node.unpack_indices()
-    return (value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, True),)
-
-def sort_arrays(node, k, edges, grad, *_):
-    indices, version, expected = node._indices
-    if version.value != expected: node.unpack_indices()
-    return (value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, True),)
-
-
-def std_correction_tensors(node, grad):
-    result = node.unpack_result()
-    self = node.unpack_self()
-    return (std_backward(k, result, grad, self, node._dim, node._correction, node._keepdim),)
-
-def std_correction_arrays(node, k, edges, grad):
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (std_backward(k, result, grad, self, node._dim, node._correction, node._keepdim),)
-
-def std_correction_forward(result, dim, keepdim, self_t, self_p, correction):
-    return k.masked_fill(k.div(k.sum(k.real(var_backward(k, k.conj(self_t), self_p, dim, correction, True)), dim, keepdim), k.mul(result, 2)), k.eq(result, 0), 0)
-
-
-def sum_tensors(node, grad): return (k.expand(grad, node._self_sym_sizes),)
-
-def sum_arrays(node, k, edges, grad): return (k.expand(grad, node._self_sym_sizes),)
-
-
-def sum_dim_IntList_tensors(node, grad):
-    return (sum_backward(k, grad, node._self_sym_sizes, node._dim, node._keepdim),)
-
-def sum_dim_IntList_arrays(node, k, edges, grad):
-    return (sum_backward(k, grad, node._self_sym_sizes, node._dim, node._keepdim),)
-
-
-def topk_tensors(node, grad, *_):
-    indices = node.unpack_indices()
-    return (value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, True),)
-
-def topk_arrays(node, k, edges, grad, *_):
-    indices, version, expected = node._indices
-    if version.value != expected: node.unpack_indices()
-    return (value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, True),)
-
-
-def var_correction_tensors(node, grad):
-    self = node.unpack_self()
-    return (var_backward(k, grad, self, node._dim, node._correction, node._keepdim),)
-
-def var_correction_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (var_backward(k, grad, self, node._dim, node._correction, node._keepdim),)
-
-def var_correction_forward(dim, keepdim, self_t, self_p, correction):
-    return k.sum(k.real(var_backward(k, k.conj(self_t), self_p, dim, correction, True)), dim, keepdim)
-
-
-def aminmax_tensors(node, *grads):
-    self = node.unpack_self()
-    min = node.unpack_min()
-    max = node.unpack_max()
-    return (aminmax_backward(k, grads[0], grads[1], self, min, max, node._dim, node._keepdim),)
-
-def aminmax_arrays(node, k, edges, *grads):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    min, version, expected = node._min
-    if version.value != expected: node.unpack_min()
-    max, version, expected = node._max
-    if version.value != expected: node.unpack_max()
-    return (aminmax_backward(k, grads[0], grads[1], self, min, max, node._dim, node._keepdim),)
-
-
-
-
-def cummax_tensors(node, grad, *_):
-    indices = node.unpack_indices()
-    return (cummaxmin_backward(k, grad, indices, node._dim),)
-
-def cummax_arrays(node, k, edges, grad, *_):
-    indices, version, expected = node._indices
-    if version.value != expected: node.unpack_indices()
-    return (cummaxmin_backward(k, grad, indices, node._dim),)
-
-
-def cummin_tensors(node, grad, *_):
-    indices = node.unpack_indices()
-    return (cummaxmin_backward(k, grad, indices, node._dim),)
-
-def cummin_arrays(node, k, edges, grad, *_):
-    indices, version, expected = node._indices
-    if version.value != expected: node.unpack_indices()
-    return (cummaxmin_backward(k, grad, indices, node._dim),)
-
-
-def logcumsumexp_tensors(node, grad):
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (logcumsumexp_backward(k, grad, self, result, node._dim),)
-
-def logcumsumexp_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (logcumsumexp_backward(k, grad, self, result, node._dim),)
-
-
-def nansum_tensors(node, grad):
-    self = node.unpack_self()
-    return (nansum_backward(k, grad, self, node._dim, node._keepdim),)
-
-def nansum_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (nansum_backward(k, grad, self, node._dim, node._keepdim),)
-
-
-
-def sort_stable_tensors(node, grad, *_):
-    indices = node.unpack_indices()
-    return (value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, True),)
-
-def sort_stable_arrays(node, k, edges, grad, *_):
-    indices, version, expected = node._indices
-    if version.value != expected: node.unpack_indices()
-    return (value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, True),)
-
-
-def std_mean_correction_tensors(node, *grads):
-    self = node.unpack_self()
-    result0 = node.unpack_result0()
-    return (std_mean_backward(k, grads[0], grads[1], self, result0, node._dim, node._correction, node._keepdim),)
-
-def std_mean_correction_arrays(node, k, edges, *grads):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result0, version, expected = node._result0
-    if version.value != expected: node.unpack_result0()
-    return (std_mean_backward(k, grads[0], grads[1], self, result0, node._dim, node._correction, node._keepdim),)
-
-
-def var_mean_correction_tensors(node, *grads):
-    self = node.unpack_self()
-    return (var_mean_backward(k, grads[0], grads[1], self, node._dim, node._correction, node._keepdim),)
-
-def var_mean_correction_arrays(node, k, edges, *grads):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (var_mean_backward(k, grads[0], grads[1], self, node._dim, node._correction, node._keepdim),)
-
-
-FORMULAS = (
-    Formula('aten::all', 'AllBackward', (), output_differentiability=(False,), where='reductions/derivatives.yaml:3'),
-    Formula('aten::all.dim', 'AllBackward', (), output_differentiability=(False,), where='reductions/derivatives.yaml:6'),
-    Formula('aten::any', 'AnyBackward', (), output_differentiability=(False,), where='reductions/derivatives.yaml:9'),
-    Formula('aten::any.dim', 'AnyBackward', (), output_differentiability=(False,), where='reductions/derivatives.yaml:12'),
-    Formula('aten::amax', 'AmaxBackward0', ('self',), saved=(Saved('self', 'input'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('result', 'result')), tensors=amax_tensors, arrays=amax_arrays, where='reductions/derivatives.yaml:15'),
-    Formula('aten::amin', 'AminBackward0', ('self',), saved=(Saved('self', 'input'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('result', 'result')), tensors=amin_tensors, arrays=amin_arrays, where='reductions/derivatives.yaml:18'),
-    Formula('aten::argmax', 'ArgmaxBackward', (), output_differentiability=(False,), where='reductions/derivatives.yaml:21'),
-    Formula('aten::argmin', 'ArgminBackward', (), output_differentiability=(False,), where='reductions/derivatives.yaml:24'),
-    Formula('aten::count_nonzero.dim_IntList', 'CountNonzeroBackward', (), output_differentiability=(False,), where='reductions/derivatives.yaml:27'),
-    Formula('aten::count_nonzero', 'CountNonzeroBackward', (), output_differentiability=(False,), where='reductions/derivatives.yaml:30'),
-    Formula('aten::cumprod', 'CumprodBackward0', ('self',), saved=(Saved('self', 'input'), Saved('dim', 'value'), Saved('result', 'result')), tensors=cumprod_tensors, arrays=cumprod_arrays, where='reductions/derivatives.yaml:33'),
-    Formula('aten::cumsum', 'CumsumBackward0', ('self',), saved=(Saved('dim', 'value'),), tensors=cumsum_tensors, arrays=cumsum_arrays, forward=(Forward(0, 'linear'),), where='reductions/derivatives.yaml:36'),
-    Formula('aten::linalg_vector_norm', 'LinalgVectorNormBackward0', ('self',), saved=(Saved('self', 'input'), Saved('ord', 'value'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('result', 'result')), tensors=linalg_vector_norm_tensors, arrays=linalg_vector_norm_arrays, where='reductions/derivatives.yaml:40'),
-    Formula('aten::logsumexp', 'LogsumexpBackward0', ('self',), saved=(Saved('self', 'input'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('result', 'result')), tensors=logsumexp_tensors, arrays=logsumexp_arrays, where='reductions/derivatives.yaml:43'),
-    Formula('aten::max.dim', 'MaxBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('indices', 'result', output=1)), tensors=max_dim_tensors, arrays=max_dim_arrays, output_differentiability=(True, False), where='reductions/derivatives.yaml:46'),
-    Formula('aten::max', 'MaxBackward1', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=max_tensors, arrays=max_arrays, where='reductions/derivatives.yaml:49'),
-    Formula('aten::mean', 'MeanBackward0', ('self',), saved=(Saved('self_sym_numel', 'value', expression='self.array.size'), Saved('self_sym_sizes', 'value', expression='self.array.shape')), tensors=mean_tensors, arrays=mean_arrays, forward=(Forward(0, 'linear'),), where='reductions/derivatives.yaml:52'),
-    Formula('aten::mean.dim', 'MeanBackward1', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('keepdim', 'value')), tensors=mean_dim_tensors, arrays=mean_dim_arrays, forward=(Forward(0, 'linear'),), where='reductions/derivatives.yaml:56'),
-    Formula('aten::min.dim', 'MinBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('indices', 'result', output=1)), tensors=min_dim_tensors, arrays=min_dim_arrays, output_differentiability=(True, False), where='reductions/derivatives.yaml:60'),
-    Formula('aten::min', 'MinBackward1', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=min_tensors, arrays=min_arrays, where='reductions/derivatives.yaml:63'),
-    Formula('aten::nonzero', 'NonzeroBackward', (), output_differentiability=(False,), where='reductions/derivatives.yaml:66'),
-    Formula('aten::norm.Scalar', 'NormBackward0', ('self',), saved=(Saved('self', 'input'), Saved('p', 'value'), Saved('result', 'result')), tensors=norm_Scalar_tensors, arrays=norm_Scalar_arrays, where='reductions/derivatives.yaml:69'),
-    Formula('aten::norm.ScalarOpt_dim', 'NormBackward1', ('self',), saved=(Saved('self', 'input'), Saved('p', 'value'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('result', 'result')), tensors=norm_ScalarOpt_dim_tensors, arrays=norm_ScalarOpt_dim_arrays, where='reductions/derivatives.yaml:72'),
-    Formula('aten::prod', 'ProdBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=prod_tensors, arrays=prod_arrays, where='reductions/derivatives.yaml:75'),
-    Formula('aten::prod.dim_int', 'ProdBackward1', ('self',), saved=(Saved('self', 'input'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('result', 'result')), tensors=prod_dim_int_tensors, arrays=prod_dim_int_arrays, where='reductions/derivatives.yaml:78'),
-    Formula('aten::sort', 'SortBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('indices', 'result', output=1)), tensors=sort_tensors, arrays=sort_arrays, output_differentiability=(True, False), where='reductions/derivatives.yaml:81'),
-    Formula('aten::std.correction', 'StdBackward0', ('self',), saved=(Saved('self', 'input'), Saved('dim', 'value'), Saved('correction', 'value'), Saved('keepdim', 'value'), Saved('result', 'result')), tensors=std_correction_tensors, arrays=std_correction_arrays, forward=(Forward(0, 'expression', std_correction_forward, ('result', 'dim', 'keepdim', 'self_t', 'self_p', 'correction')),), where='reductions/derivatives.yaml:84'),
-    Formula('aten::sum', 'SumBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'),), tensors=sum_tensors, arrays=sum_arrays, forward=(Forward(0, 'linear'),), where='reductions/derivatives.yaml:88'),
-    Formula('aten::sum.dim_IntList', 'SumBackward1', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('keepdim', 'value')), tensors=sum_dim_IntList_tensors, arrays=sum_dim_IntList_arrays, forward=(Forward(0, 'linear'),), where='reductions/derivatives.yaml:92'),
-    Formula('aten::topk', 'TopkBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('indices', 'result', output=1)), tensors=topk_tensors, arrays=topk_arrays, output_differentiability=(True, False), where='reductions/derivatives.yaml:96'),
-    Formula('aten::var.correction', 'VarBackward0', ('self',), saved=(Saved('self', 'input'), Saved('dim', 'value'), Saved('correction', 'value'), Saved('keepdim', 'value')), tensors=var_correction_tensors, arrays=var_correction_arrays, forward=(Forward(0, 'expression', var_correction_forward, ('dim', 'keepdim', 'self_t', 'self_p', 'correction')),), where='reductions/derivatives.yaml:99'),
-    Formula('aten::aminmax', 'AminmaxBackward0', ('self',), saved=(Saved('self', 'input'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('min', 'result'), Saved('max', 'result', output=1)), tensors=aminmax_tensors, arrays=aminmax_arrays, where='reductions/derivatives.yaml:103'),
-    Formula('aten::all.dims', 'AllBackward', (), output_differentiability=(False,), where='reductions/derivatives.yaml:106'),
-    Formula('aten::any.dims', 'AnyBackward', (), output_differentiability=(False,), where='reductions/derivatives.yaml:109'),
-    Formula('aten::cummax', 'CummaxBackward0', ('self',), saved=(Saved('dim', 'value'), Saved('indices', 'result', output=1)), tensors=cummax_tensors, arrays=cummax_arrays, output_differentiability=(True, False), where='reductions/derivatives.yaml:112'),
-    Formula('aten::cummin', 'CumminBackward0', ('self',), saved=(Saved('dim', 'value'), Saved('indices', 'result', output=1)), tensors=cummin_tensors, arrays=cummin_arrays, output_differentiability=(True, False), where='reductions/derivatives.yaml:115'),
-    Formula('aten::logcumsumexp', 'LogcumsumexpBackward0', ('self',), saved=(Saved('self', 'input'), Saved('dim', 'value'), Saved('result', 'result')), tensors=logcumsumexp_tensors, arrays=logcumsumexp_arrays, where='reductions/derivatives.yaml:118'),
-    Formula('aten::nansum', 'NansumBackward0', ('self',), saved=(Saved('self', 'input'), Saved('dim', 'value'), Saved('keepdim', 'value')), tensors=nansum_tensors, arrays=nansum_arrays, where='reductions/derivatives.yaml:121'),
-    Formula('aten::nonzero_static', 'NonzeroStaticBackward', (), output_differentiability=(False,), where='reductions/derivatives.yaml:124'),
-    Formula('aten::sort.stable', 'SortBackward1', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('indices', 'result', output=1)), tensors=sort_stable_tensors, arrays=sort_stable_arrays, output_differentiability=(True, False), where='reductions/derivatives.yaml:127'),
-    Formula('aten::std_mean.correction', 'StdMeanBackward0', ('self',), saved=(Saved('self', 'input'), Saved('dim', 'value'), Saved('correction', 'value'), Saved('keepdim', 'value'), Saved('result0', 'result')), tensors=std_mean_correction_tensors, arrays=std_mean_correction_arrays, where='reductions/derivatives.yaml:130'),
-    Formula('aten::var_mean.correction', 'VarMeanBackward0', ('self',), saved=(Saved('self', 'input'), Saved('dim', 'value'), Saved('correction', 'value'), Saved('keepdim', 'value')), tensors=var_mean_correction_tensors, arrays=var_mean_correction_arrays, where='reductions/derivatives.yaml:133'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::all', 'AllBackward', (), 'reductions/derivatives.yaml:3', (), output_differentiability=(False,)),
+    Row('aten::all.dim', 'AllBackward', (), 'reductions/derivatives.yaml:6', (), output_differentiability=(False,)),
+    Row('aten::any', 'AnyBackward', (), 'reductions/derivatives.yaml:9', (), output_differentiability=(False,)),
+    Row('aten::any.dim', 'AnyBackward', (), 'reductions/derivatives.yaml:12', (), output_differentiability=(False,)),
+    Row('aten::amax', 'AmaxBackward0', ('self',), 'reductions/derivatives.yaml:15', (Saved('self', 'input'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('result', 'result')), (
+        Gradient('self', 'scale_grad_by_count(k, restore_reduced_dims(k, grad, dim, keepdim), k.eq(restore_reduced_dims(k, result, dim, keepdim), self), dim)', 'dim keepdim result self'),), bodies='arrays'),
+    Row('aten::amin', 'AminBackward0', ('self',), 'reductions/derivatives.yaml:18', (Saved('self', 'input'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('result', 'result')), (
+        Gradient('self', 'scale_grad_by_count(k, restore_reduced_dims(k, grad, dim, keepdim), k.eq(restore_reduced_dims(k, result, dim, keepdim), self), dim)', 'dim keepdim result self'),), bodies='arrays'),
+    Row('aten::argmax', 'ArgmaxBackward', (), 'reductions/derivatives.yaml:21', (), output_differentiability=(False,)),
+    Row('aten::argmin', 'ArgminBackward', (), 'reductions/derivatives.yaml:24', (), output_differentiability=(False,)),
+    Row('aten::count_nonzero.dim_IntList', 'CountNonzeroBackward', (), 'reductions/derivatives.yaml:27', (), output_differentiability=(False,)),
+    Row('aten::count_nonzero', 'CountNonzeroBackward', (), 'reductions/derivatives.yaml:30', (), output_differentiability=(False,)),
+    Row('aten::cumprod', 'CumprodBackward0', ('self',), 'reductions/derivatives.yaml:33', (Saved('self', 'input'), Saved('dim', 'value'), Saved('result', 'result')), (
+        Gradient('self', 'cumprod_backward(k, grad, self, node._dim, result)', 'self result'),), bodies='arrays'),
+    Row('aten::cumsum', 'CumsumBackward0', ('self',), 'reductions/derivatives.yaml:36', (Saved('dim', 'value'),), (
+        Gradient('self', 'cumsum_backward(k, grad, node._dim)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::linalg_vector_norm', 'LinalgVectorNormBackward0', ('self',), 'reductions/derivatives.yaml:40', (Saved('self', 'input'), Saved('ord', 'value'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('result', 'result')), (
+        Gradient('self', 'linalg_vector_norm_backward(k, grad, self, node._ord, result, node._dim, node._keepdim)', 'self result'),), bodies='arrays'),
+    Row('aten::logsumexp', 'LogsumexpBackward0', ('self',), 'reductions/derivatives.yaml:43', (Saved('self', 'input'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('result', 'result')), (
+        Gradient('self', 'logsumexp_backward(k, grad, self, result, node._dim, node._keepdim)', 'self result'),), bodies='arrays'),
+    Row('aten::max.dim', 'MaxBackward0', ('self',), 'reductions/derivatives.yaml:46', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('indices', 'result', output=1)), (
+        Gradient('self', 'value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, node._keepdim)', 'indices'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
+    Row('aten::max', 'MaxBackward1', ('self',), 'reductions/derivatives.yaml:49', (Saved('self', 'input'), Saved('result', 'result')), (
+        Gradient('self', 'evenly_distribute_backward(k, grad, self, result)', 'self result'),), bodies='arrays'),
+    Row('aten::mean', 'MeanBackward0', ('self',), 'reductions/derivatives.yaml:52', (Saved('self_sym_numel', 'value', expression='self.array.size'), Saved('self_sym_sizes', 'value', expression='self.array.shape')), (
+        Gradient('self', 'k.div(k.expand(grad, node._self_sym_sizes), node._self_sym_numel)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::mean.dim', 'MeanBackward1', ('self',), 'reductions/derivatives.yaml:56', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('keepdim', 'value')), (
+        Gradient('self', 'mean_backward(k, grad, node._self_sym_sizes, node._dim, node._keepdim)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::min.dim', 'MinBackward0', ('self',), 'reductions/derivatives.yaml:60', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('indices', 'result', output=1)), (
+        Gradient('self', 'value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, node._keepdim)', 'indices'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
+    Row('aten::min', 'MinBackward1', ('self',), 'reductions/derivatives.yaml:63', (Saved('self', 'input'), Saved('result', 'result')), (
+        Gradient('self', 'evenly_distribute_backward(k, grad, self, result)', 'self result'),), bodies='arrays'),
+    Row('aten::nonzero', 'NonzeroBackward', (), 'reductions/derivatives.yaml:66', (), output_differentiability=(False,)),
+    Row('aten::norm.Scalar', 'NormBackward0', ('self',), 'reductions/derivatives.yaml:69', (Saved('self', 'input'), Saved('p', 'value'), Saved('result', 'result')), (
+        Gradient('self', 'norm_backward(k, grad, self, node._p, result)', 'self result'),), bodies='arrays'),
+    Row('aten::norm.ScalarOpt_dim', 'NormBackward1', ('self',), 'reductions/derivatives.yaml:72', (Saved('self', 'input'), Saved('p', 'value'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('result', 'result')), (
+        Gradient('self', 'norm_backward(k, grad, self, node._p, result, node._dim, node._keepdim)', 'self result'),), bodies='arrays'),
+    Row('aten::prod', 'ProdBackward0', ('self',), 'reductions/derivatives.yaml:75', (Saved('self', 'input'), Saved('result', 'result')), (
+        Gradient('self', 'prod_backward(k, grad, self, result)', 'self result'),), bodies='arrays'),
+    Row('aten::prod.dim_int', 'ProdBackward1', ('self',), 'reductions/derivatives.yaml:78', (Saved('self', 'input'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('result', 'result')), (
+        Gradient('self', 'prod_backward(k, grad, self, result, node._dim, node._keepdim)', 'self result'),), bodies='arrays'),
+    Row('aten::sort', 'SortBackward0', ('self',), 'reductions/derivatives.yaml:81', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('indices', 'result', output=1)), (
+        Gradient('self', 'value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, True)', 'indices'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
+    Row('aten::std.correction', 'StdBackward0', ('self',), 'reductions/derivatives.yaml:84', (Saved('self', 'input'), Saved('dim', 'value'), Saved('correction', 'value'), Saved('keepdim', 'value'), Saved('result', 'result')), (
+        Gradient('self', 'std_backward(k, result, grad, self, node._dim, node._correction, node._keepdim)', 'result self'),), (
+        Tangent(0, 'expression', 'k.masked_fill(k.div(k.sum(k.real(var_backward(k, k.conj(self_t), self_p, dim, correction, True)), dim, keepdim), k.mul(result, 2)), k.eq(result, 0), 0)', 'result dim keepdim self_t self_p correction'),), bodies='arrays'),
+    Row('aten::sum', 'SumBackward0', ('self',), 'reductions/derivatives.yaml:88', (Saved('self_sym_sizes', 'value', expression='self.array.shape'),), (
+        Gradient('self', 'k.expand(grad, node._self_sym_sizes)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::sum.dim_IntList', 'SumBackward1', ('self',), 'reductions/derivatives.yaml:92', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('keepdim', 'value')), (
+        Gradient('self', 'sum_backward(k, grad, node._self_sym_sizes, node._dim, node._keepdim)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::topk', 'TopkBackward0', ('self',), 'reductions/derivatives.yaml:96', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('indices', 'result', output=1)), (
+        Gradient('self', 'value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, True)', 'indices'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
+    Row('aten::var.correction', 'VarBackward0', ('self',), 'reductions/derivatives.yaml:99', (Saved('self', 'input'), Saved('dim', 'value'), Saved('correction', 'value'), Saved('keepdim', 'value')), (
+        Gradient('self', 'var_backward(k, grad, self, node._dim, node._correction, node._keepdim)', 'self'),), (
+        Tangent(0, 'expression', 'k.sum(k.real(var_backward(k, k.conj(self_t), self_p, dim, correction, True)), dim, keepdim)', 'dim keepdim self_t self_p correction'),), bodies='arrays'),
+    Row('aten::aminmax', 'AminmaxBackward0', ('self',), 'reductions/derivatives.yaml:103', (Saved('self', 'input'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('min', 'result'), Saved('max', 'result', output=1)), (
+        Gradient('self', 'aminmax_backward(k, grads[0], grads[1], self, min, max, node._dim, node._keepdim)', 'self min max'),), grads='*grads', bodies='arrays'),
+    Row('aten::all.dims', 'AllBackward', (), 'reductions/derivatives.yaml:106', (), output_differentiability=(False,)),
+    Row('aten::any.dims', 'AnyBackward', (), 'reductions/derivatives.yaml:109', (), output_differentiability=(False,)),
+    Row('aten::cummax', 'CummaxBackward0', ('self',), 'reductions/derivatives.yaml:112', (Saved('dim', 'value'), Saved('indices', 'result', output=1)), (
+        Gradient('self', 'cummaxmin_backward(k, grad, indices, node._dim)', 'indices'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
+    Row('aten::cummin', 'CumminBackward0', ('self',), 'reductions/derivatives.yaml:115', (Saved('dim', 'value'), Saved('indices', 'result', output=1)), (
+        Gradient('self', 'cummaxmin_backward(k, grad, indices, node._dim)', 'indices'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
+    Row('aten::logcumsumexp', 'LogcumsumexpBackward0', ('self',), 'reductions/derivatives.yaml:118', (Saved('self', 'input'), Saved('dim', 'value'), Saved('result', 'result')), (
+        Gradient('self', 'logcumsumexp_backward(k, grad, self, result, node._dim)', 'self result'),), bodies='arrays'),
+    Row('aten::nansum', 'NansumBackward0', ('self',), 'reductions/derivatives.yaml:121', (Saved('self', 'input'), Saved('dim', 'value'), Saved('keepdim', 'value')), (
+        Gradient('self', 'nansum_backward(k, grad, self, node._dim, node._keepdim)', 'self'),), bodies='arrays'),
+    Row('aten::nonzero_static', 'NonzeroStaticBackward', (), 'reductions/derivatives.yaml:124', (), output_differentiability=(False,)),
+    Row('aten::sort.stable', 'SortBackward1', ('self',), 'reductions/derivatives.yaml:127', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('indices', 'result', output=1)), (
+        Gradient('self', 'value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, True)', 'indices'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
+    Row('aten::std_mean.correction', 'StdMeanBackward0', ('self',), 'reductions/derivatives.yaml:130', (Saved('self', 'input'), Saved('dim', 'value'), Saved('correction', 'value'), Saved('keepdim', 'value'), Saved('result0', 'result')), (
+        Gradient('self', 'std_mean_backward(k, grads[0], grads[1], self, result0, node._dim, node._correction, node._keepdim)', 'self result0'),), grads='*grads', bodies='arrays'),
+    Row('aten::var_mean.correction', 'VarMeanBackward0', ('self',), 'reductions/derivatives.yaml:133', (Saved('self', 'input'), Saved('dim', 'value'), Saved('correction', 'value'), Saved('keepdim', 'value')), (
+        Gradient('self', 'var_mean_backward(k, grads[0], grads[1], self, node._dim, node._correction, node._keepdim)', 'self'),), grads='*grads', bodies='arrays'),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

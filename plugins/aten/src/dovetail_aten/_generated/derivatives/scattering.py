@@ -6,148 +6,36 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.scattering.formulas import (
     index_copy_source_backward, index_fill_value_backward, index_reduce_backward,
     masked_scatter_backward, put_source_backward, scatter_reduce_backward,
 )
 
-
-def index_fill_int_Scalar_tensors(node, grad):
-    index = node.unpack_index()
-    return (k.index_fill(grad, node._dim, index, 0),)
-
-def index_fill_int_Scalar_arrays(node, k, edges, grad):
-    index = saved.array if (version := (saved := node._index)._counter) is None or version.value == node._index_version else node.unpack_index()
-    return (k.index_fill(grad, node._dim, index, 0),)
-
-def index_fill_int_Scalar_forward(dim, index, self_t): return k.index_fill(self_t, dim, index, 0)
-
-
-def index_fill_int_Tensor_tensors(node, grad):
-    self_edge, value_edge = node.next_edges
-    index = node.unpack_index()
-    grad_self = None if self_edge is None else k.index_fill(grad, node._dim, index, 0)
-    grad_value = None if value_edge is None else index_fill_value_backward(k, grad, node._dim, index)
-    return grad_self, grad_value
-
-def index_fill_int_Tensor_arrays(node, k, edges, grad):
-    self_edge, value_edge = edges
-    grad_self = grad_value = None
-    if self_edge is not None:
-        index = saved.array if (version := (saved := node._index)._counter) is None or version.value == node._index_version else node.unpack_index()
-        grad_self = k.index_fill(grad, node._dim, index, 0)
-    if value_edge is not None:
-        index = saved.array if (version := (saved := node._index)._counter) is None or version.value == node._index_version else node.unpack_index()
-        grad_value = index_fill_value_backward(k, grad, node._dim, index)
-    return grad_self, grad_value
-
-
-def index_copy_tensors(node, grad):
-    self_edge, source_edge = node.next_edges
-    index = node.unpack_index()
-    grad_source = None
-    grad_self = None if self_edge is None else k.index_fill(grad, node._dim, index, 0)
-    if source_edge is not None:
-        source = node.unpack_source()
-        grad_source = index_copy_source_backward(k, grad, node._dim, index, source)
-    return grad_self, grad_source
-
-def index_copy_arrays(node, k, edges, grad):
-    self_edge, source_edge = edges
-    grad_self = grad_source = None
-    if self_edge is not None:
-        index = saved.array if (version := (saved := node._index)._counter) is None or version.value == node._index_version else node.unpack_index()
-        grad_self = k.index_fill(grad, node._dim, index, 0)
-    if source_edge is not None:
-        index = saved.array if (version := (saved := node._index)._counter) is None or version.value == node._index_version else node.unpack_index()
-        source = saved.array if (version := (saved := node._source)._counter) is None or version.value == node._source_version else node.unpack_source()
-        grad_source = index_copy_source_backward(k, grad, node._dim, index, source)
-    return grad_self, grad_source
-
-
-def index_reduce_tensors(node, grad):
-    self = node.unpack_self()
-    index = node.unpack_index()
-    source = node.unpack_source()
-    result = node.unpack_result()
-    return index_reduce_backward(k, grad, self, node._dim, index, source, node._reduce, node._include_self, result)
-
-def index_reduce_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    index = saved.array if (version := (saved := node._index)._counter) is None or version.value == node._index_version else node.unpack_index()
-    source = saved.array if (version := (saved := node._source)._counter) is None or version.value == node._source_version else node.unpack_source()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return index_reduce_backward(k, grad, self, node._dim, index, source, node._reduce, node._include_self, result)
-
-
-def scatter_reduce_two_tensors(node, grad):
-    self = node.unpack_self()
-    index = node.unpack_index()
-    src = node.unpack_src()
-    result = node.unpack_result()
-    return scatter_reduce_backward(k, grad, self, node._dim, index, src, node._reduce, node._include_self, result)
-
-def scatter_reduce_two_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    index = saved.array if (version := (saved := node._index)._counter) is None or version.value == node._index_version else node.unpack_index()
-    src = saved.array if (version := (saved := node._src)._counter) is None or version.value == node._src_version else node.unpack_src()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return scatter_reduce_backward(k, grad, self, node._dim, index, src, node._reduce, node._include_self, result)
-
-
-def masked_scatter_tensors(node, grad):
-    self_edge, source_edge = node.next_edges
-    mask = node.unpack_mask()
-    grad_self = None if self_edge is None else k.masked_fill(grad, mask, 0)
-    grad_source = None if source_edge is None else masked_scatter_backward(k, grad, mask, node._source_sym_sizes)
-    return grad_self, grad_source
-
-def masked_scatter_arrays(node, k, edges, grad):
-    self_edge, source_edge = edges
-    grad_self = grad_source = None
-    if self_edge is not None:
-        mask = saved.array if (version := (saved := node._mask)._counter) is None or version.value == node._mask_version else node.unpack_mask()
-        grad_self = k.masked_fill(grad, mask, 0)
-    if source_edge is not None:
-        mask = saved.array if (version := (saved := node._mask)._counter) is None or version.value == node._mask_version else node.unpack_mask()
-        grad_source = masked_scatter_backward(k, grad, mask, node._source_sym_sizes)
-    return grad_self, grad_source
-
-
-def put_tensors(node, grad):
-    self_edge, source_edge = node.next_edges
-    index = node.unpack_index()
-    grad_source = None
-    grad_self = None if self_edge is None else grad if node._accumulate else k.put(grad, index, k.new_zeros(grad, node._source_sym_sizes))
-    if source_edge is not None:
-        source = node.unpack_source()
-        grad_source = put_source_backward(k, grad, index, source, node._accumulate)
-    return grad_self, grad_source
-
-def put_arrays(node, k, edges, grad):
-    self_edge, source_edge = edges
-    grad_self = grad_source = None
-    if self_edge is not None:
-        index = saved.array if (version := (saved := node._index)._counter) is None or version.value == node._index_version else node.unpack_index()
-        grad_self = grad if node._accumulate else k.put(grad, index, k.new_zeros(grad, node._source_sym_sizes))
-    if source_edge is not None:
-        index = saved.array if (version := (saved := node._index)._counter) is None or version.value == node._index_version else node.unpack_index()
-        source = saved.array if (version := (saved := node._source)._counter) is None or version.value == node._source_version else node.unpack_source()
-        grad_source = put_source_backward(k, grad, index, source, node._accumulate)
-    return grad_self, grad_source
-
-
-FORMULAS = (
-    Formula('aten::index_fill.int_Scalar', 'IndexFillBackward0', ('self',), saved=(Saved('dim', 'value'), Saved('index', 'input')), tensors=index_fill_int_Scalar_tensors, arrays=index_fill_int_Scalar_arrays, forward=(Forward(0, 'expression', index_fill_int_Scalar_forward, ('dim', 'index', 'self_t')),), where='scattering/derivatives.yaml:3'),
-    Formula('aten::index_fill.int_Tensor', 'IndexFillBackward1', ('self', 'value'), saved=(Saved('dim', 'value', needed_by=('self', 'value')), Saved('index', 'input', needed_by=('self', 'value'))), tensors=index_fill_int_Tensor_tensors, arrays=index_fill_int_Tensor_arrays, forward=(Forward(0, 'linear'),), where='scattering/derivatives.yaml:8'),
-    Formula('aten::index_copy', 'IndexCopyBackward0', ('self', 'source'), saved=(Saved('dim', 'value', needed_by=('self', 'source')), Saved('index', 'input', needed_by=('self', 'source')), Saved('source', 'input', needed_by=('source',))), tensors=index_copy_tensors, arrays=index_copy_arrays, forward=(Forward(0, 'linear'),), where='scattering/derivatives.yaml:14'),
-    Formula('aten::index_reduce', 'IndexReduceBackward0', ('self', 'source'), saved=(Saved('self', 'input', needed_by=('self', 'source')), Saved('dim', 'value', needed_by=('self', 'source')), Saved('index', 'input', needed_by=('self', 'source')), Saved('source', 'input', needed_by=('self', 'source')), Saved('reduce', 'value', needed_by=('self', 'source')), Saved('include_self', 'value', needed_by=('self', 'source')), Saved('result', 'result', needed_by=('self', 'source'))), tensors=index_reduce_tensors, arrays=index_reduce_arrays, where='scattering/derivatives.yaml:20'),
-    Formula('aten::scatter_reduce.two', 'ScatterReduceBackward0', ('self', 'src'), saved=(Saved('self', 'input', needed_by=('self', 'src')), Saved('dim', 'value', needed_by=('self', 'src')), Saved('index', 'input', needed_by=('self', 'src')), Saved('src', 'input', needed_by=('self', 'src')), Saved('reduce', 'value', needed_by=('self', 'src')), Saved('include_self', 'value', needed_by=('self', 'src')), Saved('result', 'result', needed_by=('self', 'src'))), tensors=scatter_reduce_two_tensors, arrays=scatter_reduce_two_arrays, where='scattering/derivatives.yaml:24'),
-    Formula('aten::masked_scatter', 'MaskedScatterBackward0', ('self', 'source'), saved=(Saved('mask', 'input', needed_by=('self', 'source')), Saved('source_sym_sizes', 'value', needed_by=('source',), expression='source.array.shape')), tensors=masked_scatter_tensors, arrays=masked_scatter_arrays, forward=(Forward(0, 'linear'),), where='scattering/derivatives.yaml:28'),
-    Formula('aten::put', 'PutBackward0', ('self', 'source'), saved=(Saved('index', 'input', needed_by=('self', 'source')), Saved('source', 'input', needed_by=('source',)), Saved('source_sym_sizes', 'value', needed_by=('self',), expression='source.array.shape'), Saved('accumulate', 'value', needed_by=('self', 'source'))), tensors=put_tensors, arrays=put_arrays, forward=(Forward(0, 'linear'),), where='scattering/derivatives.yaml:34'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::index_fill.int_Scalar', 'IndexFillBackward0', ('self',), 'scattering/derivatives.yaml:3', (Saved('dim', 'value'), Saved('index', 'input')), (
+        Gradient('self', 'k.index_fill(grad, node._dim, index, 0)', 'index'),), (
+        Tangent(0, 'expression', 'k.index_fill(self_t, dim, index, 0)', 'dim index self_t'),), bodies='arrays'),
+    Row('aten::index_fill.int_Tensor', 'IndexFillBackward1', ('self', 'value'), 'scattering/derivatives.yaml:8', (Saved('dim', 'value', needed_by=('self', 'value')), Saved('index', 'input', needed_by=('self', 'value'))), (
+        Gradient('self', 'k.index_fill(grad, node._dim, index, 0)', 'index'),
+        Gradient('value', 'index_fill_value_backward(k, grad, node._dim, index)', 'index'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::index_copy', 'IndexCopyBackward0', ('self', 'source'), 'scattering/derivatives.yaml:14', (Saved('dim', 'value', needed_by=('self', 'source')), Saved('index', 'input', needed_by=('self', 'source')), Saved('source', 'input', needed_by=('source',))), (
+        Gradient('self', 'k.index_fill(grad, node._dim, index, 0)', 'index'),
+        Gradient('source', 'index_copy_source_backward(k, grad, node._dim, index, source)', 'index source'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::index_reduce', 'IndexReduceBackward0', ('self', 'source'), 'scattering/derivatives.yaml:20', (Saved('self', 'input', needed_by=('self', 'source')), Saved('dim', 'value', needed_by=('self', 'source')), Saved('index', 'input', needed_by=('self', 'source')), Saved('source', 'input', needed_by=('self', 'source')), Saved('reduce', 'value', needed_by=('self', 'source')), Saved('include_self', 'value', needed_by=('self', 'source')), Saved('result', 'result', needed_by=('self', 'source'))), (
+        Gradient('self source', 'index_reduce_backward(k, grad, self, node._dim, index, source, node._reduce, node._include_self, result)', 'self index source result'),), bodies='arrays'),
+    Row('aten::scatter_reduce.two', 'ScatterReduceBackward0', ('self', 'src'), 'scattering/derivatives.yaml:24', (Saved('self', 'input', needed_by=('self', 'src')), Saved('dim', 'value', needed_by=('self', 'src')), Saved('index', 'input', needed_by=('self', 'src')), Saved('src', 'input', needed_by=('self', 'src')), Saved('reduce', 'value', needed_by=('self', 'src')), Saved('include_self', 'value', needed_by=('self', 'src')), Saved('result', 'result', needed_by=('self', 'src'))), (
+        Gradient('self src', 'scatter_reduce_backward(k, grad, self, node._dim, index, src, node._reduce, node._include_self, result)', 'self index src result'),), bodies='arrays'),
+    Row('aten::masked_scatter', 'MaskedScatterBackward0', ('self', 'source'), 'scattering/derivatives.yaml:28', (Saved('mask', 'input', needed_by=('self', 'source')), Saved('source_sym_sizes', 'value', needed_by=('source',), expression='source.array.shape')), (
+        Gradient('self', 'k.masked_fill(grad, mask, 0)', 'mask'),
+        Gradient('source', 'masked_scatter_backward(k, grad, mask, node._source_sym_sizes)', 'mask'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::put', 'PutBackward0', ('self', 'source'), 'scattering/derivatives.yaml:34', (Saved('index', 'input', needed_by=('self', 'source')), Saved('source', 'input', needed_by=('source',)), Saved('source_sym_sizes', 'value', needed_by=('self',), expression='source.array.shape'), Saved('accumulate', 'value', needed_by=('self', 'source'))), (
+        Gradient('self', 'grad if node._accumulate else k.put(grad, index, k.new_zeros(grad, node._source_sym_sizes))', 'index'),
+        Gradient('source', 'put_source_backward(k, grad, index, source, node._accumulate)', 'index source'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

@@ -6,52 +6,22 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 
-
-
-
-
-
-
-def unique2_tensors(node, grad, *_):
-    raise NotImplementedError("the derivative for '_unique2' is not implemented.")
-
-def unique2_arrays(node, k, edges, grad, *_):
-    raise NotImplementedError("the derivative for '_unique2' is not implemented.")
-
-
-def unique_dim_tensors(node, grad, *_):
-    raise NotImplementedError("the derivative for 'unique_dim' is not implemented.")
-
-def unique_dim_arrays(node, k, edges, grad, *_):
-    raise NotImplementedError("the derivative for 'unique_dim' is not implemented.")
-
-
-def unique_consecutive_tensors(node, grad, *_):
-    raise NotImplementedError("the derivative for 'unique_consecutive' is not implemented.")
-
-def unique_consecutive_arrays(node, k, edges, grad, *_):
-    raise NotImplementedError("the derivative for 'unique_consecutive' is not implemented.")
-
-
-def unique_dim_consecutive_tensors(node, grad, *_):
-    raise NotImplementedError("the derivative for 'unique_dim_consecutive' is not implemented.")
-
-def unique_dim_consecutive_arrays(node, k, edges, grad, *_):
-    raise NotImplementedError("the derivative for 'unique_dim_consecutive' is not implemented.")
-
-
-FORMULAS = (
-    Formula('aten::isin.Tensor_Tensor', 'IsinBackward', (), output_differentiability=(False,), where='searching/derivatives.yaml:3'),
-    Formula('aten::isin.Tensor_Scalar', 'IsinBackward', (), output_differentiability=(False,), where='searching/derivatives.yaml:6'),
-    Formula('aten::isin.Scalar_Tensor', 'IsinBackward', (), output_differentiability=(False,), where='searching/derivatives.yaml:9'),
-    Formula('aten::searchsorted.Tensor', 'SearchsortedBackward', (), output_differentiability=(False,), where='searching/derivatives.yaml:12'),
-    Formula('aten::searchsorted.Scalar', 'SearchsortedBackward', (), output_differentiability=(False,), where='searching/derivatives.yaml:15'),
-    Formula('aten::_unique2', 'Unique2Backward0', ('self',), tensors=unique2_tensors, arrays=unique2_arrays, output_differentiability=(True, False, False), where='searching/derivatives.yaml:18'),
-    Formula('aten::unique_dim', 'UniqueDimBackward0', ('self',), tensors=unique_dim_tensors, arrays=unique_dim_arrays, output_differentiability=(True, False, False), where='searching/derivatives.yaml:22'),
-    Formula('aten::unique_consecutive', 'UniqueConsecutiveBackward0', ('self',), tensors=unique_consecutive_tensors, arrays=unique_consecutive_arrays, output_differentiability=(True, False, False), where='searching/derivatives.yaml:26'),
-    Formula('aten::unique_dim_consecutive', 'UniqueDimConsecutiveBackward0', ('self',), tensors=unique_dim_consecutive_tensors, arrays=unique_dim_consecutive_arrays, output_differentiability=(True, False, False), where='searching/derivatives.yaml:30'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::isin.Tensor_Tensor', 'IsinBackward', (), 'searching/derivatives.yaml:3', (), output_differentiability=(False,)),
+    Row('aten::isin.Tensor_Scalar', 'IsinBackward', (), 'searching/derivatives.yaml:6', (), output_differentiability=(False,)),
+    Row('aten::isin.Scalar_Tensor', 'IsinBackward', (), 'searching/derivatives.yaml:9', (), output_differentiability=(False,)),
+    Row('aten::searchsorted.Tensor', 'SearchsortedBackward', (), 'searching/derivatives.yaml:12', (), output_differentiability=(False,)),
+    Row('aten::searchsorted.Scalar', 'SearchsortedBackward', (), 'searching/derivatives.yaml:15', (), output_differentiability=(False,)),
+    Row('aten::_unique2', 'Unique2Backward0', ('self',), 'searching/derivatives.yaml:18', (), (
+        Gradient('self', '', missing='_unique2'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False, False)),
+    Row('aten::unique_dim', 'UniqueDimBackward0', ('self',), 'searching/derivatives.yaml:22', (), (
+        Gradient('self', '', missing='unique_dim'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False, False)),
+    Row('aten::unique_consecutive', 'UniqueConsecutiveBackward0', ('self',), 'searching/derivatives.yaml:26', (), (
+        Gradient('self', '', missing='unique_consecutive'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False, False)),
+    Row('aten::unique_dim_consecutive', 'UniqueDimConsecutiveBackward0', ('self',), 'searching/derivatives.yaml:30', (), (
+        Gradient('self', '', missing='unique_dim_consecutive'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False, False)),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

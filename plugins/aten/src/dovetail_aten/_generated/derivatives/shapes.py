@@ -6,97 +6,50 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.views.formulas import (
     cat_tensors_backward, constant_pad_nd_backward, copy_to_device, repeat_backward, roll_backward,
     to_copy_backward,
 )
 
-
-def cat_tensors(node, grad):
-    return (cat_tensors_backward(k, grad, node._tensors_args_sizes, node._dim),)
-
-def cat_arrays(node, k, edges, grad):
-    return (cat_tensors_backward(k, grad, node._tensors_args_sizes, node._dim),)
-
-
-def clone_tensors(node, grad): return (grad,)
-
-def clone_arrays(node, k, edges, grad): return (grad,)
-
-
-def constant_pad_nd_tensors(node, grad): return (constant_pad_nd_backward(k, grad, node._pad),)
-
-def constant_pad_nd_arrays(node, k, edges, grad):
-    return (constant_pad_nd_backward(k, grad, node._pad),)
-
-def constant_pad_nd_forward(self_t, pad): return k.constant_pad_nd(self_t, pad, 0)
-
-
-def copy__tensors(node, grad):
-    self_edge, src_edge = node.next_edges
-    grad_self = None if self_edge is None else k.zeros_like(grad)
-    grad_src = None if src_edge is None else copy_to_device(k, grad, node._src_device)
-    return grad_self, grad_src
-
-def copy__forward(src_t): return src_t
-
-
-def diag_embed_tensors(node, grad): return (k.diagonal(grad, node._offset, node._dim1, node._dim2),)
-
-def diag_embed_arrays(node, k, edges, grad):
-    return (k.diagonal(grad, node._offset, node._dim1, node._dim2),)
-
-
-def flip_tensors(node, grad): return (k.flip(grad, node._dims),)
-
-def flip_arrays(node, k, edges, grad): return (k.flip(grad, node._dims),)
-
-
-def repeat_tensors(node, grad):
-    return (repeat_backward(k, grad, node._repeats, node._self_sym_sizes),)
-
-def repeat_arrays(node, k, edges, grad):
-    return (repeat_backward(k, grad, node._repeats, node._self_sym_sizes),)
-
-
-def roll_tensors(node, grad): return (roll_backward(k, grad, node._shifts, node._dims),)
-
-def roll_arrays(node, k, edges, grad): return (roll_backward(k, grad, node._shifts, node._dims),)
-
-
-def stack_tensors(node, grad): return (k.unbind(grad, node._dim),)
-
-def stack_arrays(node, k, edges, grad): return (k.unbind(grad, node._dim),)
-
-
-def to_copy_tensors(node, grad):
-    return (to_copy_backward(k, grad, node._self_scalar_type, node._self_device),)
-
-
-def tril_tensors(node, grad): return (k.tril(grad, node._diagonal),)
-
-def tril_arrays(node, k, edges, grad): return (k.tril(grad, node._diagonal),)
-
-
-def triu_tensors(node, grad): return (k.triu(grad, node._diagonal),)
-
-def triu_arrays(node, k, edges, grad): return (k.triu(grad, node._diagonal),)
-
-
-FORMULAS = (
-    Formula('aten::cat', 'CatBackward0', ('tensors',), saved=(Saved('tensors_args_sizes', 'value', expression='[tensor.array.shape for tensor in tensors]'), Saved('dim', 'value')), tensors=cat_tensors, arrays=cat_arrays, forward=(Forward(0, 'linear'),), where='shapes/derivatives.yaml:3'),
-    Formula('aten::clone', 'CloneBackward0', ('self',), tensors=clone_tensors, arrays=clone_arrays, forward=(Forward(0, 'linear'),), where='shapes/derivatives.yaml:7'),
-    Formula('aten::constant_pad_nd', 'ConstantPadNdBackward0', ('self',), saved=(Saved('pad', 'value'),), tensors=constant_pad_nd_tensors, arrays=constant_pad_nd_arrays, forward=(Forward(0, 'expression', constant_pad_nd_forward, ('self_t', 'pad')),), where='shapes/derivatives.yaml:11'),
-    Formula('aten::copy_', 'CopyBackwards', ('self', 'src'), saved=(Saved('src_device', 'value', needed_by=('src',), expression='src.device'),), tensors=copy__tensors, forward=(Forward(0, 'expression', copy__forward, ('src_t',)),), where='shapes/derivatives.yaml:15'),
-    Formula('aten::diag_embed', 'DiagEmbedBackward0', ('self',), saved=(Saved('offset', 'value'), Saved('dim1', 'value'), Saved('dim2', 'value')), tensors=diag_embed_tensors, arrays=diag_embed_arrays, forward=(Forward(0, 'linear'),), where='shapes/derivatives.yaml:21'),
-    Formula('aten::flip', 'FlipBackward0', ('self',), saved=(Saved('dims', 'value'),), tensors=flip_tensors, arrays=flip_arrays, forward=(Forward(0, 'linear'),), where='shapes/derivatives.yaml:25'),
-    Formula('aten::repeat', 'RepeatBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('repeats', 'value')), tensors=repeat_tensors, arrays=repeat_arrays, forward=(Forward(0, 'linear'),), where='shapes/derivatives.yaml:29'),
-    Formula('aten::roll', 'RollBackward0', ('self',), saved=(Saved('shifts', 'value'), Saved('dims', 'value')), tensors=roll_tensors, arrays=roll_arrays, forward=(Forward(0, 'linear'),), where='shapes/derivatives.yaml:33'),
-    Formula('aten::stack', 'StackBackward0', ('tensors',), saved=(Saved('dim', 'value'),), tensors=stack_tensors, arrays=stack_arrays, forward=(Forward(0, 'linear'),), where='shapes/derivatives.yaml:37'),
-    Formula('aten::_to_copy', 'ToCopyBackward0', ('self',), saved=(Saved('self_device', 'value', expression='self.device'), Saved('self_scalar_type', 'value', expression='self.dtype')), tensors=to_copy_tensors, forward=(Forward(0, 'linear'),), where='shapes/derivatives.yaml:41'),
-    Formula('aten::tril', 'TrilBackward0', ('self',), saved=(Saved('diagonal', 'value'),), tensors=tril_tensors, arrays=tril_arrays, forward=(Forward(0, 'linear'),), where='shapes/derivatives.yaml:45'),
-    Formula('aten::triu', 'TriuBackward0', ('self',), saved=(Saved('diagonal', 'value'),), tensors=triu_tensors, arrays=triu_arrays, forward=(Forward(0, 'linear'),), where='shapes/derivatives.yaml:49'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::cat', 'CatBackward0', ('tensors',), 'shapes/derivatives.yaml:3', (Saved('tensors_args_sizes', 'value', expression='[tensor.array.shape for tensor in tensors]'), Saved('dim', 'value')), (
+        Gradient('tensors', 'cat_tensors_backward(k, grad, node._tensors_args_sizes, node._dim)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::clone', 'CloneBackward0', ('self',), 'shapes/derivatives.yaml:7', (), (
+        Gradient('self', 'grad'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::constant_pad_nd', 'ConstantPadNdBackward0', ('self',), 'shapes/derivatives.yaml:11', (Saved('pad', 'value'),), (
+        Gradient('self', 'constant_pad_nd_backward(k, grad, node._pad)'),), (
+        Tangent(0, 'expression', 'k.constant_pad_nd(self_t, pad, 0)', 'self_t pad'),), bodies='arrays'),
+    Row('aten::copy_', 'CopyBackwards', ('self', 'src'), 'shapes/derivatives.yaml:15', (Saved('src_device', 'value', needed_by=('src',), expression='src.device'),), (
+        Gradient('self', 'k.zeros_like(grad)'),
+        Gradient('src', 'copy_to_device(k, grad, node._src_device)'),), (
+        Tangent(0, 'expression', 'src_t', 'src_t'),)),
+    Row('aten::diag_embed', 'DiagEmbedBackward0', ('self',), 'shapes/derivatives.yaml:21', (Saved('offset', 'value'), Saved('dim1', 'value'), Saved('dim2', 'value')), (
+        Gradient('self', 'k.diagonal(grad, node._offset, node._dim1, node._dim2)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::flip', 'FlipBackward0', ('self',), 'shapes/derivatives.yaml:25', (Saved('dims', 'value'),), (
+        Gradient('self', 'k.flip(grad, node._dims)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::repeat', 'RepeatBackward0', ('self',), 'shapes/derivatives.yaml:29', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('repeats', 'value')), (
+        Gradient('self', 'repeat_backward(k, grad, node._repeats, node._self_sym_sizes)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::roll', 'RollBackward0', ('self',), 'shapes/derivatives.yaml:33', (Saved('shifts', 'value'), Saved('dims', 'value')), (
+        Gradient('self', 'roll_backward(k, grad, node._shifts, node._dims)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::stack', 'StackBackward0', ('tensors',), 'shapes/derivatives.yaml:37', (Saved('dim', 'value'),), (
+        Gradient('tensors', 'k.unbind(grad, node._dim)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::_to_copy', 'ToCopyBackward0', ('self',), 'shapes/derivatives.yaml:41', (Saved('self_device', 'value', expression='self.device'), Saved('self_scalar_type', 'value', expression='self.dtype')), (
+        Gradient('self', 'to_copy_backward(k, grad, node._self_scalar_type, node._self_device)'),), (
+        Tangent(0, 'linear'),)),
+    Row('aten::tril', 'TrilBackward0', ('self',), 'shapes/derivatives.yaml:45', (Saved('diagonal', 'value'),), (
+        Gradient('self', 'k.tril(grad, node._diagonal)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::triu', 'TriuBackward0', ('self',), 'shapes/derivatives.yaml:49', (Saved('diagonal', 'value'),), (
+        Gradient('self', 'k.triu(grad, node._diagonal)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

@@ -6,96 +6,25 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.activations.formulas import (softmax_double_backward)
 
-
-def safe_softmax_tensors(node, grad):
-    result = node.unpack_result()
-    return (k._softmax_backward_data(grad, result, node._dim, node._self_scalar_type),)
-
-def safe_softmax_forward(result, self_t, dim):
-    return k.mul(result, k.sub(self_t, k.sum(k.mul(result, self_t), dim, True)))
-
-
-def log_softmax_tensors(node, grad):
-    result = node.unpack_result()
-    return (k._log_softmax_backward_data(grad, result, node._dim, grad.dtype),)
-
-def log_softmax_arrays(node, k, edges, grad):
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (k._log_softmax_backward_data(grad, result, node._dim, grad.dtype),)
-
-def log_softmax_forward(self_t, dim, result):
-    return k.sub(self_t, k.sum(k.mul(k.exp(result), self_t), dim, True))
-
-
-def log_softmax_backward_data_tensors(node, grad):
-    grad_output_edge, output_edge = node.next_edges
-    output = node.unpack_output()
-    grad_output = None
-    grad_grad_output = None if grad_output_edge is None else k.sub(grad, k.sum(k.mul(grad, k.exp(output)), node._dim, True))
-    if output_edge is not None:
-        grad_output = node.unpack_grad_output()
-        grad_output = k.mul(k.mul(k.neg(k.sum(grad_output, node._dim, True)), k.exp(output)), grad)
-    return grad_grad_output, grad_output
-
-def log_softmax_backward_data_arrays(node, k, edges, grad):
-    grad_output_edge, output_edge = edges
-    grad_grad_output = grad_output = None
-    if grad_output_edge is not None:
-        output = saved.array if (version := (saved := node._output)._counter) is None or version.value == node._output_version else node.unpack_output()
-        grad_grad_output = k.sub(grad, k.sum(k.mul(grad, k.exp(output)), node._dim, True))
-    if output_edge is not None:
-        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
-        output = saved.array if (version := (saved := node._output)._counter) is None or version.value == node._output_version else node.unpack_output()
-        grad_output = k.mul(k.mul(k.neg(k.sum(grad_output, node._dim, True)), k.exp(output)), grad)
-    return grad_grad_output, grad_output
-
-
-def softmax_tensors(node, grad):
-    result = node.unpack_result()
-    return (k._softmax_backward_data(grad, result, node._dim, grad.dtype),)
-
-def softmax_arrays(node, k, edges, grad):
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (k._softmax_backward_data(grad, result, node._dim, grad.dtype),)
-
-def softmax_forward(result, self_t, dim):
-    return k.mul(result, k.sub(self_t, k.sum(k.mul(result, self_t), dim, True)))
-
-
-def softmax_backward_data_tensors(node, grad):
-    grad_output_edge, output_edge = node.next_edges
-    output = node.unpack_output()
-    grad_output = None
-    grad_grad_output = None if grad_output_edge is None else k._softmax_backward_data(grad, output, node._dim, grad.dtype)
-    if output_edge is not None:
-        grad_output = node.unpack_grad_output()
-        grad_output = softmax_double_backward(k, grad, grad_output, node._dim, output)
-    return grad_grad_output, grad_output
-
-def softmax_backward_data_arrays(node, k, edges, grad):
-    grad_output_edge, output_edge = edges
-    grad_grad_output = grad_output = None
-    if grad_output_edge is not None:
-        output = saved.array if (version := (saved := node._output)._counter) is None or version.value == node._output_version else node.unpack_output()
-        grad_grad_output = k._softmax_backward_data(grad, output, node._dim, grad.dtype)
-    if output_edge is not None:
-        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
-        output = saved.array if (version := (saved := node._output)._counter) is None or version.value == node._output_version else node.unpack_output()
-        grad_output = softmax_double_backward(k, grad, grad_output, node._dim, output)
-    return grad_grad_output, grad_output
-
-
-FORMULAS = (
-    Formula('aten::_safe_softmax', 'SafeSoftmaxBackward0', ('self',), saved=(Saved('self_scalar_type', 'value', expression='self.dtype'), Saved('dim', 'value'), Saved('result', 'result')), tensors=safe_softmax_tensors, forward=(Forward(0, 'expression', safe_softmax_forward, ('result', 'self_t', 'dim')),), where='softmax/derivatives.yaml:3'),
-    Formula('aten::_log_softmax', 'LogSoftmaxBackward0', ('self',), saved=(Saved('dim', 'value'), Saved('result', 'result')), tensors=log_softmax_tensors, arrays=log_softmax_arrays, forward=(Forward(0, 'expression', log_softmax_forward, ('self_t', 'dim', 'result')),), where='softmax/derivatives.yaml:7'),
-    Formula('aten::_log_softmax_backward_data', 'LogSoftmaxBackwardDataBackward0', ('grad_output', 'output'), saved=(Saved('grad_output', 'input', needed_by=('output',)), Saved('output', 'input', needed_by=('grad_output', 'output')), Saved('dim', 'value', needed_by=('grad_output', 'output'))), tensors=log_softmax_backward_data_tensors, arrays=log_softmax_backward_data_arrays, where='softmax/derivatives.yaml:11'),
-    Formula('aten::_softmax', 'SoftmaxBackward0', ('self',), saved=(Saved('dim', 'value'), Saved('result', 'result')), tensors=softmax_tensors, arrays=softmax_arrays, forward=(Forward(0, 'expression', softmax_forward, ('result', 'self_t', 'dim')),), where='softmax/derivatives.yaml:15'),
-    Formula('aten::_softmax_backward_data', 'SoftmaxBackwardDataBackward0', ('grad_output', 'output'), saved=(Saved('grad_output', 'input', needed_by=('output',)), Saved('output', 'input', needed_by=('grad_output', 'output')), Saved('dim', 'value', needed_by=('grad_output', 'output'))), tensors=softmax_backward_data_tensors, arrays=softmax_backward_data_arrays, where='softmax/derivatives.yaml:19'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::_safe_softmax', 'SafeSoftmaxBackward0', ('self',), 'softmax/derivatives.yaml:3', (Saved('self_scalar_type', 'value', expression='self.dtype'), Saved('dim', 'value'), Saved('result', 'result')), (
+        Gradient('self', 'k._softmax_backward_data(grad, result, node._dim, node._self_scalar_type)', 'result'),), (
+        Tangent(0, 'expression', 'k.mul(result, k.sub(self_t, k.sum(k.mul(result, self_t), dim, True)))', 'result self_t dim'),)),
+    Row('aten::_log_softmax', 'LogSoftmaxBackward0', ('self',), 'softmax/derivatives.yaml:7', (Saved('dim', 'value'), Saved('result', 'result')), (
+        Gradient('self', 'k._log_softmax_backward_data(grad, result, node._dim, grad.dtype)', 'result'),), (
+        Tangent(0, 'expression', 'k.sub(self_t, k.sum(k.mul(k.exp(result), self_t), dim, True))', 'self_t dim result'),), bodies='arrays'),
+    Row('aten::_log_softmax_backward_data', 'LogSoftmaxBackwardDataBackward0', ('grad_output', 'output'), 'softmax/derivatives.yaml:11', (Saved('grad_output', 'input', needed_by=('output',)), Saved('output', 'input', needed_by=('grad_output', 'output')), Saved('dim', 'value', needed_by=('grad_output', 'output'))), (
+        Gradient('grad_output', 'k.sub(grad, k.sum(k.mul(grad, k.exp(output)), node._dim, True))', 'output'),
+        Gradient('output', 'k.mul(k.mul(k.neg(k.sum(grad_output, node._dim, True)), k.exp(output)), grad)', 'grad_output output'),), bodies='arrays'),
+    Row('aten::_softmax', 'SoftmaxBackward0', ('self',), 'softmax/derivatives.yaml:15', (Saved('dim', 'value'), Saved('result', 'result')), (
+        Gradient('self', 'k._softmax_backward_data(grad, result, node._dim, grad.dtype)', 'result'),), (
+        Tangent(0, 'expression', 'k.mul(result, k.sub(self_t, k.sum(k.mul(result, self_t), dim, True)))', 'result self_t dim'),), bodies='arrays'),
+    Row('aten::_softmax_backward_data', 'SoftmaxBackwardDataBackward0', ('grad_output', 'output'), 'softmax/derivatives.yaml:19', (Saved('grad_output', 'input', needed_by=('output',)), Saved('output', 'input', needed_by=('grad_output', 'output')), Saved('dim', 'value', needed_by=('grad_output', 'output'))), (
+        Gradient('grad_output', 'k._softmax_backward_data(grad, output, node._dim, grad.dtype)', 'output'),
+        Gradient('output', 'softmax_double_backward(k, grad, grad_output, node._dim, output)', 'grad_output output'),), bodies='arrays'),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

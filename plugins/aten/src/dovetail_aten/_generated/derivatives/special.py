@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.pointwise.formulas import (xlogy_number_backward, xlogy_other_backward)
 from dovetail_aten.families.special.formulas import (
@@ -14,897 +14,184 @@ from dovetail_aten.families.special.formulas import (
     xlog1py_self_backward, zeta_backward,
 )
 
-
-def lgamma_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.mul(grad, k.digamma(self)),)
-
-def lgamma_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.mul(grad, k.digamma(self)),)
-
-def lgamma_forward(grad, self): return k.mul(grad, k.digamma(self))
-
-
-def digamma_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.mul(grad, k.polygamma(1, self)),)
-
-def digamma_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.mul(grad, k.polygamma(1, self)),)
-
-def digamma_forward(grad, self): return k.mul(grad, k.polygamma(1, self))
-
-
-def polygamma_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.mul(grad, k.polygamma(node._n + 1, self)),)
-
-def polygamma_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.mul(grad, k.polygamma(node._n + 1, self)),)
-
-def polygamma_forward(grad, n, self): return k.mul(grad, k.polygamma(n + 1, self))
-
-
-def mvlgamma_tensors(node, grad):
-    self = node.unpack_self()
-    return (mvlgamma_backward(k, grad, self, node._p),)
-
-def mvlgamma_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (mvlgamma_backward(k, grad, self, node._p),)
-
-def mvlgamma_forward(grad, self, p): return mvlgamma_backward(k, grad, self, p)
-
-
-def igamma_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        raise NotImplementedError("the derivative for 'igamma: input' is not implemented.")
-    if other_edge is not None:
-        self = node.unpack_self()
-        other = node.unpack_other()
-        grad_other = k.mul(grad, k.exp(k.sub(k.sub(k.xlogy(k.sub(self, 1), other), other), k.lgamma(self))))
-    return grad_self, grad_other
-
-def igamma_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        raise NotImplementedError("the derivative for 'igamma: input' is not implemented.")
-    if other_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_other = k.mul(grad, k.exp(k.sub(k.sub(k.xlogy(k.sub(self, 1), other), other), k.lgamma(self))))
-    return grad_self, grad_other
-
-
-def igammac_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        raise NotImplementedError("the derivative for 'igammac: input' is not implemented.")
-    if other_edge is not None:
-        self = node.unpack_self()
-        other = node.unpack_other()
-        grad_other = k.mul(k.neg(grad), k.exp(k.sub(k.sub(k.xlogy(k.sub(self, 1), other), other), k.lgamma(self))))
-    return grad_self, grad_other
-
-def igammac_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        raise NotImplementedError("the derivative for 'igammac: input' is not implemented.")
-    if other_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_other = k.mul(k.neg(grad), k.exp(k.sub(k.sub(k.xlogy(k.sub(self, 1), other), other), k.lgamma(self))))
-    return grad_self, grad_other
-
-
-def special_zeta_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        raise NotImplementedError("the derivative for 'zeta' is not implemented.")
-    if other_edge is not None:
-        self = node.unpack_self()
-        other = node.unpack_other()
-        grad_other = zeta_backward(k, grad, self, other)
-    return grad_self, grad_other
-
-def special_zeta_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        raise NotImplementedError("the derivative for 'zeta' is not implemented.")
-    if other_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_other = zeta_backward(k, grad, self, other)
-    return grad_self, grad_other
-
-
-def special_zeta_self_scalar_tensors(node, grad):
-    other = node.unpack_other()
-    return (zeta_backward(k, grad, node._self, other),)
-
-def special_zeta_self_scalar_arrays(node, k, edges, grad):
-    other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-    return (zeta_backward(k, grad, node._self, other),)
-
-
-def special_zeta_other_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'zeta' is not implemented.")
-
-def special_zeta_other_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'zeta' is not implemented.")
-
-
-def erfinv_tensors(node, grad):
-    result = node.unpack_result()
-    return (k.mul(k.mul(k.exp(k.mul(result, result)), 0.886226925452758), grad),)
-
-def erfinv_arrays(node, k, edges, grad):
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (k.mul(k.mul(k.exp(k.mul(result, result)), 0.886226925452758), grad),)
-
-def erfinv_forward(grad, result):
-    return k.mul(k.mul(k.exp(k.mul(result, result)), 0.886226925452758), grad)
-
-
-def special_erfcx_tensors(node, grad):
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (k.mul(k.sub(k.mul(k.mul(self, 2), result), 1.1283791670955126), grad),)
-
-def special_erfcx_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (k.mul(k.sub(k.mul(k.mul(self, 2), result), 1.1283791670955126), grad),)
-
-def special_erfcx_forward(grad, self, result):
-    return k.mul(k.sub(k.mul(k.mul(self, 2), result), 1.1283791670955126), grad)
-
-
-def special_ndtri_tensors(node, grad):
-    result = node.unpack_result()
-    return (k.mul(k.mul(grad, 2.5066282746310002), k.exp(k.mul(k.mul(result, 0.5), result))),)
-
-def special_ndtri_arrays(node, k, edges, grad):
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (k.mul(k.mul(grad, 2.5066282746310002), k.exp(k.mul(k.mul(result, 0.5), result))),)
-
-def special_ndtri_forward(grad, result):
-    return k.mul(k.mul(grad, 2.5066282746310002), k.exp(k.mul(k.mul(result, 0.5), result)))
-
-
-def special_log_ndtr_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.mul(k.div(grad, k.special_erfcx(k.mul(self, -0.7071067811865476))), 0.7978845608028654),)
-
-def special_log_ndtr_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.mul(k.div(grad, k.special_erfcx(k.mul(self, -0.7071067811865476))), 0.7978845608028654),)
-
-def special_log_ndtr_forward(grad, self):
-    return k.mul(k.div(grad, k.special_erfcx(k.mul(self, -0.7071067811865476))), 0.7978845608028654)
-
-
-def logit_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.logit_backward(grad, self, node._eps),)
-
-def logit_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.logit_backward(grad, self, node._eps),)
-
-def logit_forward(grad, self, eps): return k.logit_backward(grad, self, eps)
-
-
-def logit_backward_tensors(node, grad):
-    grad_output_edge, self_edge = node.next_edges
-    self = node.unpack_self()
-    grad_self = None
-    grad_grad_output = None if grad_output_edge is None else k.logit_backward(grad, self, node._eps)
-    if self_edge is not None:
-        grad_output = node.unpack_grad_output()
-        grad_self = logit_double_backward(k, k.mul(grad, grad_output), self, node._eps)
-    return grad_grad_output, grad_self
-
-def logit_backward_arrays(node, k, edges, grad):
-    grad_output_edge, self_edge = edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_grad_output = k.logit_backward(grad, self, node._eps)
-    if self_edge is not None:
-        grad_output = saved.array if (version := (saved := node._grad_output)._counter) is None or version.value == node._grad_output_version else node.unpack_grad_output()
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        grad_self = logit_double_backward(k, k.mul(grad, grad_output), self, node._eps)
-    return grad_grad_output, grad_self
-
-
-def sinc_tensors(node, grad):
-    self = node.unpack_self()
-    return (sinc_backward(k, grad, self),)
-
-def sinc_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (sinc_backward(k, grad, self),)
-
-def sinc_forward(grad, self): return sinc_backward(k, grad, self)
-
-
-def special_entr_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.mul(k.neg(grad), k.add(k.log(self), 1)),)
-
-def special_entr_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.mul(k.neg(grad), k.add(k.log(self), 1)),)
-
-def special_entr_forward(grad, self): return k.mul(k.neg(grad), k.add(k.log(self), 1))
-
-
-def special_xlog1py_tensors(node, grad):
-    self_edge, other_edge = node.next_edges
-    self = node.unpack_self()
-    other = node.unpack_other()
-    grad_self = None if self_edge is None else xlog1py_self_backward(k, grad, self, other)
-    grad_other = None if other_edge is None else xlogy_other_backward(k, grad, self, k.add(other, 1))
-    return grad_self, grad_other
-
-def special_xlog1py_arrays(node, k, edges, grad):
-    self_edge, other_edge = edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_self = xlog1py_self_backward(k, grad, self, other)
-    if other_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-        grad_other = xlogy_other_backward(k, grad, self, k.add(other, 1))
-    return grad_self, grad_other
-
-
-def special_xlog1py_self_scalar_tensors(node, grad):
-    other = node.unpack_other()
-    return (xlogy_other_backward(k, grad, node._self, k.add(other, 1)),)
-
-def special_xlog1py_self_scalar_arrays(node, k, edges, grad):
-    other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
-    return (xlogy_other_backward(k, grad, node._self, k.add(other, 1)),)
-
-def special_xlog1py_self_scalar_forward(grad, self, other):
-    return xlogy_other_backward(k, grad, self, k.add(other, 1))
-
-
-def special_xlog1py_other_scalar_tensors(node, grad):
-    self = node.unpack_self()
-    return (xlogy_number_backward(k, grad, self, node._other + 1),)
-
-def special_xlog1py_other_scalar_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (xlogy_number_backward(k, grad, self, node._other + 1),)
-
-def special_xlog1py_other_scalar_forward(grad, self, other):
-    return xlogy_number_backward(k, grad, self, other + 1)
-
-
-def i0_tensors(node, grad):
-    self = node.unpack_self()
-    return (k.mul(grad, k.special_i1(self)),)
-
-def i0_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    return (k.mul(grad, k.special_i1(self)),)
-
-def i0_forward(grad, self): return k.mul(grad, k.special_i1(self))
-
-
-def special_i0e_tensors(node, grad):
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (k.mul(grad, k.sub(k.special_i1e(self), k.mul(k.sgn(self), result))),)
-
-def special_i0e_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (k.mul(grad, k.sub(k.special_i1e(self), k.mul(k.sgn(self), result))),)
-
-def special_i0e_forward(grad, self, result):
-    return k.mul(grad, k.sub(k.special_i1e(self), k.mul(k.sgn(self), result)))
-
-
-def special_i1_tensors(node, grad):
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (i1_backward(k, grad, self, result),)
-
-def special_i1_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (i1_backward(k, grad, self, result),)
-
-def special_i1_forward(grad, self, result): return i1_backward(k, grad, self, result)
-
-
-def special_i1e_tensors(node, grad):
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (i1e_backward(k, grad, self, result),)
-
-def special_i1e_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (i1e_backward(k, grad, self, result),)
-
-def special_i1e_forward(grad, self, result): return i1e_backward(k, grad, self, result)
-
-
-def special_bessel_j0_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_bessel_j0' is not implemented.")
-
-def special_bessel_j0_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_bessel_j0' is not implemented.")
-
-
-def special_bessel_j1_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_bessel_j1' is not implemented.")
-
-def special_bessel_j1_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_bessel_j1' is not implemented.")
-
-
-def special_bessel_y0_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_bessel_y0' is not implemented.")
-
-def special_bessel_y0_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_bessel_y0' is not implemented.")
-
-
-def special_bessel_y1_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_bessel_y1' is not implemented.")
-
-def special_bessel_y1_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_bessel_y1' is not implemented.")
-
-
-def special_modified_bessel_i0_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_modified_bessel_i0' is not implemented.")
-
-def special_modified_bessel_i0_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_modified_bessel_i0' is not implemented.")
-
-
-def special_modified_bessel_i1_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_modified_bessel_i1' is not implemented.")
-
-def special_modified_bessel_i1_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_modified_bessel_i1' is not implemented.")
-
-
-def special_modified_bessel_k0_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_modified_bessel_k0' is not implemented.")
-
-def special_modified_bessel_k0_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_modified_bessel_k0' is not implemented.")
-
-
-def special_modified_bessel_k1_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_modified_bessel_k1' is not implemented.")
-
-def special_modified_bessel_k1_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_modified_bessel_k1' is not implemented.")
-
-
-def special_scaled_modified_bessel_k0_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_scaled_modified_bessel_k0' is not implemented.")
-
-def special_scaled_modified_bessel_k0_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_scaled_modified_bessel_k0' is not implemented.")
-
-
-def special_scaled_modified_bessel_k1_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_scaled_modified_bessel_k1' is not implemented.")
-
-def special_scaled_modified_bessel_k1_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_scaled_modified_bessel_k1' is not implemented.")
-
-
-def special_spherical_bessel_j0_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_spherical_bessel_j0' is not implemented.")
-
-def special_spherical_bessel_j0_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_spherical_bessel_j0' is not implemented.")
-
-
-def special_airy_ai_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_airy_ai' is not implemented.")
-
-def special_airy_ai_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_airy_ai' is not implemented.")
-
-
-def special_chebyshev_polynomial_t_tensors(node, grad):
-    x_edge, n_edge = node.next_edges
-    grad_x = grad_n = None
-    if x_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_t' is not implemented.")
-    if n_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_t' is not implemented.")
-    return grad_x, grad_n
-
-def special_chebyshev_polynomial_t_arrays(node, k, edges, grad):
-    x_edge, n_edge = edges
-    grad_x = grad_n = None
-    if x_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_t' is not implemented.")
-    if n_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_t' is not implemented.")
-    return grad_x, grad_n
-
-
-def special_chebyshev_polynomial_t_x_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_t' is not implemented.")
-
-def special_chebyshev_polynomial_t_x_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_t' is not implemented.")
-
-
-def special_chebyshev_polynomial_t_n_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_t' is not implemented.")
-
-def special_chebyshev_polynomial_t_n_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_t' is not implemented.")
-
-
-def special_chebyshev_polynomial_u_tensors(node, grad):
-    x_edge, n_edge = node.next_edges
-    grad_x = grad_n = None
-    if x_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_u' is not implemented.")
-    if n_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_u' is not implemented.")
-    return grad_x, grad_n
-
-def special_chebyshev_polynomial_u_arrays(node, k, edges, grad):
-    x_edge, n_edge = edges
-    grad_x = grad_n = None
-    if x_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_u' is not implemented.")
-    if n_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_u' is not implemented.")
-    return grad_x, grad_n
-
-
-def special_chebyshev_polynomial_u_x_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_u' is not implemented.")
-
-def special_chebyshev_polynomial_u_x_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_u' is not implemented.")
-
-
-def special_chebyshev_polynomial_u_n_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_u' is not implemented.")
-
-def special_chebyshev_polynomial_u_n_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_u' is not implemented.")
-
-
-def special_chebyshev_polynomial_v_tensors(node, grad):
-    x_edge, n_edge = node.next_edges
-    grad_x = grad_n = None
-    if x_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_v' is not implemented.")
-    if n_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_v' is not implemented.")
-    return grad_x, grad_n
-
-def special_chebyshev_polynomial_v_arrays(node, k, edges, grad):
-    x_edge, n_edge = edges
-    grad_x = grad_n = None
-    if x_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_v' is not implemented.")
-    if n_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_v' is not implemented.")
-    return grad_x, grad_n
-
-
-def special_chebyshev_polynomial_v_x_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_v' is not implemented.")
-
-def special_chebyshev_polynomial_v_x_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_v' is not implemented.")
-
-
-def special_chebyshev_polynomial_v_n_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_v' is not implemented.")
-
-def special_chebyshev_polynomial_v_n_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_v' is not implemented.")
-
-
-def special_chebyshev_polynomial_w_tensors(node, grad):
-    x_edge, n_edge = node.next_edges
-    grad_x = grad_n = None
-    if x_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_w' is not implemented.")
-    if n_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_w' is not implemented.")
-    return grad_x, grad_n
-
-def special_chebyshev_polynomial_w_arrays(node, k, edges, grad):
-    x_edge, n_edge = edges
-    grad_x = grad_n = None
-    if x_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_w' is not implemented.")
-    if n_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_w' is not implemented.")
-    return grad_x, grad_n
-
-
-def special_chebyshev_polynomial_w_x_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_w' is not implemented.")
-
-def special_chebyshev_polynomial_w_x_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_w' is not implemented.")
-
-
-def special_chebyshev_polynomial_w_n_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_w' is not implemented.")
-
-def special_chebyshev_polynomial_w_n_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_chebyshev_polynomial_w' is not implemented.")
-
-
-def special_shifted_chebyshev_polynomial_t_tensors(node, grad):
-    x_edge, n_edge = node.next_edges
-    grad_x = grad_n = None
-    if x_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_t' is not implemented.")
-    if n_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_t' is not implemented.")
-    return grad_x, grad_n
-
-def special_shifted_chebyshev_polynomial_t_arrays(node, k, edges, grad):
-    x_edge, n_edge = edges
-    grad_x = grad_n = None
-    if x_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_t' is not implemented.")
-    if n_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_t' is not implemented.")
-    return grad_x, grad_n
-
-
-def special_shifted_chebyshev_polynomial_t_x_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_t' is not implemented.")
-
-def special_shifted_chebyshev_polynomial_t_x_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_t' is not implemented.")
-
-
-def special_shifted_chebyshev_polynomial_t_n_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_t' is not implemented.")
-
-def special_shifted_chebyshev_polynomial_t_n_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_t' is not implemented.")
-
-
-def special_shifted_chebyshev_polynomial_u_tensors(node, grad):
-    x_edge, n_edge = node.next_edges
-    grad_x = grad_n = None
-    if x_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_u' is not implemented.")
-    if n_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_u' is not implemented.")
-    return grad_x, grad_n
-
-def special_shifted_chebyshev_polynomial_u_arrays(node, k, edges, grad):
-    x_edge, n_edge = edges
-    grad_x = grad_n = None
-    if x_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_u' is not implemented.")
-    if n_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_u' is not implemented.")
-    return grad_x, grad_n
-
-
-def special_shifted_chebyshev_polynomial_u_x_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_u' is not implemented.")
-
-def special_shifted_chebyshev_polynomial_u_x_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_u' is not implemented.")
-
-
-def special_shifted_chebyshev_polynomial_u_n_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_u' is not implemented.")
-
-def special_shifted_chebyshev_polynomial_u_n_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_u' is not implemented.")
-
-
-def special_shifted_chebyshev_polynomial_v_tensors(node, grad):
-    x_edge, n_edge = node.next_edges
-    grad_x = grad_n = None
-    if x_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_v' is not implemented.")
-    if n_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_v' is not implemented.")
-    return grad_x, grad_n
-
-def special_shifted_chebyshev_polynomial_v_arrays(node, k, edges, grad):
-    x_edge, n_edge = edges
-    grad_x = grad_n = None
-    if x_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_v' is not implemented.")
-    if n_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_v' is not implemented.")
-    return grad_x, grad_n
-
-
-def special_shifted_chebyshev_polynomial_v_x_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_v' is not implemented.")
-
-def special_shifted_chebyshev_polynomial_v_x_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_v' is not implemented.")
-
-
-def special_shifted_chebyshev_polynomial_v_n_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_v' is not implemented.")
-
-def special_shifted_chebyshev_polynomial_v_n_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_v' is not implemented.")
-
-
-def special_shifted_chebyshev_polynomial_w_tensors(node, grad):
-    x_edge, n_edge = node.next_edges
-    grad_x = grad_n = None
-    if x_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_w' is not implemented.")
-    if n_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_w' is not implemented.")
-    return grad_x, grad_n
-
-def special_shifted_chebyshev_polynomial_w_arrays(node, k, edges, grad):
-    x_edge, n_edge = edges
-    grad_x = grad_n = None
-    if x_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_w' is not implemented.")
-    if n_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_w' is not implemented.")
-    return grad_x, grad_n
-
-
-def special_shifted_chebyshev_polynomial_w_x_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_w' is not implemented.")
-
-def special_shifted_chebyshev_polynomial_w_x_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_w' is not implemented.")
-
-
-def special_shifted_chebyshev_polynomial_w_n_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_w' is not implemented.")
-
-def special_shifted_chebyshev_polynomial_w_n_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_shifted_chebyshev_polynomial_w' is not implemented.")
-
-
-def special_hermite_polynomial_h_tensors(node, grad):
-    x_edge, n_edge = node.next_edges
-    grad_x = grad_n = None
-    if x_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_hermite_polynomial_h' is not implemented.")
-    if n_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_hermite_polynomial_h' is not implemented.")
-    return grad_x, grad_n
-
-def special_hermite_polynomial_h_arrays(node, k, edges, grad):
-    x_edge, n_edge = edges
-    grad_x = grad_n = None
-    if x_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_hermite_polynomial_h' is not implemented.")
-    if n_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_hermite_polynomial_h' is not implemented.")
-    return grad_x, grad_n
-
-
-def special_hermite_polynomial_h_x_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_hermite_polynomial_h' is not implemented.")
-
-def special_hermite_polynomial_h_x_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_hermite_polynomial_h' is not implemented.")
-
-
-def special_hermite_polynomial_h_n_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_hermite_polynomial_h' is not implemented.")
-
-def special_hermite_polynomial_h_n_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_hermite_polynomial_h' is not implemented.")
-
-
-def special_hermite_polynomial_he_tensors(node, grad):
-    x_edge, n_edge = node.next_edges
-    grad_x = grad_n = None
-    if x_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_hermite_polynomial_he' is not implemented.")
-    if n_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_hermite_polynomial_he' is not implemented.")
-    return grad_x, grad_n
-
-def special_hermite_polynomial_he_arrays(node, k, edges, grad):
-    x_edge, n_edge = edges
-    grad_x = grad_n = None
-    if x_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_hermite_polynomial_he' is not implemented.")
-    if n_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_hermite_polynomial_he' is not implemented.")
-    return grad_x, grad_n
-
-
-def special_hermite_polynomial_he_x_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_hermite_polynomial_he' is not implemented.")
-
-def special_hermite_polynomial_he_x_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_hermite_polynomial_he' is not implemented.")
-
-
-def special_hermite_polynomial_he_n_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_hermite_polynomial_he' is not implemented.")
-
-def special_hermite_polynomial_he_n_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_hermite_polynomial_he' is not implemented.")
-
-
-def special_laguerre_polynomial_l_tensors(node, grad):
-    x_edge, n_edge = node.next_edges
-    grad_x = grad_n = None
-    if x_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_laguerre_polynomial_l' is not implemented.")
-    if n_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_laguerre_polynomial_l' is not implemented.")
-    return grad_x, grad_n
-
-def special_laguerre_polynomial_l_arrays(node, k, edges, grad):
-    x_edge, n_edge = edges
-    grad_x = grad_n = None
-    if x_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_laguerre_polynomial_l' is not implemented.")
-    if n_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_laguerre_polynomial_l' is not implemented.")
-    return grad_x, grad_n
-
-
-def special_laguerre_polynomial_l_x_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_laguerre_polynomial_l' is not implemented.")
-
-def special_laguerre_polynomial_l_x_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_laguerre_polynomial_l' is not implemented.")
-
-
-def special_laguerre_polynomial_l_n_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_laguerre_polynomial_l' is not implemented.")
-
-def special_laguerre_polynomial_l_n_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_laguerre_polynomial_l' is not implemented.")
-
-
-def special_legendre_polynomial_p_tensors(node, grad):
-    x_edge, n_edge = node.next_edges
-    grad_x = grad_n = None
-    if x_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_legendre_polynomial_p' is not implemented.")
-    if n_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_legendre_polynomial_p' is not implemented.")
-    return grad_x, grad_n
-
-def special_legendre_polynomial_p_arrays(node, k, edges, grad):
-    x_edge, n_edge = edges
-    grad_x = grad_n = None
-    if x_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_legendre_polynomial_p' is not implemented.")
-    if n_edge is not None:
-        raise NotImplementedError("the derivative for 'aten::special_legendre_polynomial_p' is not implemented.")
-    return grad_x, grad_n
-
-
-def special_legendre_polynomial_p_x_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_legendre_polynomial_p' is not implemented.")
-
-def special_legendre_polynomial_p_x_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_legendre_polynomial_p' is not implemented.")
-
-
-def special_legendre_polynomial_p_n_scalar_tensors(node, grad):
-    raise NotImplementedError("the derivative for 'aten::special_legendre_polynomial_p' is not implemented.")
-
-def special_legendre_polynomial_p_n_scalar_arrays(node, k, edges, grad):
-    raise NotImplementedError("the derivative for 'aten::special_legendre_polynomial_p' is not implemented.")
-
-
-FORMULAS = (
-    Formula('aten::lgamma', 'LgammaBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=lgamma_tensors, arrays=lgamma_arrays, forward=(Forward(0, 'elementwise', lgamma_forward, ('self',)),), where='special/derivatives.yaml:3'),
-    Formula('aten::digamma', 'DigammaBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=digamma_tensors, arrays=digamma_arrays, forward=(Forward(0, 'elementwise', digamma_forward, ('self',)),), where='special/derivatives.yaml:7'),
-    Formula('aten::polygamma', 'PolygammaBackward0', ('self',), saved=(Saved('n', 'value'), Saved('self', 'input')), tensors=polygamma_tensors, arrays=polygamma_arrays, forward=(Forward(0, 'elementwise', polygamma_forward, ('n', 'self')),), where='special/derivatives.yaml:11'),
-    Formula('aten::mvlgamma', 'MvlgammaBackward0', ('self',), saved=(Saved('self', 'input'), Saved('p', 'value')), tensors=mvlgamma_tensors, arrays=mvlgamma_arrays, forward=(Forward(0, 'elementwise', mvlgamma_forward, ('self', 'p')),), where='special/derivatives.yaml:15'),
-    Formula('aten::igamma', 'IgammaBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('other',))), tensors=igamma_tensors, arrays=igamma_arrays, where='special/derivatives.yaml:19'),
-    Formula('aten::igammac', 'IgammacBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('other',))), tensors=igammac_tensors, arrays=igammac_arrays, where='special/derivatives.yaml:23'),
-    Formula('aten::special_zeta', 'SpecialZetaBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('other',))), tensors=special_zeta_tensors, arrays=special_zeta_arrays, where='special/derivatives.yaml:27'),
-    Formula('aten::special_zeta.self_scalar', 'SpecialZetaBackward1', ('other',), saved=(Saved('self', 'value'), Saved('other', 'input')), tensors=special_zeta_self_scalar_tensors, arrays=special_zeta_self_scalar_arrays, where='special/derivatives.yaml:31'),
-    Formula('aten::special_zeta.other_scalar', 'SpecialZetaBackward2', ('self',), tensors=special_zeta_other_scalar_tensors, arrays=special_zeta_other_scalar_arrays, where='special/derivatives.yaml:34'),
-    Formula('aten::erfinv', 'ErfinvBackward0', ('self',), saved=(Saved('result', 'result'),), tensors=erfinv_tensors, arrays=erfinv_arrays, forward=(Forward(0, 'elementwise', erfinv_forward, ('result',)),), where='special/derivatives.yaml:37'),
-    Formula('aten::special_erfcx', 'SpecialErfcxBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=special_erfcx_tensors, arrays=special_erfcx_arrays, forward=(Forward(0, 'elementwise', special_erfcx_forward, ('self', 'result')),), where='special/derivatives.yaml:41'),
-    Formula('aten::special_ndtri', 'SpecialNdtriBackward0', ('self',), saved=(Saved('result', 'result'),), tensors=special_ndtri_tensors, arrays=special_ndtri_arrays, forward=(Forward(0, 'elementwise', special_ndtri_forward, ('result',)),), where='special/derivatives.yaml:45'),
-    Formula('aten::special_log_ndtr', 'SpecialLogNdtrBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=special_log_ndtr_tensors, arrays=special_log_ndtr_arrays, forward=(Forward(0, 'elementwise', special_log_ndtr_forward, ('self',)),), where='special/derivatives.yaml:49'),
-    Formula('aten::logit', 'LogitBackward0', ('self',), saved=(Saved('self', 'input'), Saved('eps', 'value')), tensors=logit_tensors, arrays=logit_arrays, forward=(Forward(0, 'elementwise', logit_forward, ('self', 'eps')),), where='special/derivatives.yaml:53'),
-    Formula('aten::logit_backward', 'LogitBackwardBackward0', ('grad_output', 'self'), saved=(Saved('grad_output', 'input', needed_by=('self',)), Saved('self', 'input', needed_by=('grad_output', 'self')), Saved('eps', 'value', needed_by=('grad_output', 'self'))), tensors=logit_backward_tensors, arrays=logit_backward_arrays, where='special/derivatives.yaml:57'),
-    Formula('aten::sinc', 'SincBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=sinc_tensors, arrays=sinc_arrays, forward=(Forward(0, 'elementwise', sinc_forward, ('self',)),), where='special/derivatives.yaml:61'),
-    Formula('aten::special_entr', 'SpecialEntrBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=special_entr_tensors, arrays=special_entr_arrays, forward=(Forward(0, 'elementwise', special_entr_forward, ('self',)),), where='special/derivatives.yaml:65'),
-    Formula('aten::special_xlog1py', 'SpecialXlog1PyBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=special_xlog1py_tensors, arrays=special_xlog1py_arrays, where='special/derivatives.yaml:69'),
-    Formula('aten::special_xlog1py.self_scalar', 'SpecialXlog1PyBackward1', ('other',), saved=(Saved('self', 'value'), Saved('other', 'input')), tensors=special_xlog1py_self_scalar_tensors, arrays=special_xlog1py_self_scalar_arrays, forward=(Forward(0, 'elementwise', special_xlog1py_self_scalar_forward, ('self', 'other')),), where='special/derivatives.yaml:73'),
-    Formula('aten::special_xlog1py.other_scalar', 'SpecialXlog1PyBackward2', ('self',), saved=(Saved('self', 'input'), Saved('other', 'value')), tensors=special_xlog1py_other_scalar_tensors, arrays=special_xlog1py_other_scalar_arrays, forward=(Forward(0, 'elementwise', special_xlog1py_other_scalar_forward, ('self', 'other')),), where='special/derivatives.yaml:77'),
-    Formula('aten::i0', 'I0Backward0', ('self',), saved=(Saved('self', 'input'),), tensors=i0_tensors, arrays=i0_arrays, forward=(Forward(0, 'elementwise', i0_forward, ('self',)),), where='special/derivatives.yaml:81'),
-    Formula('aten::special_i0e', 'SpecialI0EBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=special_i0e_tensors, arrays=special_i0e_arrays, forward=(Forward(0, 'elementwise', special_i0e_forward, ('self', 'result')),), where='special/derivatives.yaml:85'),
-    Formula('aten::special_i1', 'SpecialI1Backward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=special_i1_tensors, arrays=special_i1_arrays, forward=(Forward(0, 'elementwise', special_i1_forward, ('self', 'result')),), where='special/derivatives.yaml:89'),
-    Formula('aten::special_i1e', 'SpecialI1EBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=special_i1e_tensors, arrays=special_i1e_arrays, forward=(Forward(0, 'elementwise', special_i1e_forward, ('self', 'result')),), where='special/derivatives.yaml:93'),
-    Formula('aten::special_bessel_j0', 'NotImplemented', ('self',), tensors=special_bessel_j0_tensors, arrays=special_bessel_j0_arrays, where='special/derivatives.yaml:97'),
-    Formula('aten::special_bessel_j1', 'NotImplemented', ('self',), tensors=special_bessel_j1_tensors, arrays=special_bessel_j1_arrays, where='special/derivatives.yaml:101'),
-    Formula('aten::special_bessel_y0', 'NotImplemented', ('self',), tensors=special_bessel_y0_tensors, arrays=special_bessel_y0_arrays, where='special/derivatives.yaml:105'),
-    Formula('aten::special_bessel_y1', 'NotImplemented', ('self',), tensors=special_bessel_y1_tensors, arrays=special_bessel_y1_arrays, where='special/derivatives.yaml:109'),
-    Formula('aten::special_modified_bessel_i0', 'NotImplemented', ('self',), tensors=special_modified_bessel_i0_tensors, arrays=special_modified_bessel_i0_arrays, where='special/derivatives.yaml:113'),
-    Formula('aten::special_modified_bessel_i1', 'NotImplemented', ('self',), tensors=special_modified_bessel_i1_tensors, arrays=special_modified_bessel_i1_arrays, where='special/derivatives.yaml:117'),
-    Formula('aten::special_modified_bessel_k0', 'NotImplemented', ('self',), tensors=special_modified_bessel_k0_tensors, arrays=special_modified_bessel_k0_arrays, where='special/derivatives.yaml:121'),
-    Formula('aten::special_modified_bessel_k1', 'NotImplemented', ('self',), tensors=special_modified_bessel_k1_tensors, arrays=special_modified_bessel_k1_arrays, where='special/derivatives.yaml:125'),
-    Formula('aten::special_scaled_modified_bessel_k0', 'NotImplemented', ('x',), tensors=special_scaled_modified_bessel_k0_tensors, arrays=special_scaled_modified_bessel_k0_arrays, where='special/derivatives.yaml:129'),
-    Formula('aten::special_scaled_modified_bessel_k1', 'NotImplemented', ('x',), tensors=special_scaled_modified_bessel_k1_tensors, arrays=special_scaled_modified_bessel_k1_arrays, where='special/derivatives.yaml:133'),
-    Formula('aten::special_spherical_bessel_j0', 'NotImplemented', ('x',), tensors=special_spherical_bessel_j0_tensors, arrays=special_spherical_bessel_j0_arrays, where='special/derivatives.yaml:137'),
-    Formula('aten::special_airy_ai', 'NotImplemented', ('x',), tensors=special_airy_ai_tensors, arrays=special_airy_ai_arrays, where='special/derivatives.yaml:141'),
-    Formula('aten::special_chebyshev_polynomial_t', 'NotImplemented', ('x', 'n'), tensors=special_chebyshev_polynomial_t_tensors, arrays=special_chebyshev_polynomial_t_arrays, where='special/derivatives.yaml:145'),
-    Formula('aten::special_chebyshev_polynomial_t.x_scalar', 'NotImplemented', ('n',), tensors=special_chebyshev_polynomial_t_x_scalar_tensors, arrays=special_chebyshev_polynomial_t_x_scalar_arrays, where='special/derivatives.yaml:150'),
-    Formula('aten::special_chebyshev_polynomial_t.n_scalar', 'NotImplemented', ('x',), tensors=special_chebyshev_polynomial_t_n_scalar_tensors, arrays=special_chebyshev_polynomial_t_n_scalar_arrays, where='special/derivatives.yaml:154'),
-    Formula('aten::special_chebyshev_polynomial_u', 'NotImplemented', ('x', 'n'), tensors=special_chebyshev_polynomial_u_tensors, arrays=special_chebyshev_polynomial_u_arrays, where='special/derivatives.yaml:158'),
-    Formula('aten::special_chebyshev_polynomial_u.x_scalar', 'NotImplemented', ('n',), tensors=special_chebyshev_polynomial_u_x_scalar_tensors, arrays=special_chebyshev_polynomial_u_x_scalar_arrays, where='special/derivatives.yaml:163'),
-    Formula('aten::special_chebyshev_polynomial_u.n_scalar', 'NotImplemented', ('x',), tensors=special_chebyshev_polynomial_u_n_scalar_tensors, arrays=special_chebyshev_polynomial_u_n_scalar_arrays, where='special/derivatives.yaml:167'),
-    Formula('aten::special_chebyshev_polynomial_v', 'NotImplemented', ('x', 'n'), tensors=special_chebyshev_polynomial_v_tensors, arrays=special_chebyshev_polynomial_v_arrays, where='special/derivatives.yaml:171'),
-    Formula('aten::special_chebyshev_polynomial_v.x_scalar', 'NotImplemented', ('n',), tensors=special_chebyshev_polynomial_v_x_scalar_tensors, arrays=special_chebyshev_polynomial_v_x_scalar_arrays, where='special/derivatives.yaml:176'),
-    Formula('aten::special_chebyshev_polynomial_v.n_scalar', 'NotImplemented', ('x',), tensors=special_chebyshev_polynomial_v_n_scalar_tensors, arrays=special_chebyshev_polynomial_v_n_scalar_arrays, where='special/derivatives.yaml:180'),
-    Formula('aten::special_chebyshev_polynomial_w', 'NotImplemented', ('x', 'n'), tensors=special_chebyshev_polynomial_w_tensors, arrays=special_chebyshev_polynomial_w_arrays, where='special/derivatives.yaml:184'),
-    Formula('aten::special_chebyshev_polynomial_w.x_scalar', 'NotImplemented', ('n',), tensors=special_chebyshev_polynomial_w_x_scalar_tensors, arrays=special_chebyshev_polynomial_w_x_scalar_arrays, where='special/derivatives.yaml:189'),
-    Formula('aten::special_chebyshev_polynomial_w.n_scalar', 'NotImplemented', ('x',), tensors=special_chebyshev_polynomial_w_n_scalar_tensors, arrays=special_chebyshev_polynomial_w_n_scalar_arrays, where='special/derivatives.yaml:193'),
-    Formula('aten::special_shifted_chebyshev_polynomial_t', 'NotImplemented', ('x', 'n'), tensors=special_shifted_chebyshev_polynomial_t_tensors, arrays=special_shifted_chebyshev_polynomial_t_arrays, where='special/derivatives.yaml:197'),
-    Formula('aten::special_shifted_chebyshev_polynomial_t.x_scalar', 'NotImplemented', ('n',), tensors=special_shifted_chebyshev_polynomial_t_x_scalar_tensors, arrays=special_shifted_chebyshev_polynomial_t_x_scalar_arrays, where='special/derivatives.yaml:202'),
-    Formula('aten::special_shifted_chebyshev_polynomial_t.n_scalar', 'NotImplemented', ('x',), tensors=special_shifted_chebyshev_polynomial_t_n_scalar_tensors, arrays=special_shifted_chebyshev_polynomial_t_n_scalar_arrays, where='special/derivatives.yaml:206'),
-    Formula('aten::special_shifted_chebyshev_polynomial_u', 'NotImplemented', ('x', 'n'), tensors=special_shifted_chebyshev_polynomial_u_tensors, arrays=special_shifted_chebyshev_polynomial_u_arrays, where='special/derivatives.yaml:210'),
-    Formula('aten::special_shifted_chebyshev_polynomial_u.x_scalar', 'NotImplemented', ('n',), tensors=special_shifted_chebyshev_polynomial_u_x_scalar_tensors, arrays=special_shifted_chebyshev_polynomial_u_x_scalar_arrays, where='special/derivatives.yaml:215'),
-    Formula('aten::special_shifted_chebyshev_polynomial_u.n_scalar', 'NotImplemented', ('x',), tensors=special_shifted_chebyshev_polynomial_u_n_scalar_tensors, arrays=special_shifted_chebyshev_polynomial_u_n_scalar_arrays, where='special/derivatives.yaml:219'),
-    Formula('aten::special_shifted_chebyshev_polynomial_v', 'NotImplemented', ('x', 'n'), tensors=special_shifted_chebyshev_polynomial_v_tensors, arrays=special_shifted_chebyshev_polynomial_v_arrays, where='special/derivatives.yaml:223'),
-    Formula('aten::special_shifted_chebyshev_polynomial_v.x_scalar', 'NotImplemented', ('n',), tensors=special_shifted_chebyshev_polynomial_v_x_scalar_tensors, arrays=special_shifted_chebyshev_polynomial_v_x_scalar_arrays, where='special/derivatives.yaml:228'),
-    Formula('aten::special_shifted_chebyshev_polynomial_v.n_scalar', 'NotImplemented', ('x',), tensors=special_shifted_chebyshev_polynomial_v_n_scalar_tensors, arrays=special_shifted_chebyshev_polynomial_v_n_scalar_arrays, where='special/derivatives.yaml:232'),
-    Formula('aten::special_shifted_chebyshev_polynomial_w', 'NotImplemented', ('x', 'n'), tensors=special_shifted_chebyshev_polynomial_w_tensors, arrays=special_shifted_chebyshev_polynomial_w_arrays, where='special/derivatives.yaml:236'),
-    Formula('aten::special_shifted_chebyshev_polynomial_w.x_scalar', 'NotImplemented', ('n',), tensors=special_shifted_chebyshev_polynomial_w_x_scalar_tensors, arrays=special_shifted_chebyshev_polynomial_w_x_scalar_arrays, where='special/derivatives.yaml:241'),
-    Formula('aten::special_shifted_chebyshev_polynomial_w.n_scalar', 'NotImplemented', ('x',), tensors=special_shifted_chebyshev_polynomial_w_n_scalar_tensors, arrays=special_shifted_chebyshev_polynomial_w_n_scalar_arrays, where='special/derivatives.yaml:245'),
-    Formula('aten::special_hermite_polynomial_h', 'NotImplemented', ('x', 'n'), tensors=special_hermite_polynomial_h_tensors, arrays=special_hermite_polynomial_h_arrays, where='special/derivatives.yaml:249'),
-    Formula('aten::special_hermite_polynomial_h.x_scalar', 'NotImplemented', ('n',), tensors=special_hermite_polynomial_h_x_scalar_tensors, arrays=special_hermite_polynomial_h_x_scalar_arrays, where='special/derivatives.yaml:254'),
-    Formula('aten::special_hermite_polynomial_h.n_scalar', 'NotImplemented', ('x',), tensors=special_hermite_polynomial_h_n_scalar_tensors, arrays=special_hermite_polynomial_h_n_scalar_arrays, where='special/derivatives.yaml:258'),
-    Formula('aten::special_hermite_polynomial_he', 'NotImplemented', ('x', 'n'), tensors=special_hermite_polynomial_he_tensors, arrays=special_hermite_polynomial_he_arrays, where='special/derivatives.yaml:262'),
-    Formula('aten::special_hermite_polynomial_he.x_scalar', 'NotImplemented', ('n',), tensors=special_hermite_polynomial_he_x_scalar_tensors, arrays=special_hermite_polynomial_he_x_scalar_arrays, where='special/derivatives.yaml:267'),
-    Formula('aten::special_hermite_polynomial_he.n_scalar', 'NotImplemented', ('x',), tensors=special_hermite_polynomial_he_n_scalar_tensors, arrays=special_hermite_polynomial_he_n_scalar_arrays, where='special/derivatives.yaml:271'),
-    Formula('aten::special_laguerre_polynomial_l', 'NotImplemented', ('x', 'n'), tensors=special_laguerre_polynomial_l_tensors, arrays=special_laguerre_polynomial_l_arrays, where='special/derivatives.yaml:275'),
-    Formula('aten::special_laguerre_polynomial_l.x_scalar', 'NotImplemented', ('n',), tensors=special_laguerre_polynomial_l_x_scalar_tensors, arrays=special_laguerre_polynomial_l_x_scalar_arrays, where='special/derivatives.yaml:280'),
-    Formula('aten::special_laguerre_polynomial_l.n_scalar', 'NotImplemented', ('x',), tensors=special_laguerre_polynomial_l_n_scalar_tensors, arrays=special_laguerre_polynomial_l_n_scalar_arrays, where='special/derivatives.yaml:284'),
-    Formula('aten::special_legendre_polynomial_p', 'NotImplemented', ('x', 'n'), tensors=special_legendre_polynomial_p_tensors, arrays=special_legendre_polynomial_p_arrays, where='special/derivatives.yaml:288'),
-    Formula('aten::special_legendre_polynomial_p.x_scalar', 'NotImplemented', ('n',), tensors=special_legendre_polynomial_p_x_scalar_tensors, arrays=special_legendre_polynomial_p_x_scalar_arrays, where='special/derivatives.yaml:293'),
-    Formula('aten::special_legendre_polynomial_p.n_scalar', 'NotImplemented', ('x',), tensors=special_legendre_polynomial_p_n_scalar_tensors, arrays=special_legendre_polynomial_p_n_scalar_arrays, where='special/derivatives.yaml:297'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::lgamma', 'LgammaBackward0', ('self',), 'special/derivatives.yaml:3', (Saved('self', 'input'),), (
+        Gradient('self', 'k.mul(grad, k.digamma(self))', 'self'),), (
+        Tangent(0, 'elementwise', 'k.mul(grad, k.digamma(self))', 'self'),), bodies='arrays'),
+    Row('aten::digamma', 'DigammaBackward0', ('self',), 'special/derivatives.yaml:7', (Saved('self', 'input'),), (
+        Gradient('self', 'k.mul(grad, k.polygamma(1, self))', 'self'),), (
+        Tangent(0, 'elementwise', 'k.mul(grad, k.polygamma(1, self))', 'self'),), bodies='arrays'),
+    Row('aten::polygamma', 'PolygammaBackward0', ('self',), 'special/derivatives.yaml:11', (Saved('n', 'value'), Saved('self', 'input')), (
+        Gradient('self', 'k.mul(grad, k.polygamma(node._n + 1, self))', 'self'),), (
+        Tangent(0, 'elementwise', 'k.mul(grad, k.polygamma(n + 1, self))', 'n self'),), bodies='arrays'),
+    Row('aten::mvlgamma', 'MvlgammaBackward0', ('self',), 'special/derivatives.yaml:15', (Saved('self', 'input'), Saved('p', 'value')), (
+        Gradient('self', 'mvlgamma_backward(k, grad, self, node._p)', 'self'),), (
+        Tangent(0, 'elementwise', 'mvlgamma_backward(k, grad, self, p)', 'self p'),), bodies='arrays'),
+    Row('aten::igamma', 'IgammaBackward0', ('self', 'other'), 'special/derivatives.yaml:19', (Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('other',))), (
+        Gradient('self', '', missing='igamma: input'),
+        Gradient('other', 'k.mul(grad, k.exp(k.sub(k.sub(k.xlogy(k.sub(self, 1), other), other), k.lgamma(self))))', 'self other'),), bodies='arrays'),
+    Row('aten::igammac', 'IgammacBackward0', ('self', 'other'), 'special/derivatives.yaml:23', (Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('other',))), (
+        Gradient('self', '', missing='igammac: input'),
+        Gradient('other', 'k.mul(k.neg(grad), k.exp(k.sub(k.sub(k.xlogy(k.sub(self, 1), other), other), k.lgamma(self))))', 'self other'),), bodies='arrays'),
+    Row('aten::special_zeta', 'SpecialZetaBackward0', ('self', 'other'), 'special/derivatives.yaml:27', (Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('other',))), (
+        Gradient('self', '', missing='zeta'),
+        Gradient('other', 'zeta_backward(k, grad, self, other)', 'self other'),), bodies='arrays'),
+    Row('aten::special_zeta.self_scalar', 'SpecialZetaBackward1', ('other',), 'special/derivatives.yaml:31', (Saved('self', 'value'), Saved('other', 'input')), (
+        Gradient('other', 'zeta_backward(k, grad, node._self, other)', 'other'),), bodies='arrays'),
+    Row('aten::special_zeta.other_scalar', 'SpecialZetaBackward2', ('self',), 'special/derivatives.yaml:34', (), (
+        Gradient('self', '', missing='zeta'),), bodies='arrays'),
+    Row('aten::erfinv', 'ErfinvBackward0', ('self',), 'special/derivatives.yaml:37', (Saved('result', 'result'),), (
+        Gradient('self', 'k.mul(k.mul(k.exp(k.mul(result, result)), 0.886226925452758), grad)', 'result'),), (
+        Tangent(0, 'elementwise', 'k.mul(k.mul(k.exp(k.mul(result, result)), 0.886226925452758), grad)', 'result'),), bodies='arrays'),
+    Row('aten::special_erfcx', 'SpecialErfcxBackward0', ('self',), 'special/derivatives.yaml:41', (Saved('self', 'input'), Saved('result', 'result')), (
+        Gradient('self', 'k.mul(k.sub(k.mul(k.mul(self, 2), result), 1.1283791670955126), grad)', 'self result'),), (
+        Tangent(0, 'elementwise', 'k.mul(k.sub(k.mul(k.mul(self, 2), result), 1.1283791670955126), grad)', 'self result'),), bodies='arrays'),
+    Row('aten::special_ndtri', 'SpecialNdtriBackward0', ('self',), 'special/derivatives.yaml:45', (Saved('result', 'result'),), (
+        Gradient('self', 'k.mul(k.mul(grad, 2.5066282746310002), k.exp(k.mul(k.mul(result, 0.5), result)))', 'result'),), (
+        Tangent(0, 'elementwise', 'k.mul(k.mul(grad, 2.5066282746310002), k.exp(k.mul(k.mul(result, 0.5), result)))', 'result'),), bodies='arrays'),
+    Row('aten::special_log_ndtr', 'SpecialLogNdtrBackward0', ('self',), 'special/derivatives.yaml:49', (Saved('self', 'input'),), (
+        Gradient('self', 'k.mul(k.div(grad, k.special_erfcx(k.mul(self, -0.7071067811865476))), 0.7978845608028654)', 'self'),), (
+        Tangent(0, 'elementwise', 'k.mul(k.div(grad, k.special_erfcx(k.mul(self, -0.7071067811865476))), 0.7978845608028654)', 'self'),), bodies='arrays'),
+    Row('aten::logit', 'LogitBackward0', ('self',), 'special/derivatives.yaml:53', (Saved('self', 'input'), Saved('eps', 'value')), (
+        Gradient('self', 'k.logit_backward(grad, self, node._eps)', 'self'),), (
+        Tangent(0, 'elementwise', 'k.logit_backward(grad, self, eps)', 'self eps'),), bodies='arrays'),
+    Row('aten::logit_backward', 'LogitBackwardBackward0', ('grad_output', 'self'), 'special/derivatives.yaml:57', (Saved('grad_output', 'input', needed_by=('self',)), Saved('self', 'input', needed_by=('grad_output', 'self')), Saved('eps', 'value', needed_by=('grad_output', 'self'))), (
+        Gradient('grad_output', 'k.logit_backward(grad, self, node._eps)', 'self'),
+        Gradient('self', 'logit_double_backward(k, k.mul(grad, grad_output), self, node._eps)', 'grad_output self'),), bodies='arrays'),
+    Row('aten::sinc', 'SincBackward0', ('self',), 'special/derivatives.yaml:61', (Saved('self', 'input'),), (
+        Gradient('self', 'sinc_backward(k, grad, self)', 'self'),), (
+        Tangent(0, 'elementwise', 'sinc_backward(k, grad, self)', 'self'),), bodies='arrays'),
+    Row('aten::special_entr', 'SpecialEntrBackward0', ('self',), 'special/derivatives.yaml:65', (Saved('self', 'input'),), (
+        Gradient('self', 'k.mul(k.neg(grad), k.add(k.log(self), 1))', 'self'),), (
+        Tangent(0, 'elementwise', 'k.mul(k.neg(grad), k.add(k.log(self), 1))', 'self'),), bodies='arrays'),
+    Row('aten::special_xlog1py', 'SpecialXlog1PyBackward0', ('self', 'other'), 'special/derivatives.yaml:69', (Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), (
+        Gradient('self', 'xlog1py_self_backward(k, grad, self, other)', 'self other'),
+        Gradient('other', 'xlogy_other_backward(k, grad, self, k.add(other, 1))', 'self other'),), bodies='arrays'),
+    Row('aten::special_xlog1py.self_scalar', 'SpecialXlog1PyBackward1', ('other',), 'special/derivatives.yaml:73', (Saved('self', 'value'), Saved('other', 'input')), (
+        Gradient('other', 'xlogy_other_backward(k, grad, node._self, k.add(other, 1))', 'other'),), (
+        Tangent(0, 'elementwise', 'xlogy_other_backward(k, grad, self, k.add(other, 1))', 'self other'),), bodies='arrays'),
+    Row('aten::special_xlog1py.other_scalar', 'SpecialXlog1PyBackward2', ('self',), 'special/derivatives.yaml:77', (Saved('self', 'input'), Saved('other', 'value')), (
+        Gradient('self', 'xlogy_number_backward(k, grad, self, node._other + 1)', 'self'),), (
+        Tangent(0, 'elementwise', 'xlogy_number_backward(k, grad, self, other + 1)', 'self other'),), bodies='arrays'),
+    Row('aten::i0', 'I0Backward0', ('self',), 'special/derivatives.yaml:81', (Saved('self', 'input'),), (
+        Gradient('self', 'k.mul(grad, k.special_i1(self))', 'self'),), (
+        Tangent(0, 'elementwise', 'k.mul(grad, k.special_i1(self))', 'self'),), bodies='arrays'),
+    Row('aten::special_i0e', 'SpecialI0EBackward0', ('self',), 'special/derivatives.yaml:85', (Saved('self', 'input'), Saved('result', 'result')), (
+        Gradient('self', 'k.mul(grad, k.sub(k.special_i1e(self), k.mul(k.sgn(self), result)))', 'self result'),), (
+        Tangent(0, 'elementwise', 'k.mul(grad, k.sub(k.special_i1e(self), k.mul(k.sgn(self), result)))', 'self result'),), bodies='arrays'),
+    Row('aten::special_i1', 'SpecialI1Backward0', ('self',), 'special/derivatives.yaml:89', (Saved('self', 'input'), Saved('result', 'result')), (
+        Gradient('self', 'i1_backward(k, grad, self, result)', 'self result'),), (
+        Tangent(0, 'elementwise', 'i1_backward(k, grad, self, result)', 'self result'),), bodies='arrays'),
+    Row('aten::special_i1e', 'SpecialI1EBackward0', ('self',), 'special/derivatives.yaml:93', (Saved('self', 'input'), Saved('result', 'result')), (
+        Gradient('self', 'i1e_backward(k, grad, self, result)', 'self result'),), (
+        Tangent(0, 'elementwise', 'i1e_backward(k, grad, self, result)', 'self result'),), bodies='arrays'),
+    Row('aten::special_bessel_j0', 'NotImplemented', ('self',), 'special/derivatives.yaml:97', (), (
+        Gradient('self', '', missing='aten::special_bessel_j0'),), bodies='arrays'),
+    Row('aten::special_bessel_j1', 'NotImplemented', ('self',), 'special/derivatives.yaml:101', (), (
+        Gradient('self', '', missing='aten::special_bessel_j1'),), bodies='arrays'),
+    Row('aten::special_bessel_y0', 'NotImplemented', ('self',), 'special/derivatives.yaml:105', (), (
+        Gradient('self', '', missing='aten::special_bessel_y0'),), bodies='arrays'),
+    Row('aten::special_bessel_y1', 'NotImplemented', ('self',), 'special/derivatives.yaml:109', (), (
+        Gradient('self', '', missing='aten::special_bessel_y1'),), bodies='arrays'),
+    Row('aten::special_modified_bessel_i0', 'NotImplemented', ('self',), 'special/derivatives.yaml:113', (), (
+        Gradient('self', '', missing='aten::special_modified_bessel_i0'),), bodies='arrays'),
+    Row('aten::special_modified_bessel_i1', 'NotImplemented', ('self',), 'special/derivatives.yaml:117', (), (
+        Gradient('self', '', missing='aten::special_modified_bessel_i1'),), bodies='arrays'),
+    Row('aten::special_modified_bessel_k0', 'NotImplemented', ('self',), 'special/derivatives.yaml:121', (), (
+        Gradient('self', '', missing='aten::special_modified_bessel_k0'),), bodies='arrays'),
+    Row('aten::special_modified_bessel_k1', 'NotImplemented', ('self',), 'special/derivatives.yaml:125', (), (
+        Gradient('self', '', missing='aten::special_modified_bessel_k1'),), bodies='arrays'),
+    Row('aten::special_scaled_modified_bessel_k0', 'NotImplemented', ('x',), 'special/derivatives.yaml:129', (), (
+        Gradient('x', '', missing='aten::special_scaled_modified_bessel_k0'),), bodies='arrays'),
+    Row('aten::special_scaled_modified_bessel_k1', 'NotImplemented', ('x',), 'special/derivatives.yaml:133', (), (
+        Gradient('x', '', missing='aten::special_scaled_modified_bessel_k1'),), bodies='arrays'),
+    Row('aten::special_spherical_bessel_j0', 'NotImplemented', ('x',), 'special/derivatives.yaml:137', (), (
+        Gradient('x', '', missing='aten::special_spherical_bessel_j0'),), bodies='arrays'),
+    Row('aten::special_airy_ai', 'NotImplemented', ('x',), 'special/derivatives.yaml:141', (), (
+        Gradient('x', '', missing='aten::special_airy_ai'),), bodies='arrays'),
+    Row('aten::special_chebyshev_polynomial_t', 'NotImplemented', ('x', 'n'), 'special/derivatives.yaml:145', (), (
+        Gradient('x', '', missing='aten::special_chebyshev_polynomial_t'),
+        Gradient('n', '', missing='aten::special_chebyshev_polynomial_t'),), bodies='arrays'),
+    Row('aten::special_chebyshev_polynomial_t.x_scalar', 'NotImplemented', ('n',), 'special/derivatives.yaml:150', (), (
+        Gradient('n', '', missing='aten::special_chebyshev_polynomial_t'),), bodies='arrays'),
+    Row('aten::special_chebyshev_polynomial_t.n_scalar', 'NotImplemented', ('x',), 'special/derivatives.yaml:154', (), (
+        Gradient('x', '', missing='aten::special_chebyshev_polynomial_t'),), bodies='arrays'),
+    Row('aten::special_chebyshev_polynomial_u', 'NotImplemented', ('x', 'n'), 'special/derivatives.yaml:158', (), (
+        Gradient('x', '', missing='aten::special_chebyshev_polynomial_u'),
+        Gradient('n', '', missing='aten::special_chebyshev_polynomial_u'),), bodies='arrays'),
+    Row('aten::special_chebyshev_polynomial_u.x_scalar', 'NotImplemented', ('n',), 'special/derivatives.yaml:163', (), (
+        Gradient('n', '', missing='aten::special_chebyshev_polynomial_u'),), bodies='arrays'),
+    Row('aten::special_chebyshev_polynomial_u.n_scalar', 'NotImplemented', ('x',), 'special/derivatives.yaml:167', (), (
+        Gradient('x', '', missing='aten::special_chebyshev_polynomial_u'),), bodies='arrays'),
+    Row('aten::special_chebyshev_polynomial_v', 'NotImplemented', ('x', 'n'), 'special/derivatives.yaml:171', (), (
+        Gradient('x', '', missing='aten::special_chebyshev_polynomial_v'),
+        Gradient('n', '', missing='aten::special_chebyshev_polynomial_v'),), bodies='arrays'),
+    Row('aten::special_chebyshev_polynomial_v.x_scalar', 'NotImplemented', ('n',), 'special/derivatives.yaml:176', (), (
+        Gradient('n', '', missing='aten::special_chebyshev_polynomial_v'),), bodies='arrays'),
+    Row('aten::special_chebyshev_polynomial_v.n_scalar', 'NotImplemented', ('x',), 'special/derivatives.yaml:180', (), (
+        Gradient('x', '', missing='aten::special_chebyshev_polynomial_v'),), bodies='arrays'),
+    Row('aten::special_chebyshev_polynomial_w', 'NotImplemented', ('x', 'n'), 'special/derivatives.yaml:184', (), (
+        Gradient('x', '', missing='aten::special_chebyshev_polynomial_w'),
+        Gradient('n', '', missing='aten::special_chebyshev_polynomial_w'),), bodies='arrays'),
+    Row('aten::special_chebyshev_polynomial_w.x_scalar', 'NotImplemented', ('n',), 'special/derivatives.yaml:189', (), (
+        Gradient('n', '', missing='aten::special_chebyshev_polynomial_w'),), bodies='arrays'),
+    Row('aten::special_chebyshev_polynomial_w.n_scalar', 'NotImplemented', ('x',), 'special/derivatives.yaml:193', (), (
+        Gradient('x', '', missing='aten::special_chebyshev_polynomial_w'),), bodies='arrays'),
+    Row('aten::special_shifted_chebyshev_polynomial_t', 'NotImplemented', ('x', 'n'), 'special/derivatives.yaml:197', (), (
+        Gradient('x', '', missing='aten::special_shifted_chebyshev_polynomial_t'),
+        Gradient('n', '', missing='aten::special_shifted_chebyshev_polynomial_t'),), bodies='arrays'),
+    Row('aten::special_shifted_chebyshev_polynomial_t.x_scalar', 'NotImplemented', ('n',), 'special/derivatives.yaml:202', (), (
+        Gradient('n', '', missing='aten::special_shifted_chebyshev_polynomial_t'),), bodies='arrays'),
+    Row('aten::special_shifted_chebyshev_polynomial_t.n_scalar', 'NotImplemented', ('x',), 'special/derivatives.yaml:206', (), (
+        Gradient('x', '', missing='aten::special_shifted_chebyshev_polynomial_t'),), bodies='arrays'),
+    Row('aten::special_shifted_chebyshev_polynomial_u', 'NotImplemented', ('x', 'n'), 'special/derivatives.yaml:210', (), (
+        Gradient('x', '', missing='aten::special_shifted_chebyshev_polynomial_u'),
+        Gradient('n', '', missing='aten::special_shifted_chebyshev_polynomial_u'),), bodies='arrays'),
+    Row('aten::special_shifted_chebyshev_polynomial_u.x_scalar', 'NotImplemented', ('n',), 'special/derivatives.yaml:215', (), (
+        Gradient('n', '', missing='aten::special_shifted_chebyshev_polynomial_u'),), bodies='arrays'),
+    Row('aten::special_shifted_chebyshev_polynomial_u.n_scalar', 'NotImplemented', ('x',), 'special/derivatives.yaml:219', (), (
+        Gradient('x', '', missing='aten::special_shifted_chebyshev_polynomial_u'),), bodies='arrays'),
+    Row('aten::special_shifted_chebyshev_polynomial_v', 'NotImplemented', ('x', 'n'), 'special/derivatives.yaml:223', (), (
+        Gradient('x', '', missing='aten::special_shifted_chebyshev_polynomial_v'),
+        Gradient('n', '', missing='aten::special_shifted_chebyshev_polynomial_v'),), bodies='arrays'),
+    Row('aten::special_shifted_chebyshev_polynomial_v.x_scalar', 'NotImplemented', ('n',), 'special/derivatives.yaml:228', (), (
+        Gradient('n', '', missing='aten::special_shifted_chebyshev_polynomial_v'),), bodies='arrays'),
+    Row('aten::special_shifted_chebyshev_polynomial_v.n_scalar', 'NotImplemented', ('x',), 'special/derivatives.yaml:232', (), (
+        Gradient('x', '', missing='aten::special_shifted_chebyshev_polynomial_v'),), bodies='arrays'),
+    Row('aten::special_shifted_chebyshev_polynomial_w', 'NotImplemented', ('x', 'n'), 'special/derivatives.yaml:236', (), (
+        Gradient('x', '', missing='aten::special_shifted_chebyshev_polynomial_w'),
+        Gradient('n', '', missing='aten::special_shifted_chebyshev_polynomial_w'),), bodies='arrays'),
+    Row('aten::special_shifted_chebyshev_polynomial_w.x_scalar', 'NotImplemented', ('n',), 'special/derivatives.yaml:241', (), (
+        Gradient('n', '', missing='aten::special_shifted_chebyshev_polynomial_w'),), bodies='arrays'),
+    Row('aten::special_shifted_chebyshev_polynomial_w.n_scalar', 'NotImplemented', ('x',), 'special/derivatives.yaml:245', (), (
+        Gradient('x', '', missing='aten::special_shifted_chebyshev_polynomial_w'),), bodies='arrays'),
+    Row('aten::special_hermite_polynomial_h', 'NotImplemented', ('x', 'n'), 'special/derivatives.yaml:249', (), (
+        Gradient('x', '', missing='aten::special_hermite_polynomial_h'),
+        Gradient('n', '', missing='aten::special_hermite_polynomial_h'),), bodies='arrays'),
+    Row('aten::special_hermite_polynomial_h.x_scalar', 'NotImplemented', ('n',), 'special/derivatives.yaml:254', (), (
+        Gradient('n', '', missing='aten::special_hermite_polynomial_h'),), bodies='arrays'),
+    Row('aten::special_hermite_polynomial_h.n_scalar', 'NotImplemented', ('x',), 'special/derivatives.yaml:258', (), (
+        Gradient('x', '', missing='aten::special_hermite_polynomial_h'),), bodies='arrays'),
+    Row('aten::special_hermite_polynomial_he', 'NotImplemented', ('x', 'n'), 'special/derivatives.yaml:262', (), (
+        Gradient('x', '', missing='aten::special_hermite_polynomial_he'),
+        Gradient('n', '', missing='aten::special_hermite_polynomial_he'),), bodies='arrays'),
+    Row('aten::special_hermite_polynomial_he.x_scalar', 'NotImplemented', ('n',), 'special/derivatives.yaml:267', (), (
+        Gradient('n', '', missing='aten::special_hermite_polynomial_he'),), bodies='arrays'),
+    Row('aten::special_hermite_polynomial_he.n_scalar', 'NotImplemented', ('x',), 'special/derivatives.yaml:271', (), (
+        Gradient('x', '', missing='aten::special_hermite_polynomial_he'),), bodies='arrays'),
+    Row('aten::special_laguerre_polynomial_l', 'NotImplemented', ('x', 'n'), 'special/derivatives.yaml:275', (), (
+        Gradient('x', '', missing='aten::special_laguerre_polynomial_l'),
+        Gradient('n', '', missing='aten::special_laguerre_polynomial_l'),), bodies='arrays'),
+    Row('aten::special_laguerre_polynomial_l.x_scalar', 'NotImplemented', ('n',), 'special/derivatives.yaml:280', (), (
+        Gradient('n', '', missing='aten::special_laguerre_polynomial_l'),), bodies='arrays'),
+    Row('aten::special_laguerre_polynomial_l.n_scalar', 'NotImplemented', ('x',), 'special/derivatives.yaml:284', (), (
+        Gradient('x', '', missing='aten::special_laguerre_polynomial_l'),), bodies='arrays'),
+    Row('aten::special_legendre_polynomial_p', 'NotImplemented', ('x', 'n'), 'special/derivatives.yaml:288', (), (
+        Gradient('x', '', missing='aten::special_legendre_polynomial_p'),
+        Gradient('n', '', missing='aten::special_legendre_polynomial_p'),), bodies='arrays'),
+    Row('aten::special_legendre_polynomial_p.x_scalar', 'NotImplemented', ('n',), 'special/derivatives.yaml:293', (), (
+        Gradient('n', '', missing='aten::special_legendre_polynomial_p'),), bodies='arrays'),
+    Row('aten::special_legendre_polynomial_p.n_scalar', 'NotImplemented', ('x',), 'special/derivatives.yaml:297', (), (
+        Gradient('x', '', missing='aten::special_legendre_polynomial_p'),), bodies='arrays'),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.split_and_scatter.formulas import (
     as_strided_scatter_backward, as_strided_scatter_jvp, as_strided_scatter_src_backward,
@@ -14,100 +14,40 @@ from dovetail_aten.families.split_and_scatter.formulas import (
 )
 from dovetail_aten.families.views.formulas import (split_backward, split_with_sizes_backward)
 
-
-def unsafe_split_Tensor_tensors(node, *grads):
-    return (split_backward(k, grads, node._split_size, node._dim, node._self_sym_sizes),)
-
-def unsafe_split_Tensor_arrays(node, k, edges, *grads):
-    return (split_backward(k, grads, node._split_size, node._dim, node._self_sym_sizes),)
-
-
-def unsafe_split_with_sizes_tensors(node, *grads):
-    return (split_with_sizes_backward(k, grads, node._split_sizes, node._dim, node._self_sym_sizes),)
-
-def unsafe_split_with_sizes_arrays(node, k, edges, *grads):
-    return (split_with_sizes_backward(k, grads, node._split_sizes, node._dim, node._self_sym_sizes),)
-
-
-def narrow_copy_tensors(node, grad):
-    return (narrow_backward(k, grad, node._self_sym_sizes, node._dim, node._start, node._length),)
-
-def narrow_copy_arrays(node, k, edges, grad):
-    return (narrow_backward(k, grad, node._self_sym_sizes, node._dim, node._start, node._length),)
-
-
-def unfold_tensors(node, grad):
-    return (k.unfold_backward(grad, node._self_sym_sizes, node._dimension, node._size, node._step),)
-
-def unfold_arrays(node, k, edges, grad):
-    return (k.unfold_backward(grad, node._self_sym_sizes, node._dimension, node._size, node._step),)
-
-
-def unfold_backward_tensors(node, grad): return (k.unfold(grad, node._dim, node._size, node._step),)
-
-def unfold_backward_arrays(node, k, edges, grad):
-    return (k.unfold(grad, node._dim, node._size, node._step),)
-
-
-def select_scatter_tensors(node, grad):
-    self_edge, src_edge = node.next_edges
-    grad_self = None if self_edge is None else k.select_scatter(grad, k.new_zeros(grad, node._src_sym_sizes), node._dim, node._index)
-    grad_src = None if src_edge is None else k.select(grad, node._dim, node._index)
-    return grad_self, grad_src
-
-def select_scatter_arrays(node, k, edges, grad):
-    self_edge, src_edge = edges
-    grad_self = None if self_edge is None else k.select_scatter(grad, k.new_zeros(grad, node._src_sym_sizes), node._dim, node._index)
-    grad_src = None if src_edge is None else k.select(grad, node._dim, node._index)
-    return grad_self, grad_src
-
-
-def slice_scatter_tensors(node, grad):
-    self_edge, src_edge = node.next_edges
-    grad_self = None if self_edge is None else k.slice_scatter(grad, k.new_zeros(grad, node._src_sym_sizes), node._dim, node._start, node._end, node._step)
-    grad_src = None if src_edge is None else k.slice(grad, node._dim, node._start, node._end, node._step)
-    return grad_self, grad_src
-
-def slice_scatter_arrays(node, k, edges, grad):
-    self_edge, src_edge = edges
-    grad_self = None if self_edge is None else k.slice_scatter(grad, k.new_zeros(grad, node._src_sym_sizes), node._dim, node._start, node._end, node._step)
-    grad_src = None if src_edge is None else k.slice(grad, node._dim, node._start, node._end, node._step)
-    return grad_self, grad_src
-
-
-def diagonal_scatter_tensors(node, grad):
-    self_edge, src_edge = node.next_edges
-    grad_self = None if self_edge is None else k.diagonal_scatter(grad, k.new_zeros(grad, node._src_sym_sizes), node._offset, node._dim1, node._dim2)
-    grad_src = None if src_edge is None else k.diagonal(grad, node._offset, node._dim1, node._dim2)
-    return grad_self, grad_src
-
-def diagonal_scatter_arrays(node, k, edges, grad):
-    self_edge, src_edge = edges
-    grad_self = None if self_edge is None else k.diagonal_scatter(grad, k.new_zeros(grad, node._src_sym_sizes), node._offset, node._dim1, node._dim2)
-    grad_src = None if src_edge is None else k.diagonal(grad, node._offset, node._dim1, node._dim2)
-    return grad_self, grad_src
-
-
-def as_strided_scatter_tensors(node, grad):
-    self_edge, src_edge = node.next_edges
-    grad_self = None if self_edge is None else as_strided_scatter_backward(k, grad, node._self_sym_sizes, node._self_sym_strides, node._self_sym_storage_offset, node._size, node._stride, node._storage_offset)
-    grad_src = None if src_edge is None else as_strided_scatter_src_backward(k, grad, node._self_sym_sizes, node._self_sym_strides, node._self_sym_storage_offset, node._size, node._stride, node._storage_offset)
-    return grad_self, grad_src
-
-def as_strided_scatter_forward(self_t, src_t, self_p, size, stride, storage_offset):
-    return as_strided_scatter_jvp(k, self_t, src_t, self_p.array.shape, self_p.stride(), self_p.storage_offset(), size, stride, storage_offset)
-
-
-FORMULAS = (
-    Formula('aten::unsafe_split.Tensor', 'UnsafeSplitBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('split_size', 'value'), Saved('dim', 'value')), tensors=unsafe_split_Tensor_tensors, arrays=unsafe_split_Tensor_arrays, forward=(Forward(0, 'linear'),), where='split_and_scatter/derivatives.yaml:3'),
-    Formula('aten::unsafe_split_with_sizes', 'UnsafeSplitWithSizesBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('split_sizes', 'value'), Saved('dim', 'value')), tensors=unsafe_split_with_sizes_tensors, arrays=unsafe_split_with_sizes_arrays, forward=(Forward(0, 'linear'),), where='split_and_scatter/derivatives.yaml:7'),
-    Formula('aten::narrow_copy', 'NarrowCopyBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('start', 'value'), Saved('length', 'value')), tensors=narrow_copy_tensors, arrays=narrow_copy_arrays, forward=(Forward(0, 'linear'),), where='split_and_scatter/derivatives.yaml:11'),
-    Formula('aten::unfold', 'UnfoldBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dimension', 'value'), Saved('size', 'value'), Saved('step', 'value')), tensors=unfold_tensors, arrays=unfold_arrays, forward=(Forward(0, 'linear'),), where='split_and_scatter/derivatives.yaml:15'),
-    Formula('aten::unfold_copy', 'UnfoldBackward0_copy', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dimension', 'value'), Saved('size', 'value'), Saved('step', 'value')), tensors=unfold_tensors, arrays=unfold_arrays, forward=(Forward(0, 'linear'),), where='split_and_scatter/derivatives.yaml:15'),
-    Formula('aten::unfold_backward', 'UnfoldBackwardBackward0', ('grad_in',), saved=(Saved('dim', 'value'), Saved('size', 'value'), Saved('step', 'value')), tensors=unfold_backward_tensors, arrays=unfold_backward_arrays, forward=(Forward(0, 'linear'),), where='split_and_scatter/derivatives.yaml:19'),
-    Formula('aten::select_scatter', 'SelectScatterBackward0', ('self', 'src'), saved=(Saved('src_sym_sizes', 'value', needed_by=('self',), expression='src.array.shape'), Saved('dim', 'value', needed_by=('self', 'src')), Saved('index', 'value', needed_by=('self', 'src'))), tensors=select_scatter_tensors, arrays=select_scatter_arrays, forward=(Forward(0, 'linear'),), where='split_and_scatter/derivatives.yaml:23'),
-    Formula('aten::slice_scatter', 'SliceScatterBackward0', ('self', 'src'), saved=(Saved('src_sym_sizes', 'value', needed_by=('self',), expression='src.array.shape'), Saved('dim', 'value', needed_by=('self', 'src')), Saved('start', 'value', needed_by=('self', 'src')), Saved('end', 'value', needed_by=('self', 'src')), Saved('step', 'value', needed_by=('self', 'src'))), tensors=slice_scatter_tensors, arrays=slice_scatter_arrays, forward=(Forward(0, 'linear'),), where='split_and_scatter/derivatives.yaml:28'),
-    Formula('aten::diagonal_scatter', 'DiagonalScatterBackward0', ('self', 'src'), saved=(Saved('src_sym_sizes', 'value', needed_by=('self',), expression='src.array.shape'), Saved('offset', 'value', needed_by=('self', 'src')), Saved('dim1', 'value', needed_by=('self', 'src')), Saved('dim2', 'value', needed_by=('self', 'src'))), tensors=diagonal_scatter_tensors, arrays=diagonal_scatter_arrays, forward=(Forward(0, 'linear'),), where='split_and_scatter/derivatives.yaml:33'),
-    Formula('aten::as_strided_scatter', 'AsStridedScatterBackward0', ('self', 'src'), saved=(Saved('self_sym_sizes', 'value', needed_by=('self', 'src'), expression='self.array.shape'), Saved('self_sym_storage_offset', 'value', needed_by=('self', 'src'), expression='self.storage_offset()'), Saved('self_sym_strides', 'value', needed_by=('self', 'src'), expression='self.stride()'), Saved('size', 'value', needed_by=('self', 'src')), Saved('stride', 'value', needed_by=('self', 'src')), Saved('storage_offset', 'value', needed_by=('self', 'src'))), tensors=as_strided_scatter_tensors, forward=(Forward(0, 'expression', as_strided_scatter_forward, ('self_t', 'src_t', 'self_p', 'size', 'stride', 'storage_offset')),), where='split_and_scatter/derivatives.yaml:38'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::unsafe_split.Tensor', 'UnsafeSplitBackward0', ('self',), 'split_and_scatter/derivatives.yaml:3', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('split_size', 'value'), Saved('dim', 'value')), (
+        Gradient('self', 'split_backward(k, grads, node._split_size, node._dim, node._self_sym_sizes)'),), (
+        Tangent(0, 'linear'),), grads='*grads', bodies='arrays'),
+    Row('aten::unsafe_split_with_sizes', 'UnsafeSplitWithSizesBackward0', ('self',), 'split_and_scatter/derivatives.yaml:7', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('split_sizes', 'value'), Saved('dim', 'value')), (
+        Gradient('self', 'split_with_sizes_backward(k, grads, node._split_sizes, node._dim, node._self_sym_sizes)'),), (
+        Tangent(0, 'linear'),), grads='*grads', bodies='arrays'),
+    Row('aten::narrow_copy', 'NarrowCopyBackward0', ('self',), 'split_and_scatter/derivatives.yaml:11', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('start', 'value'), Saved('length', 'value')), (
+        Gradient('self', 'narrow_backward(k, grad, node._self_sym_sizes, node._dim, node._start, node._length)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::unfold', 'UnfoldBackward0', ('self',), 'split_and_scatter/derivatives.yaml:15', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dimension', 'value'), Saved('size', 'value'), Saved('step', 'value')), (
+        Gradient('self', 'k.unfold_backward(grad, node._self_sym_sizes, node._dimension, node._size, node._step)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::unfold_copy', 'UnfoldBackward0_copy', ('self',), 'split_and_scatter/derivatives.yaml:15', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dimension', 'value'), Saved('size', 'value'), Saved('step', 'value')), (
+        Gradient('self', 'k.unfold_backward(grad, node._self_sym_sizes, node._dimension, node._size, node._step)'),), (
+        Tangent(0, 'linear'),), bodies='arrays', shares='aten::unfold'),
+    Row('aten::unfold_backward', 'UnfoldBackwardBackward0', ('grad_in',), 'split_and_scatter/derivatives.yaml:19', (Saved('dim', 'value'), Saved('size', 'value'), Saved('step', 'value')), (
+        Gradient('grad_in', 'k.unfold(grad, node._dim, node._size, node._step)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::select_scatter', 'SelectScatterBackward0', ('self', 'src'), 'split_and_scatter/derivatives.yaml:23', (Saved('src_sym_sizes', 'value', needed_by=('self',), expression='src.array.shape'), Saved('dim', 'value', needed_by=('self', 'src')), Saved('index', 'value', needed_by=('self', 'src'))), (
+        Gradient('self', 'k.select_scatter(grad, k.new_zeros(grad, node._src_sym_sizes), node._dim, node._index)'),
+        Gradient('src', 'k.select(grad, node._dim, node._index)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::slice_scatter', 'SliceScatterBackward0', ('self', 'src'), 'split_and_scatter/derivatives.yaml:28', (Saved('src_sym_sizes', 'value', needed_by=('self',), expression='src.array.shape'), Saved('dim', 'value', needed_by=('self', 'src')), Saved('start', 'value', needed_by=('self', 'src')), Saved('end', 'value', needed_by=('self', 'src')), Saved('step', 'value', needed_by=('self', 'src'))), (
+        Gradient('self', 'k.slice_scatter(grad, k.new_zeros(grad, node._src_sym_sizes), node._dim, node._start, node._end, node._step)'),
+        Gradient('src', 'k.slice(grad, node._dim, node._start, node._end, node._step)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::diagonal_scatter', 'DiagonalScatterBackward0', ('self', 'src'), 'split_and_scatter/derivatives.yaml:33', (Saved('src_sym_sizes', 'value', needed_by=('self',), expression='src.array.shape'), Saved('offset', 'value', needed_by=('self', 'src')), Saved('dim1', 'value', needed_by=('self', 'src')), Saved('dim2', 'value', needed_by=('self', 'src'))), (
+        Gradient('self', 'k.diagonal_scatter(grad, k.new_zeros(grad, node._src_sym_sizes), node._offset, node._dim1, node._dim2)'),
+        Gradient('src', 'k.diagonal(grad, node._offset, node._dim1, node._dim2)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::as_strided_scatter', 'AsStridedScatterBackward0', ('self', 'src'), 'split_and_scatter/derivatives.yaml:38', (Saved('self_sym_sizes', 'value', needed_by=('self', 'src'), expression='self.array.shape'), Saved('self_sym_storage_offset', 'value', needed_by=('self', 'src'), expression='self.storage_offset()'), Saved('self_sym_strides', 'value', needed_by=('self', 'src'), expression='self.stride()'), Saved('size', 'value', needed_by=('self', 'src')), Saved('stride', 'value', needed_by=('self', 'src')), Saved('storage_offset', 'value', needed_by=('self', 'src'))), (
+        Gradient('self', 'as_strided_scatter_backward(k, grad, node._self_sym_sizes, node._self_sym_strides, node._self_sym_storage_offset, node._size, node._stride, node._storage_offset)'),
+        Gradient('src', 'as_strided_scatter_src_backward(k, grad, node._self_sym_sizes, node._self_sym_strides, node._self_sym_storage_offset, node._size, node._stride, node._storage_offset)'),), (
+        Tangent(0, 'expression', 'as_strided_scatter_jvp(k, self_t, src_t, self_p.array.shape, self_p.stride(), self_p.storage_offset(), size, stride, storage_offset)', 'self_t src_t self_p size stride storage_offset'),)),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

@@ -6,18 +6,13 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.split_and_scatter.formulas import (block_diag_backward)
 
-
-def block_diag_tensors(node, grad): return (block_diag_backward(k, grad, node._tensors_args_sizes),)
-
-def block_diag_arrays(node, k, edges, grad):
-    return (block_diag_backward(k, grad, node._tensors_args_sizes),)
-
-
-FORMULAS = (
-    Formula('aten::block_diag', 'BlockDiagBackward0', ('tensors',), saved=(Saved('tensors_args_sizes', 'value', expression='[tensor.array.shape for tensor in tensors]'),), tensors=block_diag_tensors, arrays=block_diag_arrays, forward=(Forward(0, 'linear'),), where='stack_and_tile/derivatives.yaml:3'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::block_diag', 'BlockDiagBackward0', ('tensors',), 'stack_and_tile/derivatives.yaml:3', (Saved('tensors_args_sizes', 'value', expression='[tensor.array.shape for tensor in tensors]'),), (
+        Gradient('tensors', 'block_diag_backward(k, grad, node._tensors_args_sizes)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

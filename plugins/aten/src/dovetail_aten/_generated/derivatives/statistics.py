@@ -6,85 +6,25 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.derivative_helpers.reductions import (
     evenly_distribute_backward, value_selecting_reduction_backward,
 )
 
-
-def kthvalue_tensors(node, grad, *_):
-    indices = node.unpack_indices()
-    return (value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, node._keepdim),)
-
-def kthvalue_arrays(node, k, edges, grad, *_):
-    indices, version, expected = node._indices
-    if version.value != expected: node.unpack_indices()
-    return (value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, node._keepdim),)
-
-
-def median_tensors(node, grad):
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (evenly_distribute_backward(k, grad, self, result),)
-
-def median_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (evenly_distribute_backward(k, grad, self, result),)
-
-
-def median_dim_tensors(node, grad, *_):
-    indices = node.unpack_indices()
-    return (value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, node._keepdim),)
-
-def median_dim_arrays(node, k, edges, grad, *_):
-    indices, version, expected = node._indices
-    if version.value != expected: node.unpack_indices()
-    return (value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, node._keepdim),)
-
-
-def mode_tensors(node, grad, *_):
-    indices = node.unpack_indices()
-    return (value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, node._keepdim),)
-
-def mode_arrays(node, k, edges, grad, *_):
-    indices, version, expected = node._indices
-    if version.value != expected: node.unpack_indices()
-    return (value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, node._keepdim),)
-
-
-def nanmedian_tensors(node, grad):
-    self = node.unpack_self()
-    result = node.unpack_result()
-    return (evenly_distribute_backward(k, grad, self, result),)
-
-def nanmedian_arrays(node, k, edges, grad):
-    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
-    result, version, expected = node._result
-    if version.value != expected: node.unpack_result()
-    return (evenly_distribute_backward(k, grad, self, result),)
-
-
-def nanmedian_dim_tensors(node, grad, *_):
-    indices = node.unpack_indices()
-    return (value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, node._keepdim),)
-
-def nanmedian_dim_arrays(node, k, edges, grad, *_):
-    indices, version, expected = node._indices
-    if version.value != expected: node.unpack_indices()
-    return (value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, node._keepdim),)
-
-
-
-FORMULAS = (
-    Formula('aten::kthvalue', 'KthvalueBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('indices', 'result', output=1)), tensors=kthvalue_tensors, arrays=kthvalue_arrays, output_differentiability=(True, False), where='statistics/derivatives.yaml:3'),
-    Formula('aten::median', 'MedianBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=median_tensors, arrays=median_arrays, where='statistics/derivatives.yaml:6'),
-    Formula('aten::median.dim', 'MedianBackward1', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('indices', 'result', output=1)), tensors=median_dim_tensors, arrays=median_dim_arrays, output_differentiability=(True, False), where='statistics/derivatives.yaml:9'),
-    Formula('aten::mode', 'ModeBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('indices', 'result', output=1)), tensors=mode_tensors, arrays=mode_arrays, output_differentiability=(True, False), where='statistics/derivatives.yaml:12'),
-    Formula('aten::nanmedian', 'NanmedianBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=nanmedian_tensors, arrays=nanmedian_arrays, where='statistics/derivatives.yaml:15'),
-    Formula('aten::nanmedian.dim', 'NanmedianBackward1', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('indices', 'result', output=1)), tensors=nanmedian_dim_tensors, arrays=nanmedian_dim_arrays, output_differentiability=(True, False), where='statistics/derivatives.yaml:18'),
-    Formula('aten::histc', 'HistcBackward', (), output_differentiability=(False,), where='statistics/derivatives.yaml:21'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::kthvalue', 'KthvalueBackward0', ('self',), 'statistics/derivatives.yaml:3', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('indices', 'result', output=1)), (
+        Gradient('self', 'value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, node._keepdim)', 'indices'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
+    Row('aten::median', 'MedianBackward0', ('self',), 'statistics/derivatives.yaml:6', (Saved('self', 'input'), Saved('result', 'result')), (
+        Gradient('self', 'evenly_distribute_backward(k, grad, self, result)', 'self result'),), bodies='arrays'),
+    Row('aten::median.dim', 'MedianBackward1', ('self',), 'statistics/derivatives.yaml:9', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('indices', 'result', output=1)), (
+        Gradient('self', 'value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, node._keepdim)', 'indices'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
+    Row('aten::mode', 'ModeBackward0', ('self',), 'statistics/derivatives.yaml:12', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('indices', 'result', output=1)), (
+        Gradient('self', 'value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, node._keepdim)', 'indices'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
+    Row('aten::nanmedian', 'NanmedianBackward0', ('self',), 'statistics/derivatives.yaml:15', (Saved('self', 'input'), Saved('result', 'result')), (
+        Gradient('self', 'evenly_distribute_backward(k, grad, self, result)', 'self result'),), bodies='arrays'),
+    Row('aten::nanmedian.dim', 'NanmedianBackward1', ('self',), 'statistics/derivatives.yaml:18', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('indices', 'result', output=1)), (
+        Gradient('self', 'value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, node._keepdim)', 'indices'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
+    Row('aten::histc', 'HistcBackward', (), 'statistics/derivatives.yaml:21', (), output_differentiability=(False,)),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

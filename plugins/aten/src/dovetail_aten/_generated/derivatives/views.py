@@ -6,195 +6,143 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_aten.templates.derivatives import Gradient, Row, Saved, Tangent, formulas_of_module
 from dovetail_aten._generated import functions as k
 from dovetail_aten.families.views.formulas import (
     as_strided_backward, as_strided_jvp, permute_backwards, slice_backward_wrapper, split_backward,
     split_with_sizes_backward, unbind_backward,
 )
 
-
-def alias_tensors(node, grad): return (grad,)
-
-def alias_arrays(node, k, edges, grad): return (grad,)
-
-
-def as_strided_tensors(node, grad):
-    return (as_strided_backward(k, grad, node._self_sym_sizes, node._self_sym_strides, node._self_sym_storage_offset, node._size, node._stride, node._storage_offset),)
-
-def as_strided_forward(self_t, self_p, size, stride, storage_offset):
-    return as_strided_jvp(k, self_t, self_t.storage_offset(), self_t.stride(), self_p.storage_offset(), self_p.array.shape, self_p.stride(), size, stride, storage_offset)
-
-
-
-def diagonal_tensors(node, grad):
-    return (k.diagonal_backward(grad, node._self_sym_sizes, node._offset, node._dim1, node._dim2),)
-
-def diagonal_arrays(node, k, edges, grad):
-    return (k.diagonal_backward(grad, node._self_sym_sizes, node._offset, node._dim1, node._dim2),)
-
-
-def diagonal_backward_tensors(node, grad):
-    return (k.diagonal(grad, node._offset, node._dim1, node._dim2),)
-
-def diagonal_backward_arrays(node, k, edges, grad):
-    return (k.diagonal(grad, node._offset, node._dim1, node._dim2),)
-
-
-def expand_tensors(node, grad): return (grad,)
-
-def expand_arrays(node, k, edges, grad): return (grad,)
-
-
-def permute_tensors(node, grad): return (permute_backwards(k, grad, node._dims),)
-
-def permute_arrays(node, k, edges, grad): return (permute_backwards(k, grad, node._dims),)
-
-
-def select_int_tensors(node, grad):
-    return (k.select_backward(grad, node._self_sym_sizes, node._dim, node._index),)
-
-def select_int_arrays(node, k, edges, grad):
-    return (k.select_backward(grad, node._self_sym_sizes, node._dim, node._index),)
-
-
-def select_backward_tensors(node, grad): return (k.select(grad, node._dim, node._index),)
-
-def select_backward_arrays(node, k, edges, grad): return (k.select(grad, node._dim, node._index),)
-
-
-def slice_Tensor_tensors(node, grad):
-    return (slice_backward_wrapper(k, grad, node._self_sym_sizes, node._dim, node._start, node._end, node._step),)
-
-def slice_Tensor_arrays(node, k, edges, grad):
-    return (slice_backward_wrapper(k, grad, node._self_sym_sizes, node._dim, node._start, node._end, node._step),)
-
-
-def slice_backward_tensors(node, grad):
-    return (k.slice(grad, node._dim, node._start, node._end, node._step),)
-
-def slice_backward_arrays(node, k, edges, grad):
-    return (k.slice(grad, node._dim, node._start, node._end, node._step),)
-
-
-def split_Tensor_tensors(node, *grads):
-    return (split_backward(k, grads, node._split_size, node._dim, node._self_sym_sizes),)
-
-def split_Tensor_arrays(node, k, edges, *grads):
-    return (split_backward(k, grads, node._split_size, node._dim, node._self_sym_sizes),)
-
-
-def split_with_sizes_tensors(node, *grads):
-    return (split_with_sizes_backward(k, grads, node._split_sizes, node._dim, node._self_sym_sizes),)
-
-def split_with_sizes_arrays(node, k, edges, *grads):
-    return (split_with_sizes_backward(k, grads, node._split_sizes, node._dim, node._self_sym_sizes),)
-
-
-def squeeze_tensors(node, grad): return (k.reshape(grad, node._self_sym_sizes),)
-
-def squeeze_arrays(node, k, edges, grad): return (k.reshape(grad, node._self_sym_sizes),)
-
-
-def squeeze_dim_tensors(node, grad): return (k.reshape(grad, node._self_sym_sizes),)
-
-def squeeze_dim_arrays(node, k, edges, grad): return (k.reshape(grad, node._self_sym_sizes),)
-
-
-def squeeze_dims_tensors(node, grad): return (k.reshape(grad, node._self_sym_sizes),)
-
-def squeeze_dims_arrays(node, k, edges, grad): return (k.reshape(grad, node._self_sym_sizes),)
-
-
-def t_tensors(node, grad): return (k.t(grad),)
-
-def t_arrays(node, k, edges, grad): return (k.t(grad),)
-
-
-def transpose_int_tensors(node, grad): return (k.transpose(grad, node._dim0, node._dim1),)
-
-def transpose_int_arrays(node, k, edges, grad): return (k.transpose(grad, node._dim0, node._dim1),)
-
-
-def unbind_int_tensors(node, *grads):
-    return (unbind_backward(k, grads, node._dim, node._self_sym_sizes),)
-
-def unbind_int_arrays(node, k, edges, *grads):
-    return (unbind_backward(k, grads, node._dim, node._self_sym_sizes),)
-
-
-def unsafe_view_tensors(node, grad): return (k.reshape(grad, node._self_sym_sizes),)
-
-def unsafe_view_arrays(node, k, edges, grad): return (k.reshape(grad, node._self_sym_sizes),)
-
-
-def unsqueeze_tensors(node, grad): return (k.squeeze(grad, node._dim),)
-
-def unsqueeze_arrays(node, k, edges, grad): return (k.squeeze(grad, node._dim),)
-
-
-def view_tensors(node, grad): return (k.reshape(grad, node._self_sym_sizes),)
-
-def view_arrays(node, k, edges, grad): return (k.reshape(grad, node._self_sym_sizes),)
-
-
-
-def view_as_complex_tensors(node, grad): return (k.view_as_real(k.contiguous(grad)),)
-
-def view_as_complex_arrays(node, k, edges, grad): return (k.view_as_real(k.contiguous(grad)),)
-
-
-def view_as_real_tensors(node, grad): return (k.view_as_complex(k.contiguous(grad)),)
-
-def view_as_real_arrays(node, k, edges, grad): return (k.view_as_complex(k.contiguous(grad)),)
-
-
-FORMULAS = (
-    Formula('aten::alias', 'AliasBackward0', ('self',), tensors=alias_tensors, arrays=alias_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:3'),
-    Formula('aten::alias_copy', 'AliasBackward0_copy', ('self',), tensors=alias_tensors, arrays=alias_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:3'),
-    Formula('aten::as_strided', 'AsStridedBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('self_sym_storage_offset', 'value', expression='self.storage_offset()'), Saved('self_sym_strides', 'value', expression='self.stride()'), Saved('size', 'value'), Saved('stride', 'value'), Saved('storage_offset', 'value')), tensors=as_strided_tensors, forward=(Forward(0, 'expression', as_strided_forward, ('self_t', 'self_p', 'size', 'stride', 'storage_offset')),), where='views/derivatives.yaml:7'),
-    Formula('aten::as_strided_copy', 'AsStridedBackward0_copy', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('self_sym_storage_offset', 'value', expression='self.storage_offset()'), Saved('self_sym_strides', 'value', expression='self.stride()'), Saved('size', 'value'), Saved('stride', 'value'), Saved('storage_offset', 'value')), tensors=as_strided_tensors, forward=(Forward(0, 'expression', as_strided_forward, ('self_t', 'self_p', 'size', 'stride', 'storage_offset')),), where='views/derivatives.yaml:7'),
-    Formula('aten::detach', 'DetachBackward', (), output_differentiability=(False,), where='views/derivatives.yaml:11'),
-    Formula('aten::detach_copy', 'DetachBackward_copy', (), output_differentiability=(False,), where='views/derivatives.yaml:11'),
-    Formula('aten::diagonal', 'DiagonalBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('offset', 'value'), Saved('dim1', 'value'), Saved('dim2', 'value')), tensors=diagonal_tensors, arrays=diagonal_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:14'),
-    Formula('aten::diagonal_copy', 'DiagonalBackward0_copy', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('offset', 'value'), Saved('dim1', 'value'), Saved('dim2', 'value')), tensors=diagonal_tensors, arrays=diagonal_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:14'),
-    Formula('aten::diagonal_backward', 'DiagonalBackwardBackward0', ('grad_output',), saved=(Saved('offset', 'value'), Saved('dim1', 'value'), Saved('dim2', 'value')), tensors=diagonal_backward_tensors, arrays=diagonal_backward_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:18'),
-    Formula('aten::expand', 'ExpandBackward0', ('self',), tensors=expand_tensors, arrays=expand_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:22'),
-    Formula('aten::expand_copy', 'ExpandBackward0_copy', ('self',), tensors=expand_tensors, arrays=expand_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:22'),
-    Formula('aten::permute', 'PermuteBackward0', ('self',), saved=(Saved('dims', 'value'),), tensors=permute_tensors, arrays=permute_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:26'),
-    Formula('aten::permute_copy', 'PermuteBackward0_copy', ('self',), saved=(Saved('dims', 'value'),), tensors=permute_tensors, arrays=permute_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:26'),
-    Formula('aten::select.int', 'SelectBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('index', 'value')), tensors=select_int_tensors, arrays=select_int_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:30'),
-    Formula('aten::select_copy.int', 'SelectBackward0_copy', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('index', 'value')), tensors=select_int_tensors, arrays=select_int_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:30'),
-    Formula('aten::select_backward', 'SelectBackwardBackward0', ('grad_output',), saved=(Saved('dim', 'value'), Saved('index', 'value')), tensors=select_backward_tensors, arrays=select_backward_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:34'),
-    Formula('aten::slice.Tensor', 'SliceBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('start', 'value'), Saved('end', 'value'), Saved('step', 'value')), tensors=slice_Tensor_tensors, arrays=slice_Tensor_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:38'),
-    Formula('aten::slice_copy.Tensor', 'SliceBackward0_copy', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('start', 'value'), Saved('end', 'value'), Saved('step', 'value')), tensors=slice_Tensor_tensors, arrays=slice_Tensor_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:38'),
-    Formula('aten::slice_backward', 'SliceBackwardBackward0', ('grad_output',), saved=(Saved('dim', 'value'), Saved('start', 'value'), Saved('end', 'value'), Saved('step', 'value')), tensors=slice_backward_tensors, arrays=slice_backward_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:42'),
-    Formula('aten::split.Tensor', 'SplitBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('split_size', 'value'), Saved('dim', 'value')), tensors=split_Tensor_tensors, arrays=split_Tensor_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:46'),
-    Formula('aten::split_copy.Tensor', 'SplitBackward0_copy', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('split_size', 'value'), Saved('dim', 'value')), tensors=split_Tensor_tensors, arrays=split_Tensor_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:46'),
-    Formula('aten::split_with_sizes', 'SplitWithSizesBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('split_sizes', 'value'), Saved('dim', 'value')), tensors=split_with_sizes_tensors, arrays=split_with_sizes_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:50'),
-    Formula('aten::split_with_sizes_copy', 'SplitWithSizesBackward0_copy', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('split_sizes', 'value'), Saved('dim', 'value')), tensors=split_with_sizes_tensors, arrays=split_with_sizes_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:50'),
-    Formula('aten::squeeze', 'SqueezeBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'),), tensors=squeeze_tensors, arrays=squeeze_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:54'),
-    Formula('aten::squeeze_copy', 'SqueezeBackward0_copy', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'),), tensors=squeeze_tensors, arrays=squeeze_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:54'),
-    Formula('aten::squeeze.dim', 'SqueezeBackward1', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'),), tensors=squeeze_dim_tensors, arrays=squeeze_dim_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:58'),
-    Formula('aten::squeeze_copy.dim', 'SqueezeBackward1_copy', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'),), tensors=squeeze_dim_tensors, arrays=squeeze_dim_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:58'),
-    Formula('aten::squeeze.dims', 'SqueezeBackward2', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'),), tensors=squeeze_dims_tensors, arrays=squeeze_dims_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:62'),
-    Formula('aten::squeeze_copy.dims', 'SqueezeBackward2_copy', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'),), tensors=squeeze_dims_tensors, arrays=squeeze_dims_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:62'),
-    Formula('aten::t', 'TBackward0', ('self',), tensors=t_tensors, arrays=t_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:66'),
-    Formula('aten::t_copy', 'TBackward0_copy', ('self',), tensors=t_tensors, arrays=t_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:66'),
-    Formula('aten::transpose.int', 'TransposeBackward0', ('self',), saved=(Saved('dim0', 'value'), Saved('dim1', 'value')), tensors=transpose_int_tensors, arrays=transpose_int_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:70'),
-    Formula('aten::transpose_copy.int', 'TransposeBackward0_copy', ('self',), saved=(Saved('dim0', 'value'), Saved('dim1', 'value')), tensors=transpose_int_tensors, arrays=transpose_int_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:70'),
-    Formula('aten::unbind.int', 'UnbindBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value')), tensors=unbind_int_tensors, arrays=unbind_int_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:74'),
-    Formula('aten::unbind_copy.int', 'UnbindBackward0_copy', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value')), tensors=unbind_int_tensors, arrays=unbind_int_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:74'),
-    Formula('aten::_unsafe_view', 'UnsafeViewBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'),), tensors=unsafe_view_tensors, arrays=unsafe_view_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:78'),
-    Formula('aten::unsqueeze', 'UnsqueezeBackward0', ('self',), saved=(Saved('dim', 'value'),), tensors=unsqueeze_tensors, arrays=unsqueeze_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:82'),
-    Formula('aten::unsqueeze_copy', 'UnsqueezeBackward0_copy', ('self',), saved=(Saved('dim', 'value'),), tensors=unsqueeze_tensors, arrays=unsqueeze_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:82'),
-    Formula('aten::view', 'ViewBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'),), tensors=view_tensors, arrays=view_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:86'),
-    Formula('aten::view_copy', 'ViewBackward0_copy', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'),), tensors=view_tensors, arrays=view_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:86'),
-    Formula('aten::view.dtype', 'ViewBackward', (), output_differentiability=(False,), where='views/derivatives.yaml:90'),
-    Formula('aten::view_copy.dtype', 'ViewBackward_copy', (), output_differentiability=(False,), where='views/derivatives.yaml:90'),
-    Formula('aten::view_as_complex', 'ViewAsComplexBackward0', ('self',), tensors=view_as_complex_tensors, arrays=view_as_complex_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:93'),
-    Formula('aten::view_as_complex_copy', 'ViewAsComplexBackward0_copy', ('self',), tensors=view_as_complex_tensors, arrays=view_as_complex_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:93'),
-    Formula('aten::view_as_real', 'ViewAsRealBackward0', ('self',), tensors=view_as_real_tensors, arrays=view_as_real_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:97'),
-    Formula('aten::view_as_real_copy', 'ViewAsRealBackward0_copy', ('self',), tensors=view_as_real_tensors, arrays=view_as_real_arrays, forward=(Forward(0, 'linear'),), where='views/derivatives.yaml:97'),
-)
-"""One record per operator; in-place variants use that of their functional operator."""
+FORMULAS = formulas_of_module((
+    Row('aten::alias', 'AliasBackward0', ('self',), 'views/derivatives.yaml:3', (), (
+        Gradient('self', 'grad'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::alias_copy', 'AliasBackward0_copy', ('self',), 'views/derivatives.yaml:3', (), (
+        Gradient('self', 'grad'),), (
+        Tangent(0, 'linear'),), bodies='arrays', shares='aten::alias'),
+    Row('aten::as_strided', 'AsStridedBackward0', ('self',), 'views/derivatives.yaml:7', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('self_sym_storage_offset', 'value', expression='self.storage_offset()'), Saved('self_sym_strides', 'value', expression='self.stride()'), Saved('size', 'value'), Saved('stride', 'value'), Saved('storage_offset', 'value')), (
+        Gradient('self', 'as_strided_backward(k, grad, node._self_sym_sizes, node._self_sym_strides, node._self_sym_storage_offset, node._size, node._stride, node._storage_offset)'),), (
+        Tangent(0, 'expression', 'as_strided_jvp(k, self_t, self_t.storage_offset(), self_t.stride(), self_p.storage_offset(), self_p.array.shape, self_p.stride(), size, stride, storage_offset)', 'self_t self_p size stride storage_offset'),)),
+    Row('aten::as_strided_copy', 'AsStridedBackward0_copy', ('self',), 'views/derivatives.yaml:7', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('self_sym_storage_offset', 'value', expression='self.storage_offset()'), Saved('self_sym_strides', 'value', expression='self.stride()'), Saved('size', 'value'), Saved('stride', 'value'), Saved('storage_offset', 'value')), (
+        Gradient('self', 'as_strided_backward(k, grad, node._self_sym_sizes, node._self_sym_strides, node._self_sym_storage_offset, node._size, node._stride, node._storage_offset)'),), (
+        Tangent(0, 'expression', 'as_strided_jvp(k, self_t, self_t.storage_offset(), self_t.stride(), self_p.storage_offset(), self_p.array.shape, self_p.stride(), size, stride, storage_offset)', 'self_t self_p size stride storage_offset'),), shares='aten::as_strided'),
+    Row('aten::detach', 'DetachBackward', (), 'views/derivatives.yaml:11', (), output_differentiability=(False,)),
+    Row('aten::detach_copy', 'DetachBackward_copy', (), 'views/derivatives.yaml:11', (), shares='aten::detach', output_differentiability=(False,)),
+    Row('aten::diagonal', 'DiagonalBackward0', ('self',), 'views/derivatives.yaml:14', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('offset', 'value'), Saved('dim1', 'value'), Saved('dim2', 'value')), (
+        Gradient('self', 'k.diagonal_backward(grad, node._self_sym_sizes, node._offset, node._dim1, node._dim2)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::diagonal_copy', 'DiagonalBackward0_copy', ('self',), 'views/derivatives.yaml:14', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('offset', 'value'), Saved('dim1', 'value'), Saved('dim2', 'value')), (
+        Gradient('self', 'k.diagonal_backward(grad, node._self_sym_sizes, node._offset, node._dim1, node._dim2)'),), (
+        Tangent(0, 'linear'),), bodies='arrays', shares='aten::diagonal'),
+    Row('aten::diagonal_backward', 'DiagonalBackwardBackward0', ('grad_output',), 'views/derivatives.yaml:18', (Saved('offset', 'value'), Saved('dim1', 'value'), Saved('dim2', 'value')), (
+        Gradient('grad_output', 'k.diagonal(grad, node._offset, node._dim1, node._dim2)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::expand', 'ExpandBackward0', ('self',), 'views/derivatives.yaml:22', (), (
+        Gradient('self', 'grad'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::expand_copy', 'ExpandBackward0_copy', ('self',), 'views/derivatives.yaml:22', (), (
+        Gradient('self', 'grad'),), (
+        Tangent(0, 'linear'),), bodies='arrays', shares='aten::expand'),
+    Row('aten::permute', 'PermuteBackward0', ('self',), 'views/derivatives.yaml:26', (Saved('dims', 'value'),), (
+        Gradient('self', 'permute_backwards(k, grad, node._dims)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::permute_copy', 'PermuteBackward0_copy', ('self',), 'views/derivatives.yaml:26', (Saved('dims', 'value'),), (
+        Gradient('self', 'permute_backwards(k, grad, node._dims)'),), (
+        Tangent(0, 'linear'),), bodies='arrays', shares='aten::permute'),
+    Row('aten::select.int', 'SelectBackward0', ('self',), 'views/derivatives.yaml:30', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('index', 'value')), (
+        Gradient('self', 'k.select_backward(grad, node._self_sym_sizes, node._dim, node._index)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::select_copy.int', 'SelectBackward0_copy', ('self',), 'views/derivatives.yaml:30', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('index', 'value')), (
+        Gradient('self', 'k.select_backward(grad, node._self_sym_sizes, node._dim, node._index)'),), (
+        Tangent(0, 'linear'),), bodies='arrays', shares='aten::select.int'),
+    Row('aten::select_backward', 'SelectBackwardBackward0', ('grad_output',), 'views/derivatives.yaml:34', (Saved('dim', 'value'), Saved('index', 'value')), (
+        Gradient('grad_output', 'k.select(grad, node._dim, node._index)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::slice.Tensor', 'SliceBackward0', ('self',), 'views/derivatives.yaml:38', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('start', 'value'), Saved('end', 'value'), Saved('step', 'value')), (
+        Gradient('self', 'slice_backward_wrapper(k, grad, node._self_sym_sizes, node._dim, node._start, node._end, node._step)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::slice_copy.Tensor', 'SliceBackward0_copy', ('self',), 'views/derivatives.yaml:38', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('start', 'value'), Saved('end', 'value'), Saved('step', 'value')), (
+        Gradient('self', 'slice_backward_wrapper(k, grad, node._self_sym_sizes, node._dim, node._start, node._end, node._step)'),), (
+        Tangent(0, 'linear'),), bodies='arrays', shares='aten::slice.Tensor'),
+    Row('aten::slice_backward', 'SliceBackwardBackward0', ('grad_output',), 'views/derivatives.yaml:42', (Saved('dim', 'value'), Saved('start', 'value'), Saved('end', 'value'), Saved('step', 'value')), (
+        Gradient('grad_output', 'k.slice(grad, node._dim, node._start, node._end, node._step)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::split.Tensor', 'SplitBackward0', ('self',), 'views/derivatives.yaml:46', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('split_size', 'value'), Saved('dim', 'value')), (
+        Gradient('self', 'split_backward(k, grads, node._split_size, node._dim, node._self_sym_sizes)'),), (
+        Tangent(0, 'linear'),), grads='*grads', bodies='arrays'),
+    Row('aten::split_copy.Tensor', 'SplitBackward0_copy', ('self',), 'views/derivatives.yaml:46', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('split_size', 'value'), Saved('dim', 'value')), (
+        Gradient('self', 'split_backward(k, grads, node._split_size, node._dim, node._self_sym_sizes)'),), (
+        Tangent(0, 'linear'),), grads='*grads', bodies='arrays', shares='aten::split.Tensor'),
+    Row('aten::split_with_sizes', 'SplitWithSizesBackward0', ('self',), 'views/derivatives.yaml:50', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('split_sizes', 'value'), Saved('dim', 'value')), (
+        Gradient('self', 'split_with_sizes_backward(k, grads, node._split_sizes, node._dim, node._self_sym_sizes)'),), (
+        Tangent(0, 'linear'),), grads='*grads', bodies='arrays'),
+    Row('aten::split_with_sizes_copy', 'SplitWithSizesBackward0_copy', ('self',), 'views/derivatives.yaml:50', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('split_sizes', 'value'), Saved('dim', 'value')), (
+        Gradient('self', 'split_with_sizes_backward(k, grads, node._split_sizes, node._dim, node._self_sym_sizes)'),), (
+        Tangent(0, 'linear'),), grads='*grads', bodies='arrays', shares='aten::split_with_sizes'),
+    Row('aten::squeeze', 'SqueezeBackward0', ('self',), 'views/derivatives.yaml:54', (Saved('self_sym_sizes', 'value', expression='self.array.shape'),), (
+        Gradient('self', 'k.reshape(grad, node._self_sym_sizes)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::squeeze_copy', 'SqueezeBackward0_copy', ('self',), 'views/derivatives.yaml:54', (Saved('self_sym_sizes', 'value', expression='self.array.shape'),), (
+        Gradient('self', 'k.reshape(grad, node._self_sym_sizes)'),), (
+        Tangent(0, 'linear'),), bodies='arrays', shares='aten::squeeze'),
+    Row('aten::squeeze.dim', 'SqueezeBackward1', ('self',), 'views/derivatives.yaml:58', (Saved('self_sym_sizes', 'value', expression='self.array.shape'),), (
+        Gradient('self', 'k.reshape(grad, node._self_sym_sizes)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::squeeze_copy.dim', 'SqueezeBackward1_copy', ('self',), 'views/derivatives.yaml:58', (Saved('self_sym_sizes', 'value', expression='self.array.shape'),), (
+        Gradient('self', 'k.reshape(grad, node._self_sym_sizes)'),), (
+        Tangent(0, 'linear'),), bodies='arrays', shares='aten::squeeze.dim'),
+    Row('aten::squeeze.dims', 'SqueezeBackward2', ('self',), 'views/derivatives.yaml:62', (Saved('self_sym_sizes', 'value', expression='self.array.shape'),), (
+        Gradient('self', 'k.reshape(grad, node._self_sym_sizes)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::squeeze_copy.dims', 'SqueezeBackward2_copy', ('self',), 'views/derivatives.yaml:62', (Saved('self_sym_sizes', 'value', expression='self.array.shape'),), (
+        Gradient('self', 'k.reshape(grad, node._self_sym_sizes)'),), (
+        Tangent(0, 'linear'),), bodies='arrays', shares='aten::squeeze.dims'),
+    Row('aten::t', 'TBackward0', ('self',), 'views/derivatives.yaml:66', (), (
+        Gradient('self', 'k.t(grad)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::t_copy', 'TBackward0_copy', ('self',), 'views/derivatives.yaml:66', (), (
+        Gradient('self', 'k.t(grad)'),), (
+        Tangent(0, 'linear'),), bodies='arrays', shares='aten::t'),
+    Row('aten::transpose.int', 'TransposeBackward0', ('self',), 'views/derivatives.yaml:70', (Saved('dim0', 'value'), Saved('dim1', 'value')), (
+        Gradient('self', 'k.transpose(grad, node._dim0, node._dim1)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::transpose_copy.int', 'TransposeBackward0_copy', ('self',), 'views/derivatives.yaml:70', (Saved('dim0', 'value'), Saved('dim1', 'value')), (
+        Gradient('self', 'k.transpose(grad, node._dim0, node._dim1)'),), (
+        Tangent(0, 'linear'),), bodies='arrays', shares='aten::transpose.int'),
+    Row('aten::unbind.int', 'UnbindBackward0', ('self',), 'views/derivatives.yaml:74', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value')), (
+        Gradient('self', 'unbind_backward(k, grads, node._dim, node._self_sym_sizes)'),), (
+        Tangent(0, 'linear'),), grads='*grads', bodies='arrays'),
+    Row('aten::unbind_copy.int', 'UnbindBackward0_copy', ('self',), 'views/derivatives.yaml:74', (Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value')), (
+        Gradient('self', 'unbind_backward(k, grads, node._dim, node._self_sym_sizes)'),), (
+        Tangent(0, 'linear'),), grads='*grads', bodies='arrays', shares='aten::unbind.int'),
+    Row('aten::_unsafe_view', 'UnsafeViewBackward0', ('self',), 'views/derivatives.yaml:78', (Saved('self_sym_sizes', 'value', expression='self.array.shape'),), (
+        Gradient('self', 'k.reshape(grad, node._self_sym_sizes)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::unsqueeze', 'UnsqueezeBackward0', ('self',), 'views/derivatives.yaml:82', (Saved('dim', 'value'),), (
+        Gradient('self', 'k.squeeze(grad, node._dim)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::unsqueeze_copy', 'UnsqueezeBackward0_copy', ('self',), 'views/derivatives.yaml:82', (Saved('dim', 'value'),), (
+        Gradient('self', 'k.squeeze(grad, node._dim)'),), (
+        Tangent(0, 'linear'),), bodies='arrays', shares='aten::unsqueeze'),
+    Row('aten::view', 'ViewBackward0', ('self',), 'views/derivatives.yaml:86', (Saved('self_sym_sizes', 'value', expression='self.array.shape'),), (
+        Gradient('self', 'k.reshape(grad, node._self_sym_sizes)'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::view_copy', 'ViewBackward0_copy', ('self',), 'views/derivatives.yaml:86', (Saved('self_sym_sizes', 'value', expression='self.array.shape'),), (
+        Gradient('self', 'k.reshape(grad, node._self_sym_sizes)'),), (
+        Tangent(0, 'linear'),), bodies='arrays', shares='aten::view'),
+    Row('aten::view.dtype', 'ViewBackward', (), 'views/derivatives.yaml:90', (), output_differentiability=(False,)),
+    Row('aten::view_copy.dtype', 'ViewBackward_copy', (), 'views/derivatives.yaml:90', (), shares='aten::view.dtype', output_differentiability=(False,)),
+    Row('aten::view_as_complex', 'ViewAsComplexBackward0', ('self',), 'views/derivatives.yaml:93', (), (
+        Gradient('self', 'k.view_as_real(k.contiguous(grad))'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::view_as_complex_copy', 'ViewAsComplexBackward0_copy', ('self',), 'views/derivatives.yaml:93', (), (
+        Gradient('self', 'k.view_as_real(k.contiguous(grad))'),), (
+        Tangent(0, 'linear'),), bodies='arrays', shares='aten::view_as_complex'),
+    Row('aten::view_as_real', 'ViewAsRealBackward0', ('self',), 'views/derivatives.yaml:97', (), (
+        Gradient('self', 'k.view_as_complex(k.contiguous(grad))'),), (
+        Tangent(0, 'linear'),), bodies='arrays'),
+    Row('aten::view_as_real_copy', 'ViewAsRealBackward0_copy', ('self',), 'views/derivatives.yaml:97', (), (
+        Gradient('self', 'k.view_as_complex(k.contiguous(grad))'),), (
+        Tangent(0, 'linear'),), bodies='arrays', shares='aten::view_as_real'),
+), globals())
+"""One row per operator; in-place variants use that of their functional operator."""

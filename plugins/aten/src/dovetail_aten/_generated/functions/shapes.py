@@ -51,6 +51,6 @@ def diag_out(input, diagonal=0, *, out): return complete(diag_out, "aten::diag",
 def diag(input=MISSING, diagonal=0, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(diag, "aten::diag", "", "diag_out")(input, diagonal, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def diag_embed(input=MISSING, offset=0, dim1=-2, dim2=-1, surplus=MISSING, x=None, x1=None, a=None): return complete(diag_embed, "aten::diag_embed", "")(input, offset, dim1, dim2, surplus=surplus, x=x, x1=x1, a=a)
 def constant_pad_nd(input=MISSING, pad=MISSING, value=0, surplus=MISSING, x=None, x1=None, a=None): return complete(constant_pad_nd, "aten::constant_pad_nd", "")(input, pad, value, surplus=surplus, x=x, x1=x1, a=a)
-def pad(input=MISSING, pad=MISSING, mode='constant', value=None, surplus=MISSING, x=None, x1=None, a=None): return complete(pad, "aten::pad", "")(input, pad, mode, value, surplus=surplus, x=x, x1=x1, a=a)
+def pad(input=MISSING, pad=MISSING, mode='constant', value=None, surplus=MISSING, x=None, x1=None, a=None): return complete(globals()["pad"], "aten::pad", "")(input, pad, mode, value, surplus=surplus, x=x, x1=x1, a=a)
 
 __all__ = compile_entries(globals())

@@ -1,22 +1,21 @@
-"""Writes ``derivatives``: the bodies of each derivative and the records that name them, by family;
-and which module to import for which operator.
+"""Writes ``derivatives``: a row for each derivative, by family; and which module to import for
+which operator.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import ast
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..families import by_family
-from ..readers.derivative_records import Derivative, ForwardFormula, SavedValue
+from ..readers.derivative_records import Derivative, ForwardFormula, InputFormula, SavedValue
+from ..readers.expressions import Rewritten
 from ..readers.native_functions import NativeFunction
-from .bodies import bodies, body_name, forward_name, forward_parameters, texts
 from .text import HEADER, INDENT, Lines, bracketed, members
 
-_DOC = (
-    "Derivative formulas: per operator bodies over tensors and over arrays, and the record that "
-    "names them."
-)
+_DOC = "Derivative formulas: a row per operator, of which its bodies are made."
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Modules:
     Attributes
     ----------
     functions
-        Module of the operator functions, which are `k` in the tensors bodies.
+        Module of the operator functions, which are `k` in the bodies over tensors.
     helpers
         The module of each helper function.
     base
@@ -64,15 +63,12 @@ def write_derivatives(
 def _module(doc: str, derivatives: Sequence[Derivative], modules: Modules) -> str:
     lines = Lines()
     lines.add(HEADER, "# mypy: ignore-errors", f'"""{doc}"""', "", *_imports(derivatives, modules))
+    lines.add("", "FORMULAS = formulas_of_module((")
     for derivative in derivatives:
-        if derivative.shares is not None:
-            continue
-        lines.add("")
-        for text in texts(derivative):
-            lines.add("", *text)
-    lines.add("", "", "FORMULAS = (", *[f"{INDENT}{_record(each)}," for each in derivatives], ")")
+        lines.add(*_row(derivative))
     lines.add(
-        '"""One record per operator; in-place variants use that of their functional operator."""'
+        "), globals())",
+        '"""One row per operator; in-place variants use that of their functional operator."""',
     )
     return lines.text()
 
@@ -87,7 +83,10 @@ def _imports(derivatives: Sequence[Derivative], modules: Modules) -> list[str]:
     lines = ["from __future__ import annotations", ""]
     if modules.base is not None:
         lines += ["from types import SimpleNamespace", ""]
-    lines.append("from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved")
+    lines.append(
+        "from dovetail_aten.templates.derivatives import "
+        "Gradient, Row, Saved, Tangent, formulas_of_module"
+    )
     lines.append(f"from {package} import {functions} as {'k' if modules.base is None else 'own'}")
     if modules.base is not None:
         package, _, functions = modules.base.rpartition(".")
@@ -107,23 +106,41 @@ def _qualified(function: NativeFunction) -> str:
 # -- records ---------------------------------------------------------------------------------------
 
 
-def _record(derivative: Derivative) -> str:
-    """Return the record of a derivative: one line, defaults left out."""
-    function = derivative.function
-    fields = [repr(_qualified(function)), repr(derivative.node), repr(derivative.inputs)]
-    if derivative.saved:
-        fields.append(f"saved={_tuple([_saved(saved) for saved in derivative.saved])}")
-    for over in bodies(derivative):
-        attribute = "real_arrays" if over == "real" else over
-        fields.append(f"{attribute}={body_name(derivative.bodies_of, over)}")
-    if derivative.output_differentiability is not None:
-        fields.append(f"output_differentiability={derivative.output_differentiability!r}")
-    if derivative.refused:
-        fields.append(f"refused={derivative.refused!r}")
-    if derivative.forward:
-        forward = [_forward(derivative, forward) for forward in derivative.forward]
-        fields.append(f"forward={_tuple(forward)}")
-    return f"Formula({', '.join(fields)}, where={str(derivative.where)!r})"
+def _row(derivative: Derivative) -> list[str]:
+    """Return the row of a derivative: a line for what it saves and how it is written, and one for
+    each formula; defaults left out.
+    """
+    kinds = {saved.name: saved.kind for saved in derivative.saved}
+    shared = "" if derivative.shares is None else _qualified(derivative.shares)
+    bodies = ["arrays"] * derivative.has_array_body + ["real"] * derivative.has_real_body
+    optional = [saved.name for saved in derivative.saved if saved.optional]
+    named = {
+        "grads": " ".join(derivative.gradients),
+        "bodies": " ".join(bodies) if derivative.inputs else "",
+        "optional": " ".join(optional),
+        "shares": shared,
+        "output_differentiability": derivative.output_differentiability,
+        "refused": derivative.refused,
+    }
+    plain = {"grads": "grad", "output_differentiability": None}
+    gradients = [_gradient(formula, kinds) for formula in derivative.formulas]
+    tangents = [_tangent(forward) for forward in derivative.forward]
+    fields = [
+        repr(_qualified(derivative.function)),
+        repr(derivative.node),
+        repr(derivative.inputs),
+        repr(str(derivative.where)),
+        _tuple([_saved(saved) for saved in derivative.saved]),
+    ]
+    more = [f"{name}={value!r}" for name, value in named.items() if value != plain.get(name, "")]
+    more = [each for each in more if each != "refused=()"]
+    lines = [INDENT + f"Row({', '.join(fields)}"]
+    for formulas in (gradients, tangents) if tangents else (gradients,) if gradients else ():
+        lines[-1] += ", ("
+        lines += [INDENT * 2 + f"{formula}," for formula in formulas]
+        lines[-1] += ")"
+    lines[-1] += f"{''.join([f', {each}' for each in more])}),"
+    return lines
 
 
 def _tuple(items: Sequence[str]) -> str:
@@ -141,9 +158,62 @@ def _saved(saved: SavedValue) -> str:
     return f"Saved({', '.join(fields)})"
 
 
-def _forward(derivative: Derivative, forward: ForwardFormula) -> str:
+def _gradient(formula: InputFormula, kinds: Mapping[str, str]) -> str:
+    rewritten = formula.rewritten
+    fields = [repr(" ".join(formula.inputs))]
+    if rewritten.not_implemented is not None:
+        return f"Gradient({fields[0]}, '', missing={rewritten.not_implemented!r})"
+    values = {name: f"node._{name}" for name in rewritten.saved if kinds[name] == "value"}
+    text, read = _with_values(rewritten.text, values)
+    real, also = _with_values(rewritten.real_text, values)
+    reads = [name for name in rewritten.saved if name in {*read, *also}]
+    fields.append(repr(text))
+    if reads:
+        fields.append(repr(" ".join(reads)))
+    if real != text:
+        fields.append(f"real={real!r}")
+    if rewritten.uses_mask:
+        fields.append("uses_mask=True")
+    return f"Gradient({', '.join(fields)})"
+
+
+def _tangent(forward: ForwardFormula) -> str:
     fields = [str(forward.output), repr(forward.kind)]
     if forward.rewritten is not None:
-        fields.append(forward_name(derivative, forward))
-        fields.append(repr(forward_parameters(forward.rewritten)))
-    return f"Forward({', '.join(fields)})"
+        expressions = {name: text for name, text in forward.rewritten.saved.items() if text}
+        text, read = _with_values(forward.rewritten.text, expressions)
+        metadata = tuple([item for item in expressions.items() if item[0] in read])
+        fields += [repr(text), repr(" ".join(_parameters(forward.rewritten)))]
+        fields += [repr(metadata)] if metadata else []
+    return f"Tangent({', '.join(fields)})"
+
+
+def _parameters(rewritten: Rewritten) -> tuple[str, ...]:
+    """Return the names that a forward body reads: arguments, ``_p`` and ``_t`` of them, and
+    results.
+    """
+    owners = [
+        expression.split(".", maxsplit=1)[0] if expression else name
+        for name, expression in rewritten.saved.items()
+    ]
+    return tuple(dict.fromkeys(owners))
+
+
+def _with_values(text: str, values: Mapping[str, str]) -> tuple[str, Collection[str]]:
+    """Put the values that `text` reads exactly once into it; return it and the names left."""
+    tree = ast.parse(text, mode="eval").body
+    names = Counter([node.id for node in ast.walk(tree) if isinstance(node, ast.Name)])
+    repeats = any([isinstance(node, ast.comprehension) for node in ast.walk(tree)])
+    once = {} if repeats else {name: values[name] for name in values if names[name] == 1}
+    return ast.unparse(_Replaced(once).visit(tree)), set(names) - set(once)
+
+
+class _Replaced(ast.NodeTransformer):
+    """Puts expressions in the place of names."""
+
+    def __init__(self, expressions: Mapping[str, str]) -> None:
+        self.expressions = expressions
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        expression = self.expressions.get(node.id)
+        return node if expression is None else ast.parse(expression, mode="eval").body
