@@ -299,3 +299,19 @@ def test_views_of_tensors_that_functionalize_stands_for_count_their_writes_toget
     functionalize(f)(dovetail.ones(2))
     functionalize(dovetail.func.grad(f))(dovetail.ones(2))
     assert versions == [(1, 1), (1, 1)]
+
+
+@pytest.mark.parametrize("in_dim", [0, 1, 2])
+@pytest.mark.parametrize("remove", ["mutations", "mutations_and_views"])
+def test_a_written_view_goes_back_into_its_base_however_samples_lie(
+    in_dim: int, remove: str
+) -> None:
+    def body(x: Any) -> Any:
+        base = x.reshape(-1).clone()
+        base.view(3, 2).addmm_(x[:, :1], x[:1], beta=0)
+        base.unsqueeze(0).view(2, 3)[1].mul_(x.sum())
+        return base
+
+    x = dovetail.arange(24.0).reshape(4, 3, 2).movedim(0, in_dim).contiguous()
+    found = dovetail.func.vmap(dovetail.func.functionalize(body, remove=remove), in_dim)(x)
+    assert found.equal(dovetail.stack([body(each) for each in x.unbind(in_dim)]))

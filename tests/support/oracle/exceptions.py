@@ -36,6 +36,8 @@ class Listed:
         Beginnings of the names of the subjects, where it is about some of them.
     nesting
         Pattern of the nesting, from its beginning.
+    sample
+        Pattern of something in the text of the trial: its sample, and how its values were drawn.
     pieces
         Names of steps, for programs: a program with one of them is excused whatever its subject is.
     """
@@ -47,6 +49,7 @@ class Listed:
     text: str = ""
     subjects: list[str] = field(default_factory=list)
     nesting: str = ""
+    sample: str = ""
     pieces: list[str] = field(default_factory=list)
 
     def holds(self, find: Find) -> bool:
@@ -58,6 +61,7 @@ class Listed:
             and find.kind == self.kind
             and self.text in find.text
             and re.match(self.nesting, find.trial.nesting) is not None
+            and re.search(self.sample, find.trial.text) is not None
             and (not subjects or find.subject.startswith(subjects))
             and (not self.pieces or bool(steps & set(self.pieces)))
         )

@@ -97,7 +97,7 @@ def _inverse_of_permutation(_base: Any, dims: Sequence[int]) -> tuple[Any, tuple
 
 
 def _reshape_back(base: Any, *_args: Any) -> tuple[Any, tuple[Any, ...]]:
-    return _aten("view"), (list(base.shape),)
+    return _aten("reshape"), (list(base.shape),)  # a new value may lie so that no view shows it
 
 
 def _back_from_view(base: TensorBase, shown: Any) -> tuple[Any, tuple[Any, ...]]:
