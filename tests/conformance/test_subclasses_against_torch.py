@@ -214,6 +214,41 @@ def _(lib: Any) -> Any:
     return seen, x.exp().grad_fn.name(), seen
 
 
+@programs("instances that a class makes with the constructor of Tensor")
+def _(lib: Any) -> Any:
+    class Tagged(lib.Tensor):  # type: ignore[misc]
+        def __new__(cls, data: Any, *sizes: int, tag: Any = None) -> Any:
+            made = super().__new__(cls, data, *sizes)
+            made.tag = tag
+            return made
+
+    class Counted(Tagged):
+        def __init__(self, data: Any, *sizes: int, tag: Any = None) -> None:
+            self.count = 1
+
+    plain = type("Plain", (lib.Tensor,), {})
+    x = lib.arange(3.0)
+    seen = []
+    for kind in (Tagged, Counted):
+        made = kind(x, tag="t")
+        made[0] = 5
+        seen.append((shown(made), shown(made * 2), made.tag, getattr(made, "count", 0), x.tolist()))
+        seen += [shown(kind([1.0, 2.0])), tuple(kind(2, 3).shape), shown(made[1:])]
+    seen += [
+        shown(lib.Tensor.__new__(plain, x)),
+        type(lib.Tensor.__new__(lib.Tensor)) is lib.Tensor,
+    ]
+    leaf = lib.ones(2, requires_grad=True)
+    made = Tagged(leaf * 2)
+    seen.append((made.requires_grad, made.is_leaf, type(made.detach()).__name__))
+    for wrong in (("text",), (1.5,), ([1.0], 2)):
+        try:
+            Tagged(*wrong)
+        except (TypeError, ValueError) as error:
+            seen.append(type(error).__name__)
+    return seen
+
+
 @programs("what makes no wrapper is refused")
 def _(lib: Any) -> Any:
     own, outcomes = wrapper(lib), []

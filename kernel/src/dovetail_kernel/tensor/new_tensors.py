@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from ..devices.backends import Backend
@@ -50,11 +50,9 @@ def set_tensor_class(cls: type[TensorBase]) -> None:
 def bare_tensor_maker() -> Callable[[], TensorBase]:
     """Return what makes an instance of the class of new tensors with no slot stored.
 
-    It costs what calling a class without metaclass does: what a class does when it is called is for
-    users.
+    The ``__new__`` of the class is for users.
     """
-    maker: Callable[[], TensorBase] = type.__call__.__get__(tensor_class())
-    return maker
+    return partial(object.__new__, tensor_class())
 
 
 def wrap(array: Any, backend: Backend, cls: type[TensorBase] | None = None) -> TensorBase:

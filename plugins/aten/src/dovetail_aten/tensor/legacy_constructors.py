@@ -48,25 +48,22 @@ __all__ = [
     "TensorMeta",
     "TypedTensor",
     "legacy_tensor",
+    "new_instance",
 ]
 
 
 class TensorMeta(SubclassedMeta, type):
-    """The class of Tensor and its subclasses: what it means to call one that has no ``__new__`` of
-    its own.
-    """
+    """The class of Tensor and its subclasses, whose calls make instances."""
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Return a tensor of the data, or of the size, in the arguments; see `legacy_tensor`."""
-        methods: Any = cls
-        if methods.__new__ is not object.__new__:
-            return type.__call__(cls, *args, **kwargs)
-        made = legacy_tensor(None, *args, **kwargs)
-        if made.__class__ is not cls:
-            made = made.as_subclass(cls)
-        if methods.__init__ is not object.__init__:
-            methods.__init__(made, *args, **kwargs)
-        return made
+    __call__ = type.__call__
+
+
+def new_instance(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return an instance of a subclass of Tensor, of the data or of the size in the arguments; see
+    `legacy_tensor`. Subclasses call it as ``super().__new__(cls, data)``.
+    """
+    made = legacy_tensor(None, *args, **kwargs)
+    return made if made.__class__ is cls else made.as_subclass(cls)
 
 
 class TypedTensor(type):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from math import prod
 from types import FunctionType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dovetail_dispatcher import dispatch_modes, operator_modules
 from dovetail_kernel import (
@@ -40,7 +40,7 @@ from .functions.nonzero import nonzero
 from .functions.norms import norm
 from .functions.removed import eig, lstsq, solve, symeig
 from .functions.unique import unique, unique_consecutive
-from .legacy_constructors import TensorMeta, new
+from .legacy_constructors import TensorMeta, new, new_instance
 from .storage_classes.typed_storage import TypedStorage, storage_of, typed_storage_of
 from .subclasses import TensorSubclasses
 
@@ -80,6 +80,8 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
 
     # -- making tensors of tensors -----------------------------------------------------------------
 
+    if not TYPE_CHECKING:  # for a type checker, a call of the class gives anything
+        __new__ = new_instance
     new = new
 
     @property
