@@ -15,6 +15,17 @@ import dovetail
 
 NAN, INF = float("nan"), float("inf")
 
+
+class Rows(dict[str, Any]):
+    """Is iterated over by rows, as tables are; its keys are the names of its columns."""
+
+    def __iter__(self) -> Any:
+        return iter([0, 1])
+
+    def __len__(self) -> int:
+        return 2
+
+
 PAIRS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "numbers": (1.0, 2.0, {}),
     "integers": (1, 2, {}),
@@ -39,6 +50,8 @@ PAIRS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "sequences inside, of two lengths": ([1.0, [1.0]], [2.0, [1.0, 2.0]], {}),
     "mappings": ({"a": 1.0}, {"a": 2.0}, {}),
     "mappings of other keys": ({"a": 1.0, "c": 2.0}, {"a": 2.0, "b": 1.0}, {}),
+    "mappings of rows": (Rows(a=1.0, b=2.0), Rows(a=1.0, b=2.0), {}),
+    "other mappings of rows": (Rows(a=1.0, b=2.0), Rows(a=1.0, b=3.0), {}),
     "mappings inside": ([{"a": 1.0}], [{"b": 1.0}], {}),
     "a sequence and a mapping": ([1.0], {0: 1.0}, {}),
     "ranges": (range(3), [0, 1, 2], {}),

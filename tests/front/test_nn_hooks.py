@@ -136,8 +136,14 @@ def test_registration_hooks_see_and_replace_what_is_registered():
         module.p = nn.Parameter(dovetail.ones(1))
         module.register_buffer("b", None)
         module.child = nn.Identity()
+        tables = nn.modules.module
+        assert len(tables._global_parameter_registration_hooks) == 1
+        assert len(tables._global_buffer_registration_hooks) == 1
+        (hook,) = tables._global_module_registration_hooks.values()
+        hook(module, "by hand", None)
     assert module.p is replacement
-    assert seen == ["b", "child"]
+    assert seen == ["b", "child", "by hand"]
+    assert not tables._global_parameter_registration_hooks
 
 
 # Backward

@@ -52,6 +52,14 @@ def test_names_of_another_module_are_its_own() -> None:
     assert module.get_ctx is dovetail.library.get_ctx
     assert module.custom_op is dovetail.library.custom_op
     assert not hasattr(module, "nothing_of_this_name")
+    operators = import_module("dovetail._ops")
+    assert isinstance(dovetail.ops.aten.add.Tensor, operators.OpOverload)
+    assert isinstance(dovetail.ops.aten.add, operators.OpOverloadPacket)
+    assert not isinstance(dovetail.ops.aten.add, operators.HigherOrderOperator)
+    storage = dovetail.ones(1).untyped_storage()
+    assert isinstance(storage, dovetail.StorageBase)  # type: ignore[attr-defined]
+    assert import_module("dovetail._guards").active_fake_mode() is None
+    assert import_module("dovetail._functorch.vmap").Tensor is dovetail.Tensor
 
 
 def test_no_value_is_of_a_refused_class() -> None:

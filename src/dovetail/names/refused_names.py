@@ -5,7 +5,7 @@ when it is called, and not when it is imported.
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any, Final, NoReturn
 
 from .module_remedies import remedy_of
@@ -13,7 +13,10 @@ from .module_remedies import remedy_of
 _NAMES: Final = {
     "_C": "Graph Node ScriptMethod Value",
     "_C._functorch": "_add_batch_dim _remove_batch_dim",
-    "_functorch.vmap": "_maybe_remove_batch_dim",
+    "_functorch.vmap": (
+        "_add_batch_dim _broadcast_to_and_flatten _get_name _maybe_remove_batch_dim"
+    ),
+    "_ops": "HigherOrderOperator",
     "_dynamo.exc": "TensorifyScalarRestartAnalysis TorchDynamoException",
     "ao.quantization": "DeQuantStub QuantStub",
     "distributed._composable.fsdp": "FSDPModule fully_shard",
@@ -27,10 +30,18 @@ without asking stands here: a name that they ask for is better absent.
 """
 
 _ELSEWHERE: Final = {
-    "": ("dovetail._C", "DeviceObjType TensorType"),
-    "_custom_ops": ("dovetail.library", "custom_op get_ctx impl_abstract"),
+    "": "dovetail._C:DeviceObjType dovetail._C:StorageBase dovetail._C:TensorType",
+    "_custom_ops": (
+        "dovetail.library:custom_op dovetail.library:get_ctx dovetail.library:impl_abstract"
+    ),
+    "_functorch.vmap": (
+        "dovetail_aten:Tensor dovetail.utils._pytree:tree_flatten "
+        "dovetail.utils._pytree:tree_unflatten"
+    ),
+    "_guards": "dovetail._subclasses.fake_tensor:active_fake_mode",
+    "_ops": "dovetail_dispatcher:OpOverload dovetail_dispatcher:OpOverloadPacket",
 }
-"""Names that are those of another module."""
+"""Names that are those of another module, behind that module."""
 
 
 def is_refused_module(name: str) -> bool:
@@ -56,9 +67,9 @@ def refused(module: str, name: str) -> Any:
         that has.
     """
     inside = module.partition(".")[2]
-    place, names = _ELSEWHERE.get(inside, ("", ""))
-    if name in names.split():
-        return getattr(import_module(place), name)
+    for place in _ELSEWHERE.get(inside, "").split():
+        if place.endswith(f":{name}"):
+            return resolve_name(place)
     if name not in _NAMES.get(inside, "").split():
         return None
     remedy = remedy_of(module, name, as_module=True) or "Leave the call out."

@@ -138,7 +138,7 @@ class _Comparison:
                     f"Additional keys in the actual mapping: {additional}",
                     place,
                 )
-            for key in actual:
+            for key in _sorted(set(actual.keys())):  # what is iterated over may be rows
                 yield from self.pairs(actual[key], expected[key], (*place, key))
         else:
             yield (*self._comparable(actual, expected, place), place)

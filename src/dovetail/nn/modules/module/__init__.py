@@ -5,6 +5,9 @@ import typing as _typing
 from . import hooks as _hooks
 from . import module_class as _module_class
 from .hooks import *  # noqa: F403
+from .hooks import _global_buffer_registration_hooks as _global_buffer_registration_hooks
+from .hooks import _global_module_registration_hooks as _global_module_registration_hooks
+from .hooks import _global_parameter_registration_hooks as _global_parameter_registration_hooks
 from .loading import _IncompatibleKeys as _IncompatibleKeys
 from .module_class import *  # noqa: F403
 from .module_class import _forward_unimplemented as _forward_unimplemented

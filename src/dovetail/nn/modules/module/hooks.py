@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from itertools import chain, count
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dovetail_kernel import warn_user
 
@@ -97,10 +97,18 @@ class ModuleHooks:
         self.state_dict_post: HookTable = OrderedDict()
         self.load_state_dict_pre: HookTable = OrderedDict()
         self.load_state_dict_post: HookTable = OrderedDict()
-        self.parameter_registration: HookTable = OrderedDict()
-        self.buffer_registration: HookTable = OrderedDict()
-        self.module_registration: HookTable = OrderedDict()
 
+
+_global_parameter_registration_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+_global_buffer_registration_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+_global_module_registration_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
+
+_REGISTRATION_HOOKS: Final = {
+    "parameter": _global_parameter_registration_hooks,
+    "buffer": _global_buffer_registration_hooks,
+    "module": _global_module_registration_hooks,
+}
+"""Hooks by kind, in tables that libraries read by PyTorch's names."""
 
 # Empty until the first global hook is registered, so that a call without hooks tests one list.
 GLOBAL_HOOKS: list[ModuleHooks] = []
@@ -251,7 +259,7 @@ def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> Rem
     RemovableHandle
         Its ``remove()`` takes the hook away.
     """
-    return add_hook(_global_hooks().parameter_registration, Hook(hook))
+    return add_hook(_global_parameter_registration_hooks, hook)
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -267,7 +275,7 @@ def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> Remova
     RemovableHandle
         Its ``remove()`` takes the hook away.
     """
-    return add_hook(_global_hooks().buffer_registration, Hook(hook))
+    return add_hook(_global_buffer_registration_hooks, hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -283,19 +291,17 @@ def register_module_module_registration_hook(hook: Callable[..., Any]) -> Remova
     RemovableHandle
         Its ``remove()`` takes the hook away.
     """
-    return add_hook(_global_hooks().module_registration, Hook(hook))
+    return add_hook(_global_module_registration_hooks, hook)
 
 
 def apply_registration_hooks(kind: str, module: Module, name: str, value: Any) -> Any:
     """Offer ``value``, about to be registered on ``module``, to the global registration hooks of
     one kind.
     """
-    if GLOBAL_HOOKS:
-        table: HookTable = getattr(GLOBAL_HOOKS[0], f"{kind}_registration")
-        for hook in tuple(table.values()):
-            replacement = hook.function(module, name, value)
-            if replacement is not None:
-                value = replacement
+    for hook in tuple(_REGISTRATION_HOOKS[kind].values()):
+        replacement = hook(module, name, value)
+        if replacement is not None:
+            value = replacement
     return value
 
 
