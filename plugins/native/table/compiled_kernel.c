@@ -12,6 +12,7 @@ static const kernel_row *const families[] = {
     pooling_rows,
     random_rows,
     reduction_rows,
+    scan_rows,
     scattering_rows,
     softmax_rows,
     view_rows,

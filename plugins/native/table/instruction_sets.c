@@ -25,7 +25,8 @@ static const instruction_set sets[] = {
      &JOIN(copies, name),                                                                         \
      &JOIN(windows, name),                                                                        \
      &JOIN(random, name),                                                                         \
-     &JOIN(indexing, name)},
+     &JOIN(indexing, name),                                                                       \
+     &JOIN(scans, name)},
     FOR_INSTRUCTION_SETS(SET)
 #undef SET
 };

@@ -12,6 +12,7 @@
 #include "../kernels/pooling.h"
 #include "../kernels/random.h"
 #include "../kernels/reductions.h"
+#include "../kernels/scans.h"
 #include "../kernels/softmax.h"
 #include "../kernels/windows.h"
 
@@ -29,6 +30,7 @@ typedef struct {
     const window_kernels *windows;
     const random_kernels *random;
     const indexing_kernels *indexing;
+    const scan_kernels *scans;
 } instruction_set;
 
 /* instruction_sets.c: chooses the highest set that the processor has, or the one that
@@ -62,6 +64,7 @@ extern const kernel_row optimizer_rows[];
 extern const kernel_row pooling_rows[];
 extern const kernel_row random_rows[];
 extern const kernel_row reduction_rows[];
+extern const kernel_row scan_rows[];
 extern const kernel_row scattering_rows[];
 extern const kernel_row softmax_rows[];
 extern const kernel_row view_rows[];

@@ -1,0 +1,143 @@
+/* Running sums, products and extrema as operators. */
+#include "indexed.h"
+
+/* Axes before and after the one that something runs along. */
+typedef struct {
+    npy_intp outer, length, inner;
+} run;
+
+static run
+read_run(PyArrayObject *array, int axis)
+{
+    run along = {1, PyArray_DIM(array, axis), 1};
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        npy_intp size = PyArray_DIM(array, i);
+        along.outer *= i < axis ? size : 1;
+        along.inner *= i > axis ? size : 1;
+    }
+    return along;
+}
+
+/* Whether an object is an array with elements and axes, one of which is given. */
+static int
+read_array(PyObject *const *arguments, int *axis)
+{
+    PyArrayObject *array = (PyArrayObject *)arguments[0];
+    return is_array(arguments[0]) && PyArray_SIZE(array) > 0 && PyArray_NDIM(array) > 0 &&
+           read_axis(arguments[1], PyArray_NDIM(array), axis);
+}
+
+/* An array in C order with the dtype that its sums have: int64 of integers, its own of others, or
+ * the one that is asked for, if that holds all its numbers. NULL with an exception, or without. */
+static PyArrayObject *
+as_summed(PyArrayObject *array, PyObject *dtype)
+{
+    char kind = PyArray_DESCR(array)->kind;
+    PyArray_Descr *wanted;
+    if (is_given(dtype)) {
+        if (!PyArray_DescrCheck(dtype)) {
+            return NULL;
+        }
+        wanted = (PyArray_Descr *)Py_NewRef(dtype);
+    }
+    else if (kind == 'b' || kind == 'i' || kind == 'u') {
+        wanted = PyArray_DescrFromType(NPY_INT64);
+    }
+    else {
+        return in_c_order((PyObject *)array);
+    }
+    if (wanted == NULL || !PyArray_CanCastTypeTo(
+                              PyArray_DESCR(array), wanted, NPY_SAFE_CASTING)) {
+        Py_XDECREF(wanted);
+        return NULL;
+    }
+    return (PyArrayObject *)PyArray_FromArray(array, wanted, NPY_ARRAY_CARRAY_RO);
+}
+
+static PyObject *
+running(PyObject *const *arguments, running_kernel *const *kernels)
+{
+    int axis;
+    if (!read_array(arguments, &axis)) {
+        return NULL;
+    }
+    PyArrayObject *x = as_summed((PyArrayObject *)arguments[0], arguments[2]), *result = NULL;
+    int type = x == NULL ? -1 : type_of(x);
+    if (type >= 0 && kernels[type] != NULL && (result = empty_like((PyObject *)x)) != NULL) {
+        run along = read_run(x, axis);
+        const void *from = PyArray_DATA(x);
+        void *to = PyArray_DATA(result);
+        RELEASED(
+            PyArray_SIZE(x), kernels[type](to, from, along.outer, along.length, along.inner));
+    }
+    Py_XDECREF(x);
+    return (PyObject *)result;
+}
+
+/* cumsum(self, dim, dtype) */
+static PyObject *
+cumsum(PyObject *const *arguments)
+{
+    return running(arguments, kernels_in_force->scans->sum);
+}
+
+/* cumprod(self, dim, dtype) */
+static PyObject *
+cumprod(PyObject *const *arguments)
+{
+    return running(arguments, kernels_in_force->scans->product);
+}
+
+static PyObject *
+extremum(PyObject *const *arguments, running_extremum *const *kernels)
+{
+    int axis;
+    if (!read_array(arguments, &axis)) {
+        return NULL;
+    }
+    int type = type_of((PyArrayObject *)arguments[0]);
+    if (type < 0 || kernels[type] == NULL) {
+        return NULL;
+    }
+    PyArrayObject *x = in_c_order(arguments[0]);
+    PyArrayObject *values = x == NULL ? NULL : empty_like((PyObject *)x);
+    PyArrayObject *indices = NULL;
+    if (values != NULL) {
+        indices = (PyArrayObject *)PyArray_EMPTY(
+            PyArray_NDIM(x), PyArray_DIMS(x), NPY_INT64, 0);
+    }
+    if (indices != NULL) {
+        run along = read_run(x, axis);
+        const void *from = PyArray_DATA(x);
+        void *to = PyArray_DATA(values);
+        int64_t *at = PyArray_DATA(indices);
+        RELEASED(
+            PyArray_SIZE(x), kernels[type](to, at, from, along.outer, along.length, along.inner));
+    }
+    Py_XDECREF(x);
+    PyObject *results[2] = {(PyObject *)values, (PyObject *)indices};
+    return tuple_of(results, 2, indices == NULL);
+}
+
+/* cummax(self, dim) */
+static PyObject *
+cummax(PyObject *const *arguments)
+{
+    return extremum(arguments, kernels_in_force->scans->greatest);
+}
+
+/* cummin(self, dim) */
+static PyObject *
+cummin(PyObject *const *arguments)
+{
+    return extremum(arguments, kernels_in_force->scans->least);
+}
+
+#define ROW(operator, compute, ...) {operator, "table/scans.c", __LINE__, compute, {__VA_ARGS__}, 1}
+const kernel_row scan_rows[] = {
+    ROW("cumsum", cumsum, "self", "dim", "dtype"),
+    ROW("cumprod", cumprod, "self", "dim", "dtype"),
+    ROW("cummax", cummax, "self", "dim"),
+    ROW("cummin", cummin, "self", "dim"),
+    {NULL},
+};
