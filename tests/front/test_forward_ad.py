@@ -514,3 +514,14 @@ def test_a_sample_may_write_to_a_view_of_a_tensor_whose_tangent_all_samples_shar
     rows, direction = dt.rand(2, 3), dt.tensor([1.0, 2.0, 3.0])
     found = dt.func.vmap(lambda x: dt.func.jvp(written, (x,), (direction,))[1])(rows)
     assert found.squeeze(1).allclose(rows.exp() * direction)
+
+
+@pytest.mark.parametrize("reduce", ["add", "multiply"])
+def test_a_write_without_a_derivative_is_refused_before_it_writes(reduce: str) -> None:
+    x = dt.ones(3, 2)
+    base, index = x * 1, dt.zeros(2, 2, dtype=dt.int64)
+    with dual_level():
+        dual = make_dual(base, x)
+        with pytest.raises(NotImplementedError, match="forward AD with scatter_"):
+            dual.scatter_(0, index, 2, reduce=reduce)
+        assert unpack_dual(dual).primal.equal(x)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -71,18 +72,22 @@ class Outcome:
     ----------
     values
         Arrays of the results.
+    strides
+        Strides of the results, without those of dimensions that are not stepped along; none where
+        a level is `vmap`, which leaves the batch dimension where it lies, while a loop stacks.
     written
         Which leaves count a write.
     error
         What was raised, or None.
     warned
-        Categories and texts of the warnings.
+        Categories, texts, files and lines of the warnings.
     """
 
     values: list[Any] = field(default_factory=list)
+    strides: list[tuple[int, ...]] = field(default_factory=list)
     written: list[bool] = field(default_factory=list)
     error: Exception | None = None
-    warned: list[tuple[str, str]] = field(default_factory=list)
+    warned: list[tuple[str, str, str, int]] = field(default_factory=list)
 
 
 def outcome(trial: Trial, plan: Plan) -> Outcome:
@@ -94,15 +99,28 @@ def outcome(trial: Trial, plan: Plan) -> Outcome:
         return trial.body(lib, given)
 
     result = Outcome()
+    is_often = lib.is_warn_always_enabled()
     with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
         warnings.simplefilter("always")
+        lib.set_warn_always(True)  # otherwise the way that comes second would not warn
         try:
             inside = applied(trial.levels[1:], plan.rest, body)
             results = applied(trial.levels[:1], plan.outer, inside)(leaves)
             kept = [*results, *(leaves if trial.watched else [])]
             result.values = [np.asarray(each.detach().resolve_conj().numpy()) for each in kept]
+            if "vmap" not in [each.kind for each in trial.levels]:
+                result.strides = [_strides(each) for each in kept]
             result.written = [each._version > 0 for each in leaves] if trial.watched else []
         except Exception as error:
             result.error = error
-    result.warned = sorted({(each.category.__name__, str(each.message)) for each in caught})
+        finally:
+            lib.set_warn_always(is_often)
+    result.warned = sorted(
+        {(w.category.__name__, str(w.message), Path(w.filename).name, w.lineno) for w in caught}
+    )
     return result
+
+
+def _strides(tensor: Any) -> tuple[int, ...]:
+    pairs = zip(tensor.shape, tensor.stride(), strict=True)
+    return tuple([step for size, step in pairs if size > 1]) if tensor.numel() else ()

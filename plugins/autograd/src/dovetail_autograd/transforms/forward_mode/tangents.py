@@ -199,12 +199,10 @@ class TangentCall:
         if len(writes) > 1 or not isinstance(written, TensorBase):
             unsupported(op, "it writes to several tensors")
         primal = self.primals[name]
-        if not self.can_have_tangents():
-            result = op(*args, **kwargs)
-            if formula is None and any([each is not None for each in self.tangents.values()]):
-                unsupported(op, "it has not been implemented yet")
-            return result
-        assert formula is not None
+        if formula is None and any([each is not None for each in self.tangents.values()]):
+            unsupported(op, "it has not been implemented yet")
+        if formula is None or not self.can_have_tangents():
+            return op(*args, **kwargs)
         place = place_in_graph(written)
         clone = operator("clone", "default")
         if self.tangents[name] is not None:  # formulas may save it, and it is about to be written
