@@ -188,6 +188,7 @@ SINGULAR: dict[str, tuple[Operator, Callable[[float, int], float], list[float]]]
         by_series(bessel_term),
         [0.0, 1e-9, 1e-4, 0.3, 0.4999, 0.5001, -0.7, 2.0],
     ),
+    "copysign at 0": (lambda x: dovetail.copysign(x, -1.0), lambda x, n: 0.0, [0.0]),
     "xlogy of the number 0": (lambda x: dovetail.xlogy(0, x), lambda x, n: 0.0, [0.0, 1.5, -1.0]),
     "xlog1py of the number 0": (
         lambda x: dovetail.special.xlog1py(0, x),

@@ -155,4 +155,4 @@ def xlogy_other_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
 
 def copysign_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
     """Return the gradient of copysign: the sign that `self` was multiplied by; zero at zero."""
-    return k.mul(grad, k.masked_fill(k.div(result, self), k.eq(self, 0), 0.0))
+    return k.mul(grad, k.div(result, k.masked_fill(self, k.eq(self, 0), 1.0)))
