@@ -12,18 +12,15 @@ typedef struct {
     npy_intp count;
 } draw;
 
-/* A new array of a shape. */
+/* A new array of a shape; NULL, without an exception for what is no shape. */
 static PyArrayObject *
 array_of(PyObject *size, int type)
 {
     npy_intp dims[NPY_MAXDIMS];
     int ndim = read_ints(size, dims);
-    for (int i = 0; i < ndim; i++) {
-        if (dims[i] < 0) {
-            return NULL;
-        }
-    }
-    return ndim < 0 ? NULL : (PyArrayObject *)PyArray_EMPTY(ndim, dims, type, 0);
+    return ndim < 0 || !is_addressable(ndim, dims, sizeof(double))
+               ? NULL
+               : (PyArrayObject *)PyArray_EMPTY(ndim, dims, type, 0);
 }
 
 /* Read generator and shape, and make the result. Return whether that was possible. */
@@ -53,6 +50,19 @@ make_uniform(twister *source, int precision, void *numbers, npy_intp count)
     uint32_t words[2 * CHUNK];
     draw_words(source, words, precision ? 2 * count : count);
     kernels_in_force->random->uniform[precision](numbers, words, count);
+}
+
+/* Write numbers of double precision into the result. */
+static void
+store(draw made, int precision, npy_intp start, const double *numbers, npy_intp count)
+{
+    if (precision) {
+        memcpy((double *)made.data + start, numbers, (size_t)count * sizeof(double));
+        return;
+    }
+    for (npy_intp i = 0; i < count; i++) {
+        ((float *)made.data)[start + i] = (float)numbers[i];
+    }
 }
 
 /* ---- uniform numbers ------------------------------------------------------------------------- */
@@ -151,25 +161,6 @@ draw_blocks(draw made, int precision, double mean, double std, int draws_rest)
     }
 }
 
-static PyObject *
-normal_blocks(PyObject *const *arguments)
-{
-    draw made;
-    int precision, draws_rest;
-    double mean, std;
-    if (!read_flag(arguments[2], &precision) || !read_number(arguments[3], &mean) ||
-        !read_number(arguments[4], &std) || !read_flag(arguments[5], &draws_rest) ||
-        !begin(arguments, type_of(precision), &made)) {
-        return NULL;
-    }
-    if (made.count < NORMAL_BLOCK) {
-        Py_DECREF(made.result);
-        return NULL;
-    }
-    RELEASED(made.count, draw_blocks(made, precision, mean, std, draws_rest));
-    return (PyObject *)made.result;
-}
-
 /* Write pairs of normal numbers in double precision, an even number of at most CHUNK. */
 static void
 make_pairs(twister *source, double *numbers, npy_intp count)
@@ -190,21 +181,6 @@ make_pairs(twister *source, double *numbers, npy_intp count)
     }
 }
 
-static void
-store_pairs(
-    draw made, int precision, npy_intp start, double *numbers, npy_intp count, double mean,
-    double std)
-{
-    scale_normal(1, numbers, count, mean, std);
-    if (precision) {
-        memcpy(made.data + start * (npy_intp)sizeof(double), numbers, count * sizeof(double));
-        return;
-    }
-    for (npy_intp i = 0; i < count; i++) {
-        ((float *)made.data)[start + i] = (float)numbers[i];
-    }
-}
-
 /* The first number is `*kept` unless that is NaN; then the second one of the last pair, if it is
  * not drawn, or NaN. */
 static void
@@ -215,7 +191,8 @@ draw_pairs(draw made, int precision, double mean, double std, double *kept)
     if (made.count > 0 && *kept == *kept) {
         numbers[0] = *kept;
         *kept = Py_NAN;
-        store_pairs(made, precision, start++, numbers, 1, mean, std);
+        scale_normal(1, numbers, 1, mean, std);
+        store(made, precision, start++, numbers, 1);
     }
     while (start < made.count) {
         npy_intp size = made.count - start < CHUNK ? made.count - start : CHUNK;
@@ -223,27 +200,70 @@ draw_pairs(draw made, int precision, double mean, double std, double *kept)
         if (size % 2) {
             *kept = numbers[size];
         }
-        store_pairs(made, precision, start, numbers, size, mean, std);
+        scale_normal(1, numbers, size, mean, std);
+        store(made, precision, start, numbers, size);
         start += size;
     }
 }
 
+/* Numbers in blocks where there are enough and `blocks` is not 0; 2 stands for half precision, whose
+ * last words are not drawn. */
 static PyObject *
-normal_pairs(PyObject *const *arguments)
+normal(PyObject *const *arguments)
 {
     draw made;
     int precision;
+    npy_intp blocks;
     double mean, std, kept = Py_NAN;
     if (!read_flag(arguments[2], &precision) || !read_number(arguments[3], &mean) ||
         !read_number(arguments[4], &std) ||
         (is_given(arguments[5]) && !read_number(arguments[5], &kept)) ||
-        !begin(arguments, type_of(precision), &made)) {
+        !read_size(arguments[6], &blocks) || !begin(arguments, type_of(precision), &made)) {
         return NULL;
     }
-    RELEASED(made.count, draw_pairs(made, precision, mean, std, &kept));
+    if (blocks != 0 && made.count >= NORMAL_BLOCK) {
+        RELEASED(made.count, draw_blocks(made, precision, mean, std, blocks == 1));
+    }
+    else {
+        RELEASED(made.count, draw_pairs(made, precision, mean, std, &kept));
+    }
     PyObject *results[2] = {
         (PyObject *)made.result, kept == kept ? PyFloat_FromDouble(kept) : Py_NewRef(Py_None)};
     return tuple_of(results, 2, results[1] == NULL);
+}
+
+/* ---- waiting times --------------------------------------------------------------------------- */
+
+static void
+draw_times(draw made, int precision, double scale)
+{
+    double numbers[CHUNK];
+    for (npy_intp start = 0; start < made.count; start += CHUNK) {
+        npy_intp size = made.count - start < CHUNK ? made.count - start : CHUNK;
+        make_uniform(made.source, 1, numbers, size);
+        for (npy_intp i = 0; i < size; i++) {
+            numbers[i] = -numbers[i];
+        }
+        apply(LOG1P, 1, numbers, numbers, size);
+        for (npy_intp i = 0; i < size; i++) {
+            numbers[i] *= scale;
+        }
+        store(made, precision, start, numbers, size);
+    }
+}
+
+static PyObject *
+exponential(PyObject *const *arguments)
+{
+    draw made;
+    int precision;
+    double rate;
+    if (!read_flag(arguments[2], &precision) || !read_number(arguments[3], &rate) ||
+        !begin(arguments, type_of(precision), &made)) {
+        return NULL;
+    }
+    RELEASED(made.count, draw_times(made, precision, -1 / rate));
+    return (PyObject *)made.result;
 }
 
 /* ---- integers -------------------------------------------------------------------------------- */
@@ -339,8 +359,8 @@ permutation(PyObject *const *arguments)
 const kernel_row random_rows[] = {
     ROW("random.uniform", uniform, "wide", "low", "high"),
     ROW("random.chosen", chosen, "p"),
-    ROW("random.normal_blocks", normal_blocks, "wide", "mean", "std", "draws_rest"),
-    ROW("random.normal_pairs", normal_pairs, "wide", "mean", "std", "kept"),
+    ROW("random.normal", normal, "wide", "mean", "std", "kept", "blocks"),
+    ROW("random.exponential", exponential, "wide", "rate"),
     ROW("random.integers", integers, "low", "width", "paired"),
     ROW("random.permutation", permutation, "paired"),
     {NULL},

@@ -11,6 +11,7 @@ typedef struct {
 /* Of the process, as NumPy is: a second interpreter is refused. */
 static numpy_loop loops[FUNCTION_COUNT][2];
 static PyTypeObject *twister_type;
+static PyObject *capsule_name;
 static enum { UNKNOWN, KNOWN, FOREIGN } layout;
 
 /* ---- loops ----------------------------------------------------------------------------------- */
@@ -50,7 +51,7 @@ apply(numpy_function function, int precision, void *result, void *numbers, npy_i
 static twister *
 state_of(PyObject *bits)
 {
-    PyObject *capsule = PyObject_GetAttrString(bits, "capsule");
+    PyObject *capsule = PyObject_GetAttr(bits, capsule_name);
     if (capsule == NULL) {
         return NULL;
     }
@@ -94,7 +95,10 @@ static int
 prepare(void)
 {
     static const char *const names[] = {"log", "log1p", "cos", "sin"};
-    PyObject *numpy = PyImport_ImportModule("numpy");
+    if (capsule_name == NULL) {
+        capsule_name = PyUnicode_InternFromString("capsule");
+    }
+    PyObject *numpy = capsule_name == NULL ? NULL : PyImport_ImportModule("numpy");
     PyObject *random = numpy == NULL ? NULL : PyImport_ImportModule("numpy.random");
     PyObject *type = random == NULL ? NULL : PyObject_GetAttrString(random, "MT19937");
     PyObject *bits = type == NULL ? NULL : PyObject_CallFunction(type, "i", 0);

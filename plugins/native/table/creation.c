@@ -3,8 +3,7 @@
 
 typedef enum { NOT_SET, ZEROS, ONES } contents;
 
-/* Whether an array of these sizes has fewer than 2**63 bytes, where empty axes count as 1. */
-static int
+int
 is_addressable(int ndim, const npy_intp *dims, npy_intp item)
 {
     npy_intp bytes = item == 0 ? 1 : item;

@@ -152,6 +152,10 @@ int read_optional_flag(PyObject *object, int *flag);
 /* Read True and False of a tuple or list of `count`. Return whether it is one. */
 int read_flags(PyObject *object, int count, int *flags);
 
+/* creation.c. Whether an array of these sizes has fewer than 2**63 bytes, where empty axes count as
+ * 1. Negative sizes are none. */
+int is_addressable(int ndim, const npy_intp *dims, npy_intp item);
+
 /* A new array in C order of a precision. */
 PyArrayObject *new_array(int ndim, const npy_intp *shape, int precision);
 

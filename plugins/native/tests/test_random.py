@@ -38,11 +38,11 @@ def arguments(name: str, choice: random.Random) -> tuple[Any, ...]:
         return size, flag, *choice.choice(BOUNDS)
     if name == "chosen":
         return size, choice.choice((0.0, 1.0, 0.3, 1, 0.9999))
-    if name == "normal_blocks":
-        size = choice.choice([each for each in (*SIZES, *LARGE) if count(each) >= 16])
-        return size, flag, *choice.choice(MEANS), choice.random() < 0.5
-    if name == "normal_pairs":
-        return size, flag, *choice.choice(MEANS), choice.choice((None, 0.25, -3.0))
+    if name == "normal":
+        kept, blocks = choice.choice((None, 0.25, -3.0)), choice.choice((0, 1, 2))
+        return size, flag, *choice.choice(MEANS), kept, blocks
+    if name == "exponential":
+        return size, flag, choice.choice((1.0, 0.3, 5))
     if name == "integers":
         width = choice.choice(LONG if flag else WIDTHS)
         return size, choice.choice((0, 7, -3, -(2**62))) if width < 2**62 else 0, width, flag
@@ -57,7 +57,7 @@ def test_draws_are_those_of_the_reference(trial):
         name = choice.choice(Draws._fields)
         given = arguments(name, choice)
         expected, found = getattr(plain, name)(one, *given), getattr(compiled, name)(other, *given)
-        if name == "normal_pairs":
+        if name == "normal":
             assert expected[1] == found[1], given
             expected, found = expected[0], found[0]
         assert (expected.dtype, expected.shape) == (found.dtype, found.shape), (name, given)
@@ -97,7 +97,7 @@ def test_what_is_not_drawn_is_left_to_the_reference_and_draws_nothing(name):
     for generator in (None, np.random.PCG64(1), np.random.default_rng(1), object()):
         assert compiled(generator, size, *rest) == "the reference"
     for i in range(len(rest)):
-        if name != "normal_pairs" or i < 3:
+        if name != "normal" or i < 3:
             given = [*rest[:i], "wrong", *rest[i + 1 :]]
             assert compiled(bits, size, *given) == "the reference"
     assert compiled(bits, size) == "the reference"
@@ -109,8 +109,10 @@ def test_what_is_not_drawn_is_left_to_the_reference_and_draws_nothing(name):
 def test_too_many_numbers_are_an_error_that_draws_nothing():
     bits = np.random.MT19937(1)
     before = bits.state["state"]["pos"]
-    with pytest.raises((MemoryError, ValueError)):
-        compiled_draws().uniform(bits, (2**60,), True, 0.0, 1.0)
+    for draws in (compiled_draws(), Draws()):
+        for size in ((2**60,), (-1,), (3, -2)):
+            with pytest.raises(RuntimeError, match=r"overflow|negative"):
+                draws.uniform(bits, size, True, 0.0, 1.0)
     assert bits.state["state"]["pos"] == before
 
 

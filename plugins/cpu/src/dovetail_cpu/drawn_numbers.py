@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 
 from .mersenne_twister import MersenneTwister
-from .plain_draws import BLOCK, compiled_draws
+from .plain_draws import compiled_draws
 
 Array = np.ndarray[Any, Any]
 Size = tuple[int, ...]
@@ -79,31 +79,39 @@ def normal(
         Whether they go to memory without gaps, in C order. Then blocks of 16 are made together;
         default: True.
     """
+    if dtype is _SINGLE:
+        return _normal(source, size, False, mean, std, 1 if dense else 0)
     if dtype.kind == "c":
         parts = normal(source, (*size, 2), _part_of(dtype), 0.0, std / math.sqrt(2), dense)
         made = _complex(parts, dtype)
         return made + dtype.type(mean) if mean else made
-    if not dense or math.prod(size) < BLOCK:
-        drawn = paired_normal(source, size, dtype == _DOUBLE, mean, std)
-    else:
-        with source.lock:
-            drawn = compiled_draws().normal_blocks(
-                source.bits, size, dtype == _DOUBLE, mean, std, dtype not in _HALVES
-            )
-    return drawn.astype(dtype, copy=False)
+    blocks = 0 if not dense else 2 if dtype in _HALVES else 1
+    return _normal(source, size, dtype == _DOUBLE, mean, std, blocks).astype(dtype, copy=False)
 
 
 def paired_normal(
-    source: MersenneTwister, size: Size, wide: bool, mean: float = 0.0, std: float = 1.0
+    source: MersenneTwister, size: Size, mean: float = 0.0, std: float = 1.0
 ) -> Array:
-    """Return normal numbers that are computed in float64 in pairs, in float32 unless `wide`. The
-    second one of the last pair is kept for the next draw.
-    """
+    """Return normal numbers in float64 that are made in pairs, however many there are."""
+    return _normal(source, size, True, mean, std, 0)
+
+
+def _normal(
+    source: MersenneTwister, size: Size, wide: bool, mean: float, std: float, blocks: int
+) -> Array:
+    """Return normal numbers. The second one of the last pair is kept for the next draw."""
     with source.lock:
-        drawn, source.kept = compiled_draws().normal_pairs(
-            source.bits, size, wide, mean, std, source.kept
+        drawn, source.kept = compiled_draws().normal(
+            source.bits, size, wide, mean, std, source.kept, blocks
         )
     return drawn
+
+
+def exponential(source: MersenneTwister, size: Size, dtype: Any, rate: float) -> Array:
+    """Return exponential numbers."""
+    with source.lock:
+        drawn = compiled_draws().exponential(source.bits, size, dtype == _DOUBLE, rate)
+    return drawn.astype(dtype, copy=False)
 
 
 def integers(source: MersenneTwister, size: Size, low: int, high: int) -> Array:

@@ -14,17 +14,23 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from dovetail_aten.kernel_support.dims import check_size
 from dovetail_dispatcher.sockets import COMPILED_OPERATOR
 
 from .fused import multiply_add
 
-__all__ = ["BLOCK", "Draws", "compiled_draws"]
+__all__ = ["Draws", "compiled_draws"]
 
 Array = np.ndarray[Any, Any]
 Size = tuple[int, ...]
 
-BLOCK: Final = 16
+_BLOCK: Final = 16
 """Normal numbers of so many words are made together, where there are at least so many."""
+
+
+def _count(size: Size) -> int:
+    """Return the number of elements of a shape. Raises as `check_size`."""
+    return math.prod(check_size(size, 8))
 
 
 def _pairs(bits: Any, count: int) -> Array:
@@ -35,7 +41,7 @@ def _pairs(bits: Any, count: int) -> Array:
 
 def uniform(bits: Any, size: Size, wide: bool, low: float, high: float) -> Array:
     """Return numbers of [low, high): of 53 bits in float64 if `wide`, else of 24 in float32."""
-    count = math.prod(size)
+    count = _count(size)
     if wide:
         made: Array = (_pairs(bits, count) & np.uint64((1 << 53) - 1)) * 2.0**-53
     else:
@@ -54,27 +60,39 @@ def chosen(bits: Any, size: Size, p: float) -> Array:
     return made
 
 
-def normal_blocks(
-    bits: Any, size: Size, wide: bool, mean: float, std: float, draws_rest: bool
-) -> Array:
-    """Return at least 16 normal numbers in float64 if `wide`, else in float32, made in blocks. If
-    the last one is not whole, its words are drawn if `draws_rest`; then a block is drawn anew, over
-    the end of the one before.
+def normal(
+    bits: Any, size: Size, wide: bool, mean: float, std: float, kept: float | None, blocks: int
+) -> tuple[Array, float | None]:
+    """Return normal numbers in float64 if `wide`, else in float32, and the new `kept`.
+
+    Parameters
+    ----------
+    kept
+        The first number, where they are made in pairs: the second one of a pair that was not
+        drawn.
+    blocks
+        Whether at least 16 numbers are made in blocks: 0 for no, 2 for numbers of half precision.
+        If the last block is not whole, its words are drawn, except for half precision; then a block
+        is drawn anew, over the end of the one before.
     """
-    count = math.prod(size)
-    whole = count // BLOCK * BLOCK
-    made = _boxed(uniform(bits, (count if draws_rest else whole,), wide, 0.0, 1.0)[:whole])
+    count = _count(size)
+    if not blocks or count < _BLOCK:
+        made, kept = _pairs_of_normal(bits, count, kept)
+        return _scaled(made, mean, std).astype("f8" if wide else "f4").reshape(size), kept
+    whole = count // _BLOCK * _BLOCK
+    drawn = uniform(bits, (count if blocks == 1 else whole,), wide, 0.0, 1.0)
+    made = _boxed(drawn[:whole])
     if whole < count:
-        last = _boxed(uniform(bits, (BLOCK,), wide, 0.0, 1.0))
-        made = np.concatenate((made[: count - BLOCK], last))
-    return _scaled(made, mean, std).reshape(size)
+        last = _boxed(uniform(bits, (_BLOCK,), wide, 0.0, 1.0))
+        made = np.concatenate((made[: count - _BLOCK], last))
+    return _scaled(made, mean, std).reshape(size), kept
 
 
 def _boxed(drawn: Array) -> Array:
     """Return normal numbers of uniform ones (Box and Muller 1958, doi:10.1214/aoms/1177706645): of
     every block of 16, the first half are radii and the second half angles.
     """
-    halves = drawn.reshape(-1, 2, BLOCK // 2)
+    halves = drawn.reshape(-1, 2, _BLOCK // 2)
     radius = np.sqrt(np.log(1 - halves[:, 0]) * -2)
     angle = halves[:, 1] * (2 * math.pi)
     return np.stack((radius * np.cos(angle), radius * np.sin(angle)), 1).reshape(-1)
@@ -84,29 +102,27 @@ def _scaled(made: Array, mean: float, std: float) -> Array:
     return made if mean == 0 and std == 1 else multiply_add(made, std, mean)
 
 
-def normal_pairs(
-    bits: Any, size: Size, wide: bool, mean: float, std: float, kept: float | None
-) -> tuple[Array, float | None]:
-    """Return normal numbers, computed in float64 in pairs, in float32 unless `wide`: the first one
-    is `kept` if that is not None. Return the second one of the last pair if it is not drawn.
-    """
-    count = math.prod(size)
-    dtype = np.float64 if wide else np.float32
+def _pairs_of_normal(bits: Any, count: int, kept: float | None) -> tuple[Array, float | None]:
     if not count:
-        return np.empty(size, dtype), kept
+        return np.empty(0), kept
     first = [] if kept is None else [kept]
     drawn = uniform(bits, ((count - len(first) + 1) // 2, 2), True, 0.0, 1.0)
     angle = drawn[:, 0] * (2 * math.pi)
     radius = np.sqrt(-2 * np.log1p(-drawn[:, 1]))
     pairs = np.stack((radius * np.cos(angle), radius * np.sin(angle)), 1).reshape(-1)
     made = np.concatenate((first, pairs))
-    left = float(made[count]) if made.size > count else None
-    return _scaled(made[:count], mean, std).astype(dtype).reshape(size), left
+    return made[:count], float(made[count]) if made.size > count else None
+
+
+def exponential(bits: Any, size: Size, wide: bool, rate: float) -> Array:
+    """Return exponential numbers, computed in float64, in float32 unless `wide`."""
+    made = np.log1p(-uniform(bits, size, True, 0.0, 1.0)) * (-1 / rate)
+    return made.astype("f8" if wide else "f4")
 
 
 def integers(bits: Any, size: Size, low: int, width: int, paired: bool) -> Array:
     """Return remainders of words, or of pairs, divided by `width`, plus `low`, as int64."""
-    count = math.prod(size)
+    count = _count(size)
     words: Array = _pairs(bits, count) if paired else bits.random_raw(count)
     if width < 1 << 64:
         words = words % np.uint64(width)
@@ -117,7 +133,7 @@ def permutation(bits: Any, size: Size, paired: bool) -> Array:
     """Return the integers below a size, shuffled from the first place on (Durstenfeld 1964,
     doi:10.1145/364520.364540), as int64.
     """
-    made = list(range(*size))
+    made = list(range(_count(size)))
     rest = max(len(made) - 1, 0)
     words: Array = _pairs(bits, rest) if paired else bits.random_raw(rest)
     steps = (words % np.arange(rest + 1, 1, -1).astype(np.uint64)).tolist()
@@ -131,18 +147,16 @@ class Draws(NamedTuple):
 
     uniform: Callable[..., Array] = uniform
     chosen: Callable[..., Array] = chosen
-    normal_blocks: Callable[..., Array] = normal_blocks
-    normal_pairs: Callable[..., tuple[Array, float | None]] = normal_pairs
+    normal: Callable[..., tuple[Array, float | None]] = normal
+    exponential: Callable[..., Array] = exponential
     integers: Callable[..., Array] = integers
     permutation: Callable[..., Array] = permutation
 
 
-def compiled_draws() -> Draws:
-    """Return the functions, compiled where there is compiled code."""
-    return _supplied(COMPILED_OPERATOR.is_filled)
-
-
 @cache
-def _supplied(_compiled: bool) -> Draws:
+def compiled_draws() -> Draws:
+    """Return the functions, compiled where there is compiled code: it is loaded with the base
+    library, before any number is drawn.
+    """
     plug = COMPILED_OPERATOR.plug
     return Draws(*[plug(f"random.{each.__name__}", each) for each in Draws()])

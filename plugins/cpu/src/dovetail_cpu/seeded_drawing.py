@@ -10,7 +10,6 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail_aten.families.random.kernels.drawing import Drawing
-from dovetail_aten.kernel_support.dims import check_size
 
 from . import drawn_numbers as drawn
 from .mersenne_twister import MersenneTwister
@@ -27,8 +26,10 @@ def numbers_for(
     """Return ``draw(source, size, *arguments)`` for an array or a shape: one number after another
     in the order in which the elements of the array lie in memory.
     """
+    if like.__class__ is tuple:
+        return draw(source, like, *arguments)
     if not isinstance(like, np.ndarray):
-        return draw(source, check_size(like), *arguments)
+        return draw(source, tuple(like), *arguments)
     if like.flags.c_contiguous:
         return draw(source, like.shape, *arguments)
     order = sorted(range(like.ndim), key=lambda dim: -abs(like.strides[dim]))
@@ -47,8 +48,8 @@ class SeededDrawing(Drawing):
     def _uniform(
         self, like: Any, dtype: Any, generator: Any, low: float = 0.0, high: float = 1.0
     ) -> Any:
-        source = self.twister(generator)
-        if source is None:
+        source = self.capabilities.source(generator)  # type: ignore[attr-defined]
+        if source.__class__ is not MersenneTwister:
             return super()._uniform(like, dtype, generator, low, high)
         if dtype is not _SINGLE:
             self._check("check_uniform_bounds", dtype)
@@ -57,8 +58,8 @@ class SeededDrawing(Drawing):
     def _normal(
         self, like: Any, dtype: Any, generator: Any, mean: float = 0.0, std: float = 1.0
     ) -> Any:
-        source = self.twister(generator)
-        if source is None:
+        source = self.capabilities.source(generator)  # type: ignore[attr-defined]
+        if source.__class__ is not MersenneTwister:
             return super()._normal(like, dtype, generator, mean, std)
         if dtype is not _SINGLE:
             self._check("normal_kernel", dtype)
@@ -85,7 +86,7 @@ class SeededDrawing(Drawing):
         source = self.twister(generator)
         if source is None:
             return super()._wide_normal(x, mean, std, generator)
-        return numbers_for(x, drawn.paired_normal, source, True, mean, std)
+        return numbers_for(x, drawn.paired_normal, source, mean, std)
 
     def _drawn_integers(self, low: int, high: int, like: Any, generator: Any) -> Any:
         source = self.twister(generator)

@@ -13,7 +13,7 @@ from dovetail_aten.families.random.kernels.random import Random
 from dovetail_aten.kernel_support.family import never_warns
 from dovetail_aten.kernel_support.geometry.broadcasting import broadcast_shapes
 
-from .drawn_numbers import doubles, narrowed
+from .drawn_numbers import doubles, exponential, narrowed
 from .mersenne_twister import MersenneTwister
 from .rejection_sampling import Draws, binomial, gamma, poisson
 from .seeded_drawing import SeededDrawing, numbers_for
@@ -48,8 +48,7 @@ class SeededRandom(Random, SeededDrawing):
             return super().multinomial(x, num_samples, replacement, generator=generator)
         self._check_distribution(x, num_samples, replacement)
         if not replacement or num_samples == 1:
-            drawn = numbers_for(x, doubles, source)
-            times = narrowed(np.log1p(-drawn) * -1.0, x.dtype)
+            times = numbers_for(x, exponential, source, x.dtype, 1.0)
             with np.errstate(divide="ignore", invalid="ignore"):
                 order = np.argsort(-(x / times), axis=-1, kind="stable")
             return np.ascontiguousarray(order[..., :num_samples])
@@ -96,6 +95,12 @@ def _edges_below(rows: Array, numbers: Array) -> Array:
 
 class SeededDistributions(Distributions, SeededDrawing):
     """Numbers of other distributions."""
+
+    def _waiting_times(self, x: Array, rate: float, generator: Any) -> Any:
+        source = self.twister(generator)
+        if source is None:
+            return super()._waiting_times(x, rate, generator)
+        return numbers_for(x, exponential, source, x.dtype, rate)
 
     def poisson(self, x: Array, generator: Any = None) -> Any:
         """Return numbers of the Poisson distribution with the rates `x`."""

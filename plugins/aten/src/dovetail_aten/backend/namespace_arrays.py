@@ -20,7 +20,7 @@ from ..kernel_support.geometry.memory_layout import contiguous_strides
 from ..kernel_support.geometry.view_bounds import extent, shares_places
 from .core_arrays import CoreArrays
 from .devices import ready_backend
-from .generator import default_generator
+from .generator import Generator, default_generator
 
 __all__ = ["NamespaceArrays"]
 
@@ -336,6 +336,8 @@ class NamespaceArrays(CoreArrays):
 
     # -- random numbers ----------------------------------------------------------------------------
 
+    _default_generator: Generator | None = None
+
     def source(self, generator: Any) -> Any:
         """Return what `new_generator` made for a generator, or for the backend's default one.
 
@@ -345,7 +347,10 @@ class NamespaceArrays(CoreArrays):
             If the generator is that of another device type.
         """
         if generator is None:
-            return default_generator(backend(self.device_type)).native
+            default = self._default_generator
+            if default is None:
+                default = self._default_generator = default_generator(backend(self.device_type))
+            return default.native
         if generator.device.type != self.device_type:
             raise RuntimeError(
                 f"Expected a '{self.device_type}' device type for generator but found "

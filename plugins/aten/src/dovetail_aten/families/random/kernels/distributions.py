@@ -99,8 +99,12 @@ class Distributions(Drawing):
         self._check_continuous("Exponential", x)
         if not lambd > 0:
             raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
+        return self._waiting_times(x, lambd, generator)
+
+    def _waiting_times(self, x: Any, rate: float, generator: Any) -> Any:
+        """Return numbers of the exponential distribution like `x`."""
         sample = self._wide_uniform(x, generator)
-        times = self.xp.log1p(-sample) * self.numbers.like(sample, -1 / lambd)
+        times = self.xp.log1p(-sample) * self.numbers.like(sample, -1 / rate)
         return self._narrow(times, x)
 
     @operator("geometric_")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from dovetail_dispatcher.calls.promotion.key_dtypes import check_writable_as
@@ -56,7 +57,7 @@ class Random(Drawing):
     ) -> Any:
         """Return uniform numbers of ``[from_, to)`` like `x`: what uniform_ writes."""
         self.check_float("check_uniform_bounds", x)
-        limit = finfo(self.dtypes[x.dtype]).max
+        limit = _greatest_number(self.dtypes[x.dtype])
         for name, bound in (("from", from_), ("to", to)):
             if not -limit <= bound <= limit:
                 raise RuntimeError(
@@ -231,6 +232,11 @@ class Random(Drawing):
             (*weights.shape[:-1], num_samples), self.native_dtypes[float64], generator
         )
         return xp.sum(draws[..., :, None] >= edges[..., None, :-1], axis=-1, dtype=xp.int64)
+
+
+@cache
+def _greatest_number(kind: DType) -> float:
+    return float(finfo(kind).max)
 
 
 def no_chance(_value: Any) -> Exception:
