@@ -5,6 +5,7 @@ What every formula gives is checked on the samples of its operator: `test_op_inf
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -156,3 +157,11 @@ def test_the_same_results_have_gradients_whatever_kernel_computes_them(info: Any
 
         on_meta = flags("meta")
         assert on_meta is None or on_meta == flags("cpu")
+
+
+def test_the_kernel_of_a_derivative_is_placed_where_it_is_declared() -> None:
+    x = dovetail.ones(2, requires_grad=True)
+    step = dovetail.explain(dovetail.ops.aten.mul.Tensor, x, x).chain[0]
+    assert re.fullmatch(r"pointwise/derivatives\.yaml:\d+", step.source)
+    assert step.registered_at == step.source
+    assert step.distribution == "dovetail-aten"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
@@ -160,14 +161,18 @@ class Kernel:
 
     @property
     def source(self) -> str:
-        """``file:line`` of the function itself where it is Python, else of its registration."""
+        """``file:line`` of the function itself where it is Python and in a file, else of its
+        registration.
+        """
         function = self._named_function
         while (inner := getattr(function, "__wrapped__", None)) is not None:
             function = inner  # a backend puts guards around its kernels
         code = getattr(function, "__code__", None) or getattr(
             type(function).__call__, "__code__", None
         )
-        return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else self.location
+        if code is None or code.co_filename.startswith("<dovetail "):
+            return self.location
+        return f"{code.co_filename}:{code.co_firstlineno}"
 
     @property
     def _named_function(self) -> Any:
@@ -178,8 +183,11 @@ class Kernel:
         """The installed distribution that registered the kernel; None for a script."""
         if self.plugin is not None:
             return self.plugin.distribution
-        return distribution_of(self.location.rpartition(":")[0]) or distribution_of(
-            self.source.rpartition(":")[0]
+        module = sys.modules.get(getattr(self._named_function, "__module__", None) or "")
+        return (
+            distribution_of(self.location.rpartition(":")[0])
+            or distribution_of(self.source.rpartition(":")[0])
+            or (None if module is None else distribution_of(module))
         )
 
     @property
