@@ -309,6 +309,65 @@ def test_safe_globals_let_a_file_name_a_class_within_the_block():
     assert trusted.x == 3
 
 
+class Holder:
+    """Has tensors, one of them twice, and another object."""
+
+    def __init__(self, inner):
+        self.tensors = [dovetail.ones(2), dovetail.nn.Parameter(dovetail.zeros(1))]
+        self.again, self.inner = self.tensors[0], inner
+
+
+def test_safe_globals_let_a_file_of_save_name_a_class_within_the_block():
+    stream = io.BytesIO()
+    dovetail.save({"holder": Holder(Point(3)), "x": [dovetail.ones(3)]}, stream)
+    content = stream.getvalue()
+    with pytest.raises(pickle.UnpicklingError, match="add_safe_globals"):
+        dovetail.load(io.BytesIO(content))
+    with safe_globals([Point]), pytest.raises(pickle.UnpicklingError, match="Holder was not an"):
+        dovetail.load(io.BytesIO(content))
+    with safe_globals([Point, Holder]):
+        loaded = dovetail.load(io.BytesIO(content))
+    holder = loaded["holder"]
+    assert (type(holder), type(holder.inner), holder.inner.x) == (Holder, Point, 3)
+    assert holder.again is holder.tensors[0]
+    assert holder.again.tolist() == [1.0, 1.0]
+    assert isinstance(holder.tensors[1], dovetail.nn.Parameter)
+    assert loaded["x"][0].tolist() == [1.0] * 3
+    with pytest.raises(pickle.UnpicklingError):
+        dovetail.load(io.BytesIO(content))
+
+
+def test_objects_of_a_file_of_save_call_nothing_else(tmp_path):
+    class Harmful:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "made"),)
+
+    stream = io.BytesIO()
+    dovetail.save([Harmful(), Point(1)], stream)
+    with safe_globals([Point]), pytest.raises(pickle.UnpicklingError, match="mkdir was not an"):
+        dovetail.load(io.BytesIO(stream.getvalue()))
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_damaged_objects_of_a_file_of_save_raise_or_load(seed):
+    """Within safe_globals, too, a damaged file gives an error of `load` and nothing else."""
+    stream = io.BytesIO()
+    dovetail.save(Holder(Point(3)), stream)
+    content, rng = stream.getvalue(), Random(seed)
+    start = content.rindex(b"\x80\x04")  # the pickle
+    outcomes = set()
+    with safe_globals([Point, Holder]):
+        for _ in range(200):
+            damaged = bytearray(content)
+            damaged[rng.randrange(start, len(content))] = rng.randrange(256)
+            try:
+                dovetail.load(io.BytesIO(bytes(damaged)))
+            except (RuntimeError, pickle.UnpicklingError) as error:
+                outcomes.add(type(error))
+    assert outcomes == {RuntimeError, pickle.UnpicklingError}
+
+
 def test_safe_globals_are_a_list_that_can_be_looked_at_and_cleared():
     from dovetail.serialization import add_safe_globals, get_safe_globals
 

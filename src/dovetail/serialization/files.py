@@ -30,6 +30,7 @@ from .element_bytes import line_of_bytes, line_of_mapped
 from .file_replacement import write_file, write_pieces
 from .pickled_objects import pickle_objects, unpickle_objects
 from .placement import MapLocation, Placement
+from .safe_globals import get_safe_globals
 from .safetensors_file import Entry, pack, read_start, unpack
 from .settings import checked_format, get_default_save_format, settings
 from .stored_tensors import PICKLE_ENTRY, TensorReader, TensorWriter
@@ -40,6 +41,7 @@ from .tensor_records import (
     tensor_records,
 )
 from .torch_format.torch_files import LoadOptions, is_legacy, is_zip, load_legacy, load_zip
+from .torch_format.torch_globals import TorchGlobals
 from .torch_format.torch_writer import pack_torch
 
 __all__ = ["load", "save"]
@@ -282,15 +284,17 @@ def _described_object(
     if set(storages) != set(sizes) or (PICKLE_ENTRY in entries) != bool(types):
         raise FormatError("its description is not about the arrays that it has")
     records = tensor_records(description["tensors"], sizes)
-    if types and options.weights_only:
+    if types and options.weights_only and not get_safe_globals():
         raise pickle.UnpicklingError(
             f"Weights only load failed: {options.file} contains pickled objects of type "
-            f"{', '.join(types)}. "
-            "Loading them can run any code. If you trust the file, pass weights_only=False; "
-            "otherwise save only tensors and plain containers, such as model.state_dict()."
+            f"{', '.join(types)}. Loading them can run any code. If you trust these classes, name "
+            "them with dovetail.serialization.add_safe_globals; if you trust the file, pass "
+            "weights_only=False. Or save only tensors and plain containers, such as "
+            "model.state_dict()."
         )
     reader = TensorReader(entries, storages, records, options.placement, _lines(is_mapped))
-    others = unpickle_objects(entries[PICKLE_ENTRY], reader) if types else []
+    allowed = TorchGlobals(options.file) if options.weights_only else None
+    others = unpickle_objects(entries[PICKLE_ENTRY], reader, allowed) if types else []
     return Decoder(reader.tensor, others).decode(description["root"])
 
 

@@ -12,6 +12,7 @@ from ..nn.parameter import Parameter
 from .checked_json import FormatError
 from .safetensors_file import Entry
 from .stored_tensors import TensorReader, TensorWriter
+from .torch_format.restricted_pickles import AllowedGlobals, unpickle
 
 __all__ = ["pickle_objects", "unpickle_objects"]
 
@@ -24,20 +25,27 @@ def pickle_objects(objects: list[Any], tensors: TensorWriter) -> Entry:
     return Entry("uint8", (len(data),), data)
 
 
-def unpickle_objects(entry: Entry, tensors: TensorReader) -> list[Any]:
-    """Return the list; this runs what the pickle names.
+def unpickle_objects(
+    entry: Entry, tensors: TensorReader, allowed: AllowedGlobals | None = None
+) -> list[Any]:
+    """Return the list; this runs what the pickle names, or what is `allowed` of that.
 
     Raises
     ------
     FormatError
         If it is no pickle of a list.
     Exception
-        What the code it names raises; `ImportError` or `AttributeError` where that is missing.
+        What the code it names raises; `ImportError` or `AttributeError` where that is missing, and
+        `pickle.UnpicklingError` where it is not allowed.
     """
-    try:
-        objects = _Unpickler(io.BytesIO(entry.data), tensors).load()
-    except (pickle.UnpicklingError, EOFError) as error:
-        raise FormatError(f"its pickled objects are corrupt ({error})") from error
+    stream = io.BytesIO(entry.data)
+    if allowed is not None:
+        objects = unpickle(stream, allowed, tensors.tensor)
+    else:
+        try:
+            objects = _Unpickler(stream, tensors).load()
+        except (pickle.UnpicklingError, EOFError) as error:
+            raise FormatError(f"its pickled objects are corrupt ({error})") from error
     if not isinstance(objects, list):
         raise FormatError("its pickled objects are no list")
     return objects
