@@ -181,6 +181,18 @@ def _(t: Any) -> Any:
     ]
 
 
+@PROGRAMS("lists of empty arrays")
+def _(lib: Any) -> Any:
+    seen = []
+    for shape in ((0,), (0, 3), (2, 0), (2, 0, 3)):
+        for kind, count in itertools.product(("f8", "i4", "?", "c8"), (1, 3)):
+            data = [np.empty(shape, kind)] * count
+            for dtype in (None, lib.int64, lib.float16):
+                made = lib.tensor(data, dtype=dtype)
+                seen.append((tuple(made.shape), str(made.dtype).rpartition(".")[2]))
+    return seen
+
+
 @PROGRAMS("lists of arrays")
 def _(t: Any) -> Any:
     results = []

@@ -246,7 +246,7 @@ def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
         )
         stacked = _stacked(data, wanted)
         if stacked is not None:
-            return wrap(_moved(stacked, backend, place.index), backend)
+            return wrap(_moved(stacked.reshape(shape), backend, place.index), backend)
     numbers: list[Any] = []
     flatten(data, shape, 0, numbers)
     found, category = common_dtype(numbers)
@@ -271,7 +271,7 @@ def _stacked(data: Sequence[Any], wanted: dtype | None) -> Any:
     host: Any = ready_backend("cpu").arrays
     first: Any = data[0]
     cls, native = host.array_types[0], first.dtype if is_host_array(first) else None
-    if native not in host.dtype_bits or not first.size:
+    if native not in host.dtype_bits:
         return None
     if wanted is not None and native != host.native_dtypes[wanted]:
         return None

@@ -46,6 +46,8 @@ def shape_of_data(data: Any) -> tuple[int, ...]:
             raise ValueError(f"too many dimensions '{type(data).__name__}'. Give numbers.")
     if is_host_array(data):
         shape += data.shape
+        if 0 in shape:  # as for lists, there is nothing inside that has a length
+            del shape[shape.index(0) + 1 :]
     return tuple(shape)
 
 
