@@ -18,8 +18,8 @@ from dovetail.overrides import TorchFunctionMode
 from dovetail.utils._python_dispatch import TorchDispatchMode
 from dovetail_aten.families.shapes.kernels import Shapes
 from dovetail_aten.families.views.kernels.views import Views
-from dovetail_cpu.fast_shapes import FastJoining
-from dovetail_cpu.fast_views import FastViews
+from dovetail_cpu.kernels.shapes import FastJoining
+from dovetail_cpu.kernels.views import FastViews
 from dovetail_kernel import backend
 
 

@@ -10,7 +10,7 @@ from threadpoolctl import ThreadpoolController
 
 import dovetail
 from dovetail.nn import functional as F
-from dovetail_cpu import aligned_memory
+from dovetail_cpu.memory import aligned_memory
 
 pytestmark = pytest.mark.cpu_only(reason="threads are those of the cpu backend")
 

@@ -10,7 +10,7 @@ import pytest
 
 from dovetail_aten.kernel_support import KernelTable, array_kernel_table
 from dovetail_cpu import CpuArrays
-from dovetail_cpu.fast_kernels import FAST_FAMILIES
+from dovetail_cpu.kernels.table import FAST_FAMILIES
 
 TOLERANCES = {"float16": 2e-3, "float32": 3e-6, "complex64": 3e-6}
 

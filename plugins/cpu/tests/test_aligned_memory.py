@@ -11,8 +11,9 @@ import threading
 import numpy as np
 import pytest
 
-from dovetail_cpu import CpuArrays, aligned_memory
-from dovetail_cpu.aligned_memory import LARGE, aligned, aligned_empty
+from dovetail_cpu import CpuArrays
+from dovetail_cpu.memory import aligned_memory
+from dovetail_cpu.memory.aligned_memory import LARGE, aligned, aligned_empty
 
 IS_OFF = aligned_memory._FOUND is None
 
@@ -102,7 +103,7 @@ def test_a_route_calls_what_is_aligned_for_many_elements():
 
 ENDING = """
 import numpy as np
-from dovetail_cpu.aligned_memory import aligned, aligned_empty
+from dovetail_cpu.memory.aligned_memory import aligned, aligned_empty
 kept = [aligned_empty(size, "f4") for size in (0, 5, 100, 10_000, 1_000_000)]
 for each in kept:
     each[...] = 1

@@ -9,8 +9,9 @@ import scipy.linalg
 import scipy.special
 from threadpoolctl import ThreadpoolController
 
-from dovetail_cpu import CpuArrays, blas_threads, threads
-from dovetail_cpu.blas_threads import OneThread, in_calling_thread, numpy_in_calling_thread
+from dovetail_cpu import CpuArrays
+from dovetail_cpu.parallel import blas_threads, threads
+from dovetail_cpu.parallel.blas_threads import OneThread, in_calling_thread, numpy_in_calling_thread
 
 
 class Library:

@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail_cpu import blocks, threads
+from dovetail_cpu.functions import blocks
+from dovetail_cpu.parallel import threads
 
 BLOCK = blocks.BLOCK_BYTES // 4
 
@@ -204,7 +205,7 @@ def test_threads_share_the_pool_and_pieces_are_not_shared_again(kernel):
 def _in_child(answers, x, expected):
     from dovetail_aten.kernel_support import array_kernel_table
     from dovetail_cpu import CpuArrays
-    from dovetail_cpu.fast_kernels import FAST_FAMILIES
+    from dovetail_cpu.kernels.table import FAST_FAMILIES
 
     table = array_kernel_table(np, CpuArrays(), families=FAST_FAMILIES)
     answers.put(bool(np.array_equal(table.kernels["silu"].fn(x), expected)))

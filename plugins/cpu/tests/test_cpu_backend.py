@@ -16,7 +16,7 @@ import dovetail_aten as aten
 import dovetail_cpu
 import dovetail_kernel as kernel
 from dovetail_aten.kernel_support import KernelTable, family_class
-from dovetail_cpu.fast_kernels import FAST_FAMILIES
+from dovetail_cpu.kernels.table import FAST_FAMILIES
 from dovetail_dispatcher import ops
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import DispatchKey, plugin_manager

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dovetail_cpu import threads
+from dovetail_cpu.parallel import threads
 
 
 @st.composite

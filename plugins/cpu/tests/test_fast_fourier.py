@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dovetail_aten.families.fft.kernels import Fourier
-from dovetail_cpu.fast_fourier import _loops
+from dovetail_cpu.kernels.fourier import _loops
 
 CASES = [((8,), (0,)), ((4, 5), (1,)), ((4, 6, 3), (0, 2)), ((3, 7), (-1, 0)), ((2, 1), (1,))]
 

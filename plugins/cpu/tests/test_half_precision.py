@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dovetail_cpu.half_precision import converted
+from dovetail_cpu.functions.half_precision import converted
 
 EVERY = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
 

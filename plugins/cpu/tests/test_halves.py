@@ -6,9 +6,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-import dovetail_cpu.halves as module
-from dovetail_cpu.half_precision import MANY
-from dovetail_cpu.halves import ROUNDED_ONCE, SLOW, for_halves
+import dovetail_cpu.functions.halves as module
+from dovetail_cpu.functions.half_precision import MANY
+from dovetail_cpu.functions.halves import ROUNDED_ONCE, SLOW, for_halves
 
 HALVES = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 ONE = sorted((each for each in ROUNDED_ONCE if each.nin == 1), key=lambda each: each.__name__)

@@ -8,13 +8,13 @@ import sys
 
 import pytest
 
-from dovetail_cpu import malloc
+from dovetail_cpu.memory import malloc
 
 IS_GLIBC = platform.libc_ver()[0] == "glibc"
 FAULTS = """
 import resource, sys
 import numpy as np
-from dovetail_cpu.malloc import tune_malloc
+from dovetail_cpu.memory.malloc import tune_malloc
 if sys.argv[1] == "tuned":
     tune_malloc()
 for _ in range(20):  # what is freed first raises the threshold of glibc itself

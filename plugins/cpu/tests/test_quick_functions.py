@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dovetail_cpu.arrays import CpuArrays
-from dovetail_cpu.quick_functions import QUICK_FUNCTIONS
+from dovetail_cpu.functions.quick_functions import QUICK_FUNCTIONS
 
 DTYPES = [np.dtype(each) for each in ("?", "i1", "i8", "u1", "f4", "f8", ml_dtypes.bfloat16)]
 SHAPES = [(), (3,), (1, 4), (3, 2), (2, 3, 4), (0, 3), (2, 0)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail_cpu import scratch
+from dovetail_cpu.memory import scratch
 
 
 def test_scratch_memory_begins_with_lines_of_the_cache():

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dovetail_cpu import CpuArrays, threads
-from dovetail_cpu.shared_functions import shared
+from dovetail_cpu import CpuArrays
+from dovetail_cpu.functions.shared_functions import shared
+from dovetail_cpu.parallel import threads
 
 ONE = (np.exp, np.negative, np.sqrt, np.isnan, np.logical_not)
 TWO = (np.add, np.divide, np.maximum, np.less, np.arctan2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dovetail_cpu import small_grid_sampling
+from dovetail_cpu.kernels import small_grid_sampling
 
 SIZES = (((4, 5), (3, 2)), ((1, 1), (2, 2)), ((6, 1), (1, 4)), ((3, 2, 4), (2, 1, 3)))
 

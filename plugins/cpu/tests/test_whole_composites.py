@@ -13,7 +13,7 @@ from dovetail_aten.families.linalg.composites import factorizations
 from dovetail_aten.families.losses import composites as losses
 from dovetail_aten.families.margin_losses import composites as margin_losses
 from dovetail_aten.kernel_support import family_class
-from dovetail_cpu.fast_kernels import WHOLE_COMPOSITES
+from dovetail_cpu.kernels.table import WHOLE_COMPOSITES
 
 pytestmark = pytest.mark.cpu_only(reason="the kernels are those of the cpu")
 

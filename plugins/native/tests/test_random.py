@@ -14,8 +14,8 @@ import pytest
 
 pytest.importorskip("dovetail_native._core", reason="built without a C compiler")
 
-from dovetail_cpu.mersenne_twister import MersenneTwister
-from dovetail_cpu.plain_draws import Draws, compiled_draws
+from dovetail_cpu.random.mersenne_twister import MersenneTwister
+from dovetail_cpu.random.plain_draws import Draws, compiled_draws
 from dovetail_native import _core
 
 SIZES = ((), (0,), (1,), (2,), (15,), (2, 8), (17,), (3, 0), (4, 5, 6), (623,), (1024,), (1025,))
@@ -118,7 +118,7 @@ def test_too_many_numbers_are_an_error_that_draws_nothing():
 
 def test_threads_draw_numbers_one_call_after_another():
     """Large draws release the lock of the interpreter, never that of the generator."""
-    from dovetail_cpu import drawn_numbers
+    from dovetail_cpu.random import drawn_numbers
 
     source, made = MersenneTwister(5), []
     size, each = 30_000, 20

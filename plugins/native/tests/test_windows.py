@@ -16,7 +16,7 @@ pytest.importorskip("dovetail_native._core", reason="built without a C compiler"
 from dovetail_aten.kernel_support import array_kernel_table
 from dovetail_aten.kernel_support.geometry.window_geometry import Window
 from dovetail_cpu import CpuArrays
-from dovetail_cpu.patches import add_patches, write_patches
+from dovetail_cpu.functions.patches import add_patches, write_patches
 from dovetail_native import _core
 
 from .compiled_kernels import UNITS, close

@@ -24,7 +24,7 @@ def table(request: pytest.FixtureRequest) -> KernelTable:
     cpu = pytest.importorskip("dovetail_cpu", reason="the capabilities of some backend are needed")
     if request.param == "generic":
         return array_kernel_table(np, cpu.CpuArrays())
-    from dovetail_cpu.fast_kernels import FAST_FAMILIES
+    from dovetail_cpu.kernels.table import FAST_FAMILIES
 
     return array_kernel_table(np, cpu.CpuArrays(), families=FAST_FAMILIES)
 

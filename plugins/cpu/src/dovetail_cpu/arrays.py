@@ -14,16 +14,16 @@ import numpy as np
 from dovetail_dispatcher.sockets import COMPILED_OPERATOR
 from dovetail_kernel import BySize, DatalessArray, bfloat16, dtype
 
-from . import erf as error_functions
-from .aligned_memory import LARGE, aligned
-from .compiled_steps import compiled_step
-from .half_precision import MANY, converted
-from .products import NUMPY
-from .quick_functions import QUICK_FUNCTIONS
-from .random_arrays import CpuRandom
-from .shared_functions import shared
+from .functions import erf as error_functions
+from .functions.compiled_steps import compiled_step
+from .functions.half_precision import MANY, converted
+from .functions.products import NUMPY
+from .functions.quick_functions import QUICK_FUNCTIONS
+from .functions.shared_functions import shared
+from .memory.aligned_memory import LARGE, aligned
+from .parallel.threads import SHARED_FROM, get_num_threads
+from .random.random_arrays import CpuRandom
 from .silence import silent
-from .threads import SHARED_FROM, get_num_threads
 
 Array = np.ndarray[Any, Any]
 
@@ -117,7 +117,7 @@ class CpuArrays(CpuRandom):
         found = CpuRandom.scipy(self, function)
         if not function.startswith("linalg.") or found is None:
             return found
-        from .blas_threads import in_calling_thread
+        from .parallel.blas_threads import in_calling_thread
 
         if not function.startswith("linalg.get_"):
             return in_calling_thread(found)
@@ -138,7 +138,7 @@ class CpuArrays(CpuRandom):
 
     def for_halves(self, function: Any) -> Any:
         """Return what computes many numbers in half precision by single precision, in blocks."""
-        from .halves import for_halves  # needs families, which are loaded by now
+        from .functions.halves import for_halves  # needs families, which are loaded by now
 
         return for_halves(function)
 

@@ -12,8 +12,8 @@ from dovetail_aten.families.matmul.kernels import MatrixProducts
 from dovetail_aten.kernel_support import Function
 from dovetail_kernel.fork_locks import threads_but_main
 
-from .products import dot, matmul
-from .silence import LONG_ROW, row_by_row
+from ..functions.products import dot, matmul
+from ..silence import LONG_ROW, row_by_row
 
 _SINGLE = numpy.dtype(numpy.float32)
 _BLAS = frozenset(

@@ -13,7 +13,7 @@ import numpy
 
 from dovetail_aten.kernel_support.argsort import Sorted
 
-from .threads import run_pieces
+from ..parallel.threads import run_pieces
 
 __all__ = ["PackedOrder", "packed_rows"]
 

@@ -15,9 +15,9 @@ import numpy
 
 from dovetail_aten.kernel_support import Function
 
-from .aligned_memory import aligned_empty
-from .scratch import BLOCK_BYTES, Scratch
-from .threads import run_pieces, shared_step
+from ..memory.aligned_memory import aligned_empty
+from ..memory.scratch import BLOCK_BYTES, Scratch
+from ..parallel.threads import run_pieces, shared_step
 
 __all__ = [
     "BLOCK_BYTES",

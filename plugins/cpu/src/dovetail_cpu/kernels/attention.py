@@ -13,9 +13,9 @@ import numpy
 
 from dovetail_aten.families.attention.kernels import Attention, check_attention, factor_of
 
-from .constants import ones_of
-from .products import dot, matmul
-from .threads import run_pieces
+from ..functions.constants import ones_of
+from ..functions.products import dot, matmul
+from ..parallel.threads import run_pieces
 
 _FLOATS = tuple(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _BLOCK = 1 << 17

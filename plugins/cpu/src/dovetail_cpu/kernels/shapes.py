@@ -15,7 +15,7 @@ from dovetail_aten.kernel_support import Function
 from dovetail_aten.kernel_support.family import never_warns
 from dovetail_kernel import contiguous_format
 
-from .half_precision import MANY, converted
+from ..functions.half_precision import MANY, converted
 
 _concatenate = getattr(numpy.concatenate, "_implementation", numpy.concatenate)
 """The function behind the one that asks for ``__array_function__``."""

@@ -15,7 +15,7 @@ from dovetail_aten.families.linalg.kernels.factor_checks import check_pivots
 from dovetail_aten.families.linalg.kernels.factorizations import Factorizations
 from dovetail_aten.families.linalg.kernels.matrices import Matrices
 
-from .blas_threads import scipy_in_calling_thread
+from ..parallel.blas_threads import scipy_in_calling_thread
 
 _array, _new = numpy.asarray, numpy.array
 _FEW: Final = 1 << 10

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .silence import silent
+from ..silence import silent
 
 Array = np.ndarray[Any, Any]
 

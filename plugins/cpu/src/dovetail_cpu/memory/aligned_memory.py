@@ -22,7 +22,7 @@ import numpy
 
 from dovetail_aten.kernel_support import Function
 
-from .silence import nameless
+from ..silence import nameless
 
 __all__ = ["LARGE", "aligned", "aligned_empty"]
 

@@ -17,7 +17,7 @@ import numpy as np
 from dovetail_aten.kernel_support.dims import check_size
 from dovetail_dispatcher.sockets import COMPILED_OPERATOR
 
-from .fused import multiply_add
+from ..functions.fused import multiply_add
 
 __all__ = ["Draws", "compiled_draws"]
 

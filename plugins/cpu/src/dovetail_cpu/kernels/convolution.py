@@ -14,10 +14,10 @@ import numpy
 from dovetail_aten.families.convolution.kernels.convolution import FEW, Convolutions
 from dovetail_aten.kernel_support.geometry.window_geometry import Window
 
-from .patches import add_patches, write_patches
-from .products import matmul
-from .silence import row_by_row
-from .threads import SHARED_FROM, run_pieces
+from ..functions.patches import add_patches, write_patches
+from ..functions.products import matmul
+from ..parallel.threads import SHARED_FROM, run_pieces
+from ..silence import row_by_row
 
 _ELEMENTS: Final = 1 << 18
 """How many elements of patches are made at a time: they stay in the cache."""

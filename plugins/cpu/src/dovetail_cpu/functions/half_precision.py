@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import numpy
 
+from ..memory.scratch import BLOCK_BYTES, Scratch
+from ..parallel.threads import run_pieces
 from .blocks import contiguous_order, line_of
 from .quick_functions import clip
-from .scratch import BLOCK_BYTES, Scratch
-from .threads import run_pieces
 
 __all__ = ["MANY", "converted", "write_half", "write_single"]
 

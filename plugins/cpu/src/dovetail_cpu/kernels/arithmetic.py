@@ -13,7 +13,7 @@ from dovetail_aten.families.pointwise.kernels.arithmetic import Arithmetic
 from dovetail_aten.kernel_support import Function, KernelTable
 from dovetail_aten.kernel_support.capabilities import Capabilities
 
-from .blocks import in_blocks, written
+from ..functions.blocks import in_blocks, written
 
 _FACTORS = 256
 _SINGLE, _DOUBLE = numpy.dtype(numpy.float32), numpy.dtype(numpy.float64)

@@ -11,8 +11,8 @@ import numpy
 from dovetail_aten.families.reductions.kernels.ordering import Ordering
 from dovetail_aten.kernel_support import wrap_dim
 
-from .packed_order import PackedOrder
-from .top import top_of_rows
+from ..functions.packed_order import PackedOrder
+from ..functions.top import top_of_rows
 
 _FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 _add = numpy.add

@@ -14,7 +14,7 @@ from dovetail_aten.families.recurrent.kernels.recurrent_sequences import (
     places,
 )
 
-from .blas_threads import numpy_in_calling_thread
+from ..parallel.blas_threads import numpy_in_calling_thread
 
 _FLOATS = tuple(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _ONES = {each: numpy.array(1, each) for each in _FLOATS}

@@ -11,8 +11,8 @@ import numpy as np
 
 from dovetail_kernel import float32
 
+from ..memory.memory import CpuMemory
 from . import drawn_numbers
-from .memory import CpuMemory
 from .mersenne_twister import MersenneTwister
 from .numpy_generators import generator_of_state, new_numpy_generator, state_of_generator
 

@@ -21,10 +21,10 @@ from dovetail_aten.kernel_support.family import Family
 from dovetail_aten.kernel_support.namespace_names import with_names
 from dovetail_aten.kernel_support.operands import Precision
 
+from ..memory.scratch import BLOCK_BYTES, Scratch
+from ..parallel.threads import run_pieces
+from ..silence import nameless, silent
 from .half_precision import MANY, converted, write_half, write_single
-from .scratch import BLOCK_BYTES, Scratch
-from .silence import nameless, silent
-from .threads import run_pieces
 
 __all__ = ["for_halves"]
 

@@ -19,7 +19,7 @@ from dovetail_aten.kernel_support.checks.margin_checks import (
 from dovetail_aten.kernel_support.family import Family, operator
 from dovetail_aten.kernel_support.loss_reductions import MEAN, NONE
 
-from .constants import numbers_below, ones_of, zeros_of
+from ..functions.constants import numbers_below, ones_of, zeros_of
 
 _UNSIGNED: Final = numpy.dtype(numpy.uint64)
 _LONGEST: Final = 1 << 12

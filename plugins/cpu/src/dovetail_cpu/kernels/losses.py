@@ -12,10 +12,10 @@ from dovetail_aten.families.losses.kernels.losses import Losses
 from dovetail_aten.kernel_support import Function
 from dovetail_aten.kernel_support.loss_reductions import MEAN, NONE, SUM
 
-from .blocks import in_blocks
-from .quick_functions import clip
-from .scratch import BLOCK_BYTES, Scratch
-from .threads import run_pieces
+from ..functions.blocks import in_blocks
+from ..functions.quick_functions import clip
+from ..memory.scratch import BLOCK_BYTES, Scratch
+from ..parallel.threads import run_pieces
 
 _FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 

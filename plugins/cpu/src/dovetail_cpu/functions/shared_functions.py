@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import numpy
 
-from .aligned_memory import aligned, aligned_empty
+from ..memory.aligned_memory import aligned, aligned_empty
+from ..parallel.threads import SHARED_FROM, run_pieces
+from ..silence import nameless, silent
 from .blocks import UNIT, contiguous_order, line_of
-from .silence import nameless, silent
-from .threads import SHARED_FROM, run_pieces
 
 __all__ = ["shared"]
 

@@ -17,8 +17,8 @@ from dovetail_aten.kernel_support.dims import wrap_dim
 from dovetail_aten.kernel_support.geometry.broadcasting import broadcast_shapes
 from dovetail_kernel.fork_locks import outside_forks
 
-from .blas_threads import scipy_in_calling_thread
-from .fast_matrices import FastMatrices
+from ..parallel.blas_threads import scipy_in_calling_thread
+from .matrices import FastMatrices
 
 _SINGLE, _DOUBLE = numpy.dtype(numpy.float32), numpy.dtype(numpy.float64)
 _MANY: Final = 128

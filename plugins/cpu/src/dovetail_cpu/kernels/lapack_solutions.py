@@ -27,8 +27,8 @@ from dovetail_aten.kernel_support import KernelTable
 from dovetail_aten.kernel_support.capabilities import Capabilities
 from dovetail_aten.kernel_support.family import operator
 
-from .fast_matrices import FastMatrices, are_rows, exchanged_rows
-from .products import matmul
+from ..functions.products import matmul
+from .matrices import FastMatrices, are_rows, exchanged_rows
 
 _BLOCK: Final = 64
 """Columns that LAPACK takes together, if there is room for them."""

@@ -17,7 +17,7 @@ from dovetail_aten.families.statistics.kernels.selection import Selection
 from dovetail_aten.kernel_support import Function
 from dovetail_aten.kernel_support.cumulative import Running
 
-from .packed_order import PackedOrder
+from ..functions.packed_order import PackedOrder
 
 _COUNTED = 1 << 16
 """Elements from which, and different integers up to which, counting pays."""

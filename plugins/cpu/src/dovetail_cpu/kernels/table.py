@@ -1,0 +1,66 @@
+"""The kernels that NumPy computes faster than the generic ones, which they take the place of.
+
+Each class derives from the generic family. A method calls the generic kernel by its class, where
+``super()`` would cost as much as a tenth of a small operation; what a method needs often is bound
+to a name of the module.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from dovetail_aten.kernel_support import KernelTable, expect_family
+
+__all__ = ["FAST_FAMILIES", "WHOLE_COMPOSITES", "define_whole_composites"]
+
+FAST_FAMILIES: Final = {
+    "pointwise.Arithmetic": "dovetail_cpu.kernels.arithmetic.FastArithmetic",
+    "fft.Fourier": "dovetail_cpu.kernels.fourier.FastFourier",
+    "reductions.Scans": "dovetail_cpu.kernels.scans.FastScans",
+    "reductions.RunningExtrema": "dovetail_cpu.kernels.scans.FastRunningExtrema",
+    "statistics.Selection": "dovetail_cpu.kernels.scans.FastSelection",
+    "searching.Distinct": "dovetail_cpu.kernels.scans.FastDistinct",
+    "reductions.Ordering": "dovetail_cpu.kernels.ordering.FastOrdering",
+    "matmul.MatrixProducts": "dovetail_cpu.kernels.matmul.FastMatrixProducts",
+    "linalg.Factorizations": "dovetail_cpu.kernels.matrices.FastFactorizations",
+    "linalg.LinearSystems": "dovetail_cpu.kernels.linear_systems.FastLinearSystems",
+    "views.Views": "dovetail_cpu.kernels.views.FastViews",
+    "split_and_scatter.Windows": "dovetail_cpu.kernels.views.FastWindows",
+    "shapes.Shapes": "dovetail_cpu.kernels.shapes.FastShapes",
+    "padding.Borders": "dovetail_cpu.kernels.borders.FastBorders",
+    "recurrent.RecurrentCells": "dovetail_cpu.kernels.recurrence.FastRecurrentCells",
+    "recurrent.RecurrentSequences": "dovetail_cpu.kernels.recurrence.FastRecurrentSequences",
+    "attention.Attention": "dovetail_cpu.kernels.attention.FastAttention",
+    "losses.Losses": "dovetail_cpu.kernels.losses.FastLosses",
+    "convolution.Convolutions": "dovetail_cpu.kernels.convolution.FastConvolutions",
+    "interpolation.GridSampling": "dovetail_cpu.kernels.grid_sampling.FastGridSampling",
+    "interpolation.Upsampling": "dovetail_cpu.kernels.upsampling.FastUpsampling",
+    "convolution.Patches": "dovetail_cpu.functions.patches.FastPatches",
+    "random.Random": "dovetail_cpu.random.seeded_random.SeededRandom",
+    "random.Distributions": "dovetail_cpu.random.seeded_random.SeededDistributions",
+    "random.GammaNumbers": "dovetail_cpu.random.seeded_random.SeededGammaNumbers",
+}
+"""For the argument `families` of `dovetail_aten.backends.register_backend`."""
+
+WHOLE_COMPOSITES: Final = {
+    "dovetail_cpu.kernels.lapack_solutions.LapackSolutions": (
+        "cholesky_inverse",
+        "cholesky_solve",
+        "linalg_householder_product",
+        "linalg_lu_solve",
+        "ormqr",
+        "trace",
+    ),
+    "dovetail_cpu.kernels.whole_losses.WholeLosses": (
+        "multi_margin_loss",
+        "multilabel_margin_loss",
+        "pdist",
+    ),
+}
+"""Families of kernels of operators that are composites elsewhere, with these operators."""
+
+
+def define_whole_composites(xp: Any, kernel: KernelTable, capabilities: Any) -> None:
+    """Let a table have the kernels of composites that are computed at once here."""
+    for family, operators in WHOLE_COMPOSITES.items():
+        expect_family(kernel, family, operators, xp, capabilities)

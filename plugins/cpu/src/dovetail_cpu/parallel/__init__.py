@@ -1,0 +1,1 @@
+"""Threads: pieces of a call's work, and the threads of BLAS."""

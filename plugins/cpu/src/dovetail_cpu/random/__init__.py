@@ -1,0 +1,4 @@
+"""Random numbers: PyTorch's generator and its draws.
+
+May import `functions` and what lies below.
+"""
