@@ -2,9 +2,9 @@
 calls between.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dovetail_kernel import forward_old_places, publish, publish_loaded
+from dovetail_kernel import forward_old_places, names_on_demand, publish
 
 from .calls import fallback_kernels as _fallback_kernels
 from .calls.ops import ops
@@ -70,76 +70,129 @@ if TYPE_CHECKING:
 _fallback_kernels.install()
 
 _ON_DEMAND = {
-    "BaseTorchFunctionMode": "interception.function_modes",
-    "short_place": "table.source_locations",
-    "Annotation": "inspection.traces.annotations",
-    "InNotebooks": "inspection.notebook_trees",
-    "Observer": "inspection.traces.spans",
-    "open_span": "inspection.traces.spans",
-    "Trace": "inspection.traces.tracing",
-    "Span": "inspection.traces.spans",
-    "CallSpan": "inspection.traces.spans",
-    "CustomOpDef": "registration.custom_op_definition",
-    "DispatchTable": "inspection.queries.dumps",
-    "Explanation": "inspection.explanation",
-    "FunctionExplanation": "inspection.explanation",
-    "PendingKernel": "table.updates.pending",
-    "check_pending": "table.updates.pending",
-    "TorchDispatchMode": "interception.python_dispatch",
-    "TorchFunctionMode": "interception.function_modes",
-    "custom_op": "registration.custom_ops",
-    "define": "registration.define_and_impl",
-    "accesses": "interception.interceptable_attributes",
-    "dispatch_modes": "interception.mode_stacks",
-    "enable_reentrant_dispatch": "interception.python_dispatch",
-    "function_modes": "interception.mode_stacks",
-    "redispatch_function": "interception.intercepted_functions",
-    "dispatch_table": "inspection.queries.dumps",
-    "explain": "inspection.explanation",
-    "explain_function": "inspection.explanation",
-    "OpCheckError": "inspection.checks.opcheck",
-    "get_ctx": "calls.fake_context",
-    "get_kernel": "inspection.queries.kernel_handles",
-    "impl": "registration.define_and_impl",
-    "impl_abstract": "registration.register",
-    "opcheck": "inspection.checks.opcheck",
-    "register_autocast": "registration.register",
-    "handle_torch_function": "interception.overrides",
-    "has_torch_function": "interception.overrides",
-    "has_torch_function_unary": "interception.overrides",
-    "has_torch_function_variadic": "interception.overrides",
-    "interceptable": "interception.interceptable_attributes",
-    "ask_arguments": "interception.intercepted_functions",
-    "is_overridable": "interception.intercepted_functions",
-    "operator_modules": "interception.interceptable_attributes",
-    "overridable": "interception.intercepted_functions",
-    "overridden_name": "interception.overrides",
-    "python_text": "inspection.python_text",
-    "register_autograd": "registration.register",
-    "register_fake": "registration.register",
-    "register_kernel": "registration.register",
-    "wrap_torch_function": "interception.overrides",
-    "register_torch_dispatch": "registration.register",
-    "register_vmap": "registration.register",
-    "without_conditions": "table.updates.condition_switch",
-    # Parts of traces, which pickles name.
-    "ArgumentKeys": "inspection.argument_keys",
-    "Decision": "inspection.decisions",
-    "Step": "inspection.decisions",
-    # Parts of schemas, likewise.
-    **dict.fromkeys(("AliasInfo", "Argument", "NoDefault"), "schema.function_schema"),
-    **dict.fromkeys(
-        (
-            *("AnyClassType", "AnyEnumType", "AnyType", "AwaitType", "BoolType", "CapsuleType"),
-            *("ComplexType", "DeviceObjType", "DictType", "FloatType", "FutureType"),
-            *("GeneratorType", "IntType", "LayoutType", "ListType", "MemoryFormatType"),
-            *("NoneType", "NumberType", "OptionalType", "QSchemeType", "QuantizerType"),
-            *("RRefType", "ScalarTypeType", "StorageType", "StreamObjType", "StringType"),
-            *("SymBoolType", "SymIntType", "TensorType", "TupleType", "UnionType", "VarType"),
-        ),
-        "schema.types",
+    "calls.fake_context": ("get_ctx",),
+    "inspection.argument_keys": ("ArgumentKeys",),
+    "inspection.checks.opcheck": (
+        "OpCheckError",
+        "opcheck",
     ),
-    "ClassType": "schema.class_types",
+    "inspection.decisions": (
+        "Decision",
+        "Step",
+    ),
+    "inspection.explanation": (
+        "Explanation",
+        "FunctionExplanation",
+        "explain",
+        "explain_function",
+    ),
+    "inspection.notebook_trees": ("InNotebooks",),
+    "inspection.python_text": ("python_text",),
+    "inspection.queries.dumps": (
+        "DispatchTable",
+        "dispatch_table",
+    ),
+    "inspection.queries.kernel_handles": ("get_kernel",),
+    "inspection.traces.annotations": ("Annotation",),
+    "inspection.traces.spans": (
+        "CallSpan",
+        "Observer",
+        "Span",
+        "open_span",
+    ),
+    "inspection.traces.tracing": ("Trace",),
+    "interception.function_modes": (
+        "BaseTorchFunctionMode",
+        "TorchFunctionMode",
+    ),
+    "interception.interceptable_attributes": (
+        "accesses",
+        "interceptable",
+        "operator_modules",
+    ),
+    "interception.intercepted_functions": (
+        "ask_arguments",
+        "is_overridable",
+        "overridable",
+        "redispatch_function",
+    ),
+    "interception.mode_stacks": (
+        "dispatch_modes",
+        "function_modes",
+    ),
+    "interception.overrides": (
+        "handle_torch_function",
+        "has_torch_function",
+        "has_torch_function_unary",
+        "has_torch_function_variadic",
+        "overridden_name",
+        "wrap_torch_function",
+    ),
+    "interception.python_dispatch": (
+        "TorchDispatchMode",
+        "enable_reentrant_dispatch",
+    ),
+    "registration.custom_op_definition": ("CustomOpDef",),
+    "registration.custom_ops": ("custom_op",),
+    "registration.define_and_impl": (
+        "define",
+        "impl",
+    ),
+    "registration.register": (
+        "impl_abstract",
+        "register_autocast",
+        "register_autograd",
+        "register_fake",
+        "register_kernel",
+        "register_torch_dispatch",
+        "register_vmap",
+    ),
+    "schema.class_types": ("ClassType",),
+    "schema.function_schema": (
+        "AliasInfo",
+        "Argument",
+        "NoDefault",
+    ),
+    "schema.types": (
+        "AnyClassType",
+        "AnyEnumType",
+        "AnyType",
+        "AwaitType",
+        "BoolType",
+        "CapsuleType",
+        "ComplexType",
+        "DeviceObjType",
+        "DictType",
+        "FloatType",
+        "FutureType",
+        "GeneratorType",
+        "IntType",
+        "LayoutType",
+        "ListType",
+        "MemoryFormatType",
+        "NoneType",
+        "NumberType",
+        "OptionalType",
+        "QSchemeType",
+        "QuantizerType",
+        "RRefType",
+        "ScalarTypeType",
+        "StorageType",
+        "StreamObjType",
+        "StringType",
+        "SymBoolType",
+        "SymIntType",
+        "TensorType",
+        "TupleType",
+        "UnionType",
+        "VarType",
+    ),
+    "table.source_locations": ("short_place",),
+    "table.updates.condition_switch": ("without_conditions",),
+    "table.updates.pending": (
+        "PendingKernel",
+        "check_pending",
+    ),
 }
 """Names that most programs do not use, and their modules."""
 
@@ -214,14 +267,8 @@ __all__ = [
     "wrap_torch_function",
 ]
 forward_old_places(__name__, f"{__name__}.old_places")
-publish(__name__, lazy={name: f"{__name__}.{module}" for name, module in _ON_DEMAND.items()})
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _ON_DEMAND:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    value = globals()[name] = getattr(import_module(f".{_ON_DEMAND[name]}", __name__), name)
-    publish_loaded()
-    return value
+__getattr__ = names_on_demand(__name__, _ON_DEMAND)
+publish(
+    __name__,
+    lazy={name: f"{__name__}.{place}" for place, names in _ON_DEMAND.items() for name in names},
+)

@@ -10,7 +10,7 @@ import os
 from typing import Final
 
 from dovetail_kernel import PluginError, plugin_manager, warn_user
-from dovetail_kernel.plugins.entries import TRANSFORMS
+from dovetail_kernel.plugins import TRANSFORMS
 
 from .sockets import COMPILED_KERNEL, uncompiled
 

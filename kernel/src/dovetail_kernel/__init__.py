@@ -58,6 +58,7 @@ from .keys.state import (
     state,
 )
 from .old_places import forward_old_places
+from .on_demand import names_on_demand
 from .plugins.hookspecs import BackendSpec, hookimpl, hookspec
 from .plugins.manager import PluginManager, plugin_manager
 from .plugins.overlays import use_overlay, use_requested_overlays
@@ -230,6 +231,7 @@ __all__ = [
     "make_writable",
     "name_of_distribution",
     "named_dtype",
+    "names_on_demand",
     "new_storage",
     "on_new_backend",
     "parse_dispatch_key",

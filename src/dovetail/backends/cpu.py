@@ -10,7 +10,7 @@ arrays, and which instructions there are.
 
 from typing import Any
 
-from dovetail_cpu.memory.malloc import TunedMalloc, tune_malloc
+from dovetail_cpu.memory import TunedMalloc, tune_malloc
 
 __all__ = ["TunedMalloc", "get_cpu_capability", "tune_malloc"]
 

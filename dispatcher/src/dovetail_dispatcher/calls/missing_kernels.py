@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dovetail_kernel import backends_of_signature, plugin_manager
-from dovetail_kernel.plugins.entries import KERNELS
+from dovetail_kernel.plugins import KERNELS
 
 from ..table.operator import Operator
 

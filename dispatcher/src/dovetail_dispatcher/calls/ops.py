@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 
 from dovetail_kernel import plugin_manager
 from dovetail_kernel.errors import did_you_mean
-from dovetail_kernel.plugins.entries import LIBRARIES
+from dovetail_kernel.plugins import LIBRARIES
 
 from ..table import registry
 from .overloads import OpOverloadPacket, forget_overloads, packet_of

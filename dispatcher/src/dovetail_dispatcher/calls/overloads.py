@@ -9,10 +9,9 @@ from functools import partial
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
-from dovetail_kernel import DispatchKey, DispatchKeySet
+from dovetail_kernel import DispatchKey, DispatchKeySet, state
 from dovetail_kernel.errors import did_you_mean
-from dovetail_kernel.keys.interception import is_used as overrides_are_used
-from dovetail_kernel.keys.state import state
+from dovetail_kernel.keys import is_used as overrides_are_used
 from dovetail_kernel.signature import NO_GRAD
 
 from ..interception.overrides import asked_first

@@ -15,7 +15,7 @@ from dovetail_kernel import (
     backends_of_signature,
     full_after,
 )
-from dovetail_kernel.devices.lowering import PlanFacts
+from dovetail_kernel.devices import PlanFacts
 
 from ..calls.plans.composition import (
     AUTOGRAD_FALLBACK,

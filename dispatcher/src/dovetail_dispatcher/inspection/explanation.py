@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, overload
 
 from dovetail_kernel import dispatch_state, plugin_manager, state
-from dovetail_kernel.plugins.entries import LIBRARIES
+from dovetail_kernel.plugins import LIBRARIES
 
 from ..calls.entry_support import bound_call, call_key
 from ..calls.overload_resolution import resolve_overload

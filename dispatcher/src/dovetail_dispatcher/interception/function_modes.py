@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dovetail_kernel.keys.guard import STATE
+from dovetail_kernel.keys import STATE
 
 from .intercepted_functions import hold_functions, release_functions
 from .mode_stacks import Mode, function_modes

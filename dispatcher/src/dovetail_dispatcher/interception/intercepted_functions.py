@@ -29,7 +29,7 @@ from dovetail_kernel import (
     state,
     tensor_class,
 )
-from dovetail_kernel.keys.state import functions_as_they_are
+from dovetail_kernel.keys import functions_as_they_are
 from dovetail_kernel.short_tracebacks import shorten_traceback
 from dovetail_kernel.sockets import OVERRIDING_CLASS
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 from dovetail_kernel import (
     DispatchKey,
     DispatchKeySet,
+    DispatchState,
     dispatch_state,
     set_state,
     state,
 )
-from dovetail_kernel.keys.state import DispatchState, intern_state
+from dovetail_kernel.keys import intern_state
 from dovetail_kernel.signature import NO_GRAD
 
 Keys = DispatchKey | DispatchKeySet | str

@@ -8,8 +8,7 @@ from threading import get_ident
 from typing import Any
 
 from dovetail_kernel import TensorBase, dispatch_state
-from dovetail_kernel.keys.interception import NOT_PLAIN, without_python
-from dovetail_kernel.keys.state import StateGuard
+from dovetail_kernel.keys import NOT_PLAIN, StateGuard, without_python
 
 from .intercepted_functions import hold_functions, release_functions
 from .mode_stacks import dispatch_modes, function_modes

@@ -13,10 +13,16 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
-from dovetail_kernel import DispatchKey, DispatchKeySet, full_after, full_keyset, set_state, state
-from dovetail_kernel.keys.guard import STATE, Guard
-from dovetail_kernel.keys.interception import PYTHON_KEYS
-from dovetail_kernel.keys.state import Transition
+from dovetail_kernel import (
+    DispatchKey,
+    DispatchKeySet,
+    Guard,
+    full_after,
+    full_keyset,
+    set_state,
+    state,
+)
+from dovetail_kernel.keys import PYTHON_KEYS, STATE, Transition
 
 ABOVE_PYTHON: Final = (
     full_keyset

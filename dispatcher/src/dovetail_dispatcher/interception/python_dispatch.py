@@ -15,11 +15,9 @@ from dovetail_kernel import (
     share_version,
     state,
 )
-from dovetail_kernel.keys.guard import STATE
-from dovetail_kernel.keys.interception import PYTHON_DISPATCH
-from dovetail_kernel.keys.state import StateGuard
+from dovetail_kernel.keys import PYTHON_DISPATCH, STATE, StateGuard
 from dovetail_kernel.signature import NORMAL, SCALAR_BITS
-from dovetail_kernel.tensor.version import InsideCounter
+from dovetail_kernel.tensor import InsideCounter
 
 from ..table import registry
 from ..table.kernel_results import KernelResults

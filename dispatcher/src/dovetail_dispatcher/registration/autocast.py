@@ -12,6 +12,7 @@ from functools import cache, partial
 from typing import Any, Final
 
 from dovetail_kernel import (
+    DecoratingGuard,
     Device,
     DispatchKey,
     DispatchKeySet,
@@ -27,8 +28,7 @@ from dovetail_kernel import (
     state,
     warn_user,
 )
-from dovetail_kernel.keys.guard import STATE, DecoratingGuard
-from dovetail_kernel.keys.state import Transition
+from dovetail_kernel.keys import STATE, Transition
 
 from ..table.base_operators import base_operator
 from ..table.operator import Operator

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from dovetail_kernel import DispatchKey, parse_dispatch_key, plugin_manager
 from dovetail_kernel.errors import calling_frame, where
-from dovetail_kernel.plugins.entries import LIBRARIES
+from dovetail_kernel.plugins import LIBRARIES
 
 from ..calls.overloads import OpOverload
 from ..table import registry

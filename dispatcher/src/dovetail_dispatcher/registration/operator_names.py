@@ -6,7 +6,7 @@ from typing import Final
 
 from dovetail_kernel import DispatchKey, dispatch_key_for_device, plugin_manager
 from dovetail_kernel.errors import did_you_mean
-from dovetail_kernel.plugins.entries import LIBRARIES
+from dovetail_kernel.plugins import LIBRARIES
 
 from ..calls.overloads import OpOverload
 from ..table import registry

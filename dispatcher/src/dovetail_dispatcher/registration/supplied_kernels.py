@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 from dovetail_kernel import DispatchKey
-from dovetail_kernel.plugins.entries import PluginEntry
+from dovetail_kernel.plugins import PluginEntry
 
 from ..table.kernels import ARRAY, Kernel
 from ..table.registrars import Registrar

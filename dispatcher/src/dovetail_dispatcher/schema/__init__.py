@@ -7,8 +7,9 @@ from .casts import CastError, caster
 from .class_types import ClassType, register_custom_class
 from .compatibility import is_subtype
 from .errors import SchemaError
-from .function_schema import AliasInfo, Argument, FunctionSchema, OperatorName
+from .function_schema import TENSOR, TENSOR_LIST, AliasInfo, Argument, FunctionSchema, OperatorName
 from .infer import infer_schema
+from .numbers import is_number, is_numpy_scalar, stands_for_number
 from .parser import parse_name, parse_schema
 from .types import (
     AnyType,
@@ -42,6 +43,8 @@ from .types import (
 )
 
 __all__ = [
+    "TENSOR",
+    "TENSOR_LIST",
     "AliasInfo",
     "AnyType",
     "Argument",
@@ -82,8 +85,11 @@ __all__ = [
     "caster",
     "default_of",
     "infer_schema",
+    "is_number",
+    "is_numpy_scalar",
     "is_subtype",
     "parse_name",
     "parse_schema",
     "register_custom_class",
+    "stands_for_number",
 ]

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from dovetail_kernel import DispatchKey
 from dovetail_kernel.errors import distribution_of
-from dovetail_kernel.plugins.entries import PluginEntry
+from dovetail_kernel.plugins import PluginEntry
 
 from .registrars import Registrar, is_written_anew, provider_name
 

@@ -3,3 +3,13 @@ asked for.
 
 May import `tensor` and what lies below.
 """
+
+from .entries import BACKENDS, KERNELS, LIBRARIES, TRANSFORMS, PluginEntry
+
+__all__ = [
+    "BACKENDS",
+    "KERNELS",
+    "LIBRARIES",
+    "TRANSFORMS",
+    "PluginEntry",
+]

@@ -3,3 +3,12 @@ a signature.
 
 Imports nothing of the package but `errors`.
 """
+
+from .dtype import BY_BIT, COMPLEX, FLOAT, INT
+
+__all__ = [
+    "BY_BIT",
+    "COMPLEX",
+    "FLOAT",
+    "INT",
+]

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dovetail_dispatcher import Library, Operator, transaction
-from dovetail_dispatcher.registration.autocast import (
-    autocast,
+from dovetail_dispatcher.registration import (
     autocast_key,
     casting_kernel,
     get_autocast_dtype,
@@ -20,6 +19,7 @@ from dovetail_dispatcher.registration.autocast import (
     set_autocast_enabled,
     without_autocast,
 )
+from dovetail_dispatcher.registration.autocast import autocast
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import float32, promote_types
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
-from dovetail_dispatcher.table.fusion import INNER, Always, Arguments, Fusion
+from dovetail_dispatcher.table import INNER, Always, Arguments, Fusion
 from dovetail_kernel import DTYPES, int64
 
 _REAL: Final = tuple([each.bit for each in DTYPES if each.is_floating_point])

@@ -16,13 +16,16 @@ from dovetail_dispatcher.sockets import (
     VIEW_MAKER,
     BaseOperators,
 )
-from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.formula_module import FormulaOfModule
-from dovetail_dispatcher.table.kernels import TENSOR
-from dovetail_dispatcher.table.source_locations import place_of_definition
-from dovetail_dispatcher.table.updates.definitions import define_many
-from dovetail_dispatcher.table.updates.kernel_registration import add_kernels
-from dovetail_dispatcher.table.updates.rule_registration import set_derivative_formulas, set_fusions
+from dovetail_dispatcher.table import (
+    TENSOR,
+    FormulaOfModule,
+    add_kernels,
+    define_many,
+    place_of_definition,
+    registry,
+    set_derivative_formulas,
+    set_fusions,
+)
 from dovetail_dispatcher.testing import register_op_infos
 from dovetail_kernel import DispatchKey, plugin_manager
 

@@ -4,7 +4,7 @@ keys.
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dovetail_kernel import forward_old_places, hookimpl, publish, publish_loaded
+from dovetail_kernel import forward_old_places, hookimpl, names_on_demand, publish
 
 from .engine.active_levels import active_levels
 from .engine.anomaly import (
@@ -152,45 +152,54 @@ __all__ = [
 
 
 _ON_DEMAND: Final = {
-    "GradcheckError": "checking.gradcheck",
-    "gradcheck": "checking.gradcheck",
-    "gradgradcheck": "checking.gradcheck",
-    "get_gradient_edge": "engine.interface.graph_functions",
-    "DelayedError": "recording.error_nodes",
-    "UndefinedGrad": "recording.error_nodes",
-    "node_kind": "recording.node_kinds",
-    "node_names": "recording.node_kinds",
-    "increment_version": "engine.interface.graph_functions",
-    "register_multi_grad_hook": "engine.interface.graph_functions",
-    "current_autograd_node": "engine.interface.inside_backward",
-    "current_graph_task": "engine.interface.inside_backward",
-    "current_graph_task_execution_order": "engine.interface.inside_backward",
-    "current_graph_task_id": "engine.interface.inside_backward",
-    "will_engine_execute_node": "engine.interface.inside_backward",
-    "Plan": "engine.interface.plan",
-    "PlannedNode": "engine.interface.plan",
-    "plan": "engine.interface.plan",
-    "SavedValue": "graph.saved_listing",
-    "saved_values": "graph.saved_listing",
-    "allow_mutation_on_saved_tensors": "graph.saved_tensors_hooks",
-    "disable_saved_tensors_hooks": "graph.saved_tensors_hooks",
-    "save_on_cpu": "graph.saved_tensors_hooks",
-    "saved_tensors_hooks": "graph.saved_tensors_hooks",
+    "checking.gradcheck": (
+        "GradcheckError",
+        "gradcheck",
+        "gradgradcheck",
+    ),
+    "engine.interface.graph_functions": (
+        "get_gradient_edge",
+        "increment_version",
+        "register_multi_grad_hook",
+    ),
+    "engine.interface.inside_backward": (
+        "current_autograd_node",
+        "current_graph_task",
+        "current_graph_task_execution_order",
+        "current_graph_task_id",
+        "will_engine_execute_node",
+    ),
+    "engine.interface.plan": (
+        "Plan",
+        "PlannedNode",
+        "plan",
+    ),
+    "graph.saved_listing": (
+        "SavedValue",
+        "saved_values",
+    ),
+    "graph.saved_tensors_hooks": (
+        "allow_mutation_on_saved_tensors",
+        "disable_saved_tensors_hooks",
+        "save_on_cpu",
+        "saved_tensors_hooks",
+    ),
+    "recording.error_nodes": (
+        "DelayedError",
+        "UndefinedGrad",
+    ),
+    "recording.node_kinds": (
+        "node_kind",
+        "node_names",
+    ),
 }
 """Names that most programs do without, and the modules that have them."""
 forward_old_places(__name__, f"{__name__}.old_places")
-publish(__name__, lazy={name: f"{__name__}.{module}" for name, module in _ON_DEMAND.items()})
-
-
-def __getattr__(name: str) -> Any:
-    module = _ON_DEMAND.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    value = globals()[name] = getattr(import_module(f".{module}", __name__), name)
-    publish_loaded()
-    return value
+__getattr__ = names_on_demand(__name__, _ON_DEMAND)
+publish(
+    __name__,
+    lazy={name: f"{__name__}.{place}" for place, names in _ON_DEMAND.items() for name in names},
+)
 
 
 def _grad_batched(*arguments: Any) -> Any:

@@ -280,7 +280,7 @@ class CpuArrays(CpuRandom):
         """
         if array.dtype != _BFLOAT16:
             return array.__dlpack__(max_version=max_version)
-        from dovetail_kernel.tensor.dlpack import BFLOAT, UINT, change_dtype_code
+        from dovetail_kernel.tensor import BFLOAT, UINT, change_dtype_code
 
         capsule = array.view(np.uint16).__dlpack__(max_version=max_version)
         change_dtype_code(capsule, UINT, BFLOAT)
@@ -337,7 +337,7 @@ class _Bfloat16AsIntegers:
         self.is_bfloat16 = False
 
     def __dlpack__(self, **options: Any) -> Any:
-        from dovetail_kernel.tensor.dlpack import BFLOAT, UINT, change_dtype_code
+        from dovetail_kernel.tensor import BFLOAT, UINT, change_dtype_code
 
         capsule = self._source.__dlpack__(**options)
         self.is_bfloat16 = change_dtype_code(capsule, BFLOAT, UINT)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail_aten.backend.error_state import find_error_state
+from dovetail_aten.backend import find_error_state
 
 _found = find_error_state(np)
 if _found is None:

@@ -13,7 +13,7 @@ publish(__name__)
 
 
 def _load() -> None:
-    from dovetail_aten.backend.matmul_precision import tell_tf32
+    from dovetail_aten.backend import tell_tf32
     from dovetail_aten.backends import register_backend
 
     from .arrays import CudaArrays

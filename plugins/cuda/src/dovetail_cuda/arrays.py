@@ -13,7 +13,7 @@ import cupyx.scipy.special
 import ml_dtypes
 import numpy as np
 
-from dovetail_aten.backend.wrapped_numbers import number_as
+from dovetail_aten.backend import number_as
 from dovetail_kernel import bfloat16
 
 from .availability import device_count

@@ -10,7 +10,7 @@ from typing import Any, Final
 import cupy
 import numpy as np
 
-from dovetail_aten.backend.namespace_arrays import NamespaceArrays
+from dovetail_aten.backend import NamespaceArrays
 from dovetail_kernel import Allocator, DataPtr, MemoryStatistics
 
 OutOfMemoryError: Final = cupy.cuda.memory.OutOfMemoryError

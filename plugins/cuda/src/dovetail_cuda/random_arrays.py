@@ -8,7 +8,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from dovetail_aten.backend.generator import default_generator
+from dovetail_aten.backend import default_generator
 from dovetail_kernel import backend
 
 from .kernel_support.philox import Philox

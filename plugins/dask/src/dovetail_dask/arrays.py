@@ -10,9 +10,9 @@ from typing import Any, Final, NoReturn
 import dask.array as da
 import numpy as np
 
-from dovetail_aten.backend.wrapped_numbers import number_as
+from dovetail_aten.backend import number_as
 from dovetail_aten.backends import NamespaceArrays
-from dovetail_aten.kernel_support.geometry.memory_layout import contiguous_strides
+from dovetail_aten.kernel_support import contiguous_strides
 
 from .blockwise import Checked, elementwise
 from .chunks import automatic, check_known, one_empty_chunk, reshape

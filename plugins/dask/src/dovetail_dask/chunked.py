@@ -11,7 +11,7 @@ import dask.array as da
 import numpy as np
 
 from dovetail_aten.backends import KernelTable
-from dovetail_aten.kernel_support.dims import wrap_dim
+from dovetail_aten.kernel_support import wrap_dim
 from dovetail_dispatcher import Operator
 from dovetail_dispatcher.table import registry
 

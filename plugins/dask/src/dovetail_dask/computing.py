@@ -8,8 +8,8 @@ from typing import Any
 import dask
 
 import dovetail
-from dovetail_aten.backend.devices import ready_backend
-from dovetail_dispatcher.calls.arrays.immutable_array_writes import replace
+from dovetail_aten.backend import ready_backend
+from dovetail_dispatcher.calls import replace
 from dovetail_kernel import TensorBase, wrap
 
 from .error_state import computed, persisted

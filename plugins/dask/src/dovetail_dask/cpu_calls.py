@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import dask.array as da
 import numpy as np
 
-from dovetail_aten.backend.devices import ready_backend
+from dovetail_aten.backend import ready_backend
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import DispatchKey
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 import dask.array as da
 
 import dovetail
-from dovetail_aten.backend.devices import ready_backend
+from dovetail_aten.backend import ready_backend
 from dovetail_kernel import wrap
 
 from .chunks import check_known

@@ -9,7 +9,7 @@ from dask.graph_manipulation import clone
 from dask.utils import parse_bytes
 
 import dovetail
-from dovetail_aten.backend.devices import ready_backend
+from dovetail_aten.backend import ready_backend
 from dovetail_kernel import wrap
 
 __all__ = ["recompute"]

@@ -10,8 +10,8 @@ import dask.array as da
 import ml_dtypes
 import numpy as np
 
-from dovetail_aten.backend.devices import ready_backend
-from dovetail_aten.meta.meta_array import MetaArray
+from dovetail_aten.backend import ready_backend
+from dovetail_aten.meta import MetaArray
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import DTYPES, DispatchKey, dtype
 

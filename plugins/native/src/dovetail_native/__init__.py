@@ -19,12 +19,12 @@ from dovetail_dispatcher.sockets import (
 from dovetail_kernel import hookimpl
 from dovetail_kernel.short_tracebacks import shorten_traceback
 from dovetail_kernel.sockets import EXCHANGE_API
-from dovetail_kernel.tensor.accessors import compile_accessors
+from dovetail_kernel.tensor import compile_accessors
 
 from .loading import load_core
 
 if TYPE_CHECKING:
-    from dovetail_dispatcher.calls.plan import RoutePlan
+    from dovetail_dispatcher.calls import RoutePlan
 
 __all__ = ["dovetail_load"]
 

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from dovetail_dispatcher.calls.plan import Expression, Operand, RoutePlan, Value
-from dovetail_dispatcher.calls.steps.arguments import ArrayOf, CastArray, NativeDtype
+from dovetail_dispatcher.calls import (
+    ArrayOf,
+    CastArray,
+    Expression,
+    NativeDtype,
+    Operand,
+    RoutePlan,
+    Value,
+)
 
 from ._core import INSTRUCTIONS, MAX_OPERANDS, MAX_REGISTERS, OPERANDS, Route
 

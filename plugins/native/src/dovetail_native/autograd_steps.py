@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dovetail_autograd import plan_steps as autograd
-from dovetail_dispatcher.calls.plan import Step, Value
+from dovetail_dispatcher.calls import Step, Value
 from dovetail_dispatcher.compilation import compile_source
 from dovetail_kernel.signature import DTYPE_MASK, GRAD, VIEW
 

@@ -6,10 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail_kernel import Device, TensorBase, VersionCounter, get_default_dtype, tensor_class
-from dovetail_kernel.devices.default_device import STACK
-from dovetail_kernel.devices.known_devices import KNOWN_DEVICES
-from dovetail_kernel.keys.interception import PYTHON_DISPATCH
-from dovetail_kernel.keys.state import STATE
+from dovetail_kernel.devices import KNOWN_DEVICES, STACK
+from dovetail_kernel.keys import PYTHON_DISPATCH, STATE
 from dovetail_kernel.signature import (
     CPU_BIT,
     DTYPE_MASK,
@@ -21,8 +19,8 @@ from dovetail_kernel.signature import (
     WRAPPED_BIT,
 )
 from dovetail_kernel.sockets import DEFAULT_DTYPE
-from dovetail_kernel.tensor.size import KNOWN_SIZES
-from dovetail_kernel.types.dtype import BY_BIT
+from dovetail_kernel.tensor import KNOWN_SIZES
+from dovetail_kernel.types import BY_BIT
 
 from ._core import (
     exchange_api,

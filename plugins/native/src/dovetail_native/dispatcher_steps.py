@@ -5,49 +5,45 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from dovetail_dispatcher.calls.arrays.array_writes import (
+from dovetail_dispatcher.calls import (
+    BumpVersion,
+    CallFunction,
+    CallKernel,
+    CallTensorKernel,
+    CheckAliases,
+    CheckIdentity,
+    CheckInferenceWrite,
+    CheckOperand,
+    CheckOverlap,
+    CheckReturns,
+    CheckTensor,
+    CountWrite,
+    IfCondition,
+    InState,
+    KernelCall,
+    MarkInside,
+    MoveToBackend,
+    NumberToTensor,
+    PromoteOperands,
+    Step,
+    TranslateErrors,
+    UnpackArrays,
+    Value,
+    WrapArray,
+    WrapArrays,
+    WrapUnlessMasked,
+    WriteInto,
+    WriteOut,
     check_inference_write,
     check_overlap,
+    mark_inside,
     write_into,
     write_out,
     write_outs,
 )
-from dovetail_dispatcher.calls.plan import CallFunction, Step, Value
-from dovetail_dispatcher.calls.steps.arguments import (
-    CheckOperand,
-    MoveToBackend,
-    NumberToTensor,
-    PromoteOperands,
-)
-from dovetail_dispatcher.calls.steps.array_results import UnpackArrays
-from dovetail_dispatcher.calls.steps.conditions import IfCondition
-from dovetail_dispatcher.calls.steps.kernel_calls import CallKernel, KernelCall, TranslateErrors
-from dovetail_dispatcher.calls.steps.results import (
-    MarkInside,
-    WrapArray,
-    WrapArrays,
-    WrapUnlessMasked,
-    mark_inside,
-)
-from dovetail_dispatcher.calls.steps.tensor_kernels import (
-    BumpVersion,
-    CallTensorKernel,
-    CheckAliases,
-    CheckIdentity,
-    CheckReturns,
-    CheckTensor,
-    InState,
-)
-from dovetail_dispatcher.calls.steps.writes import (
-    CheckInferenceWrite,
-    CheckOverlap,
-    CountWrite,
-    WriteInto,
-    WriteOut,
-)
 from dovetail_kernel import bump_version, share_storage, tensor_class
 from dovetail_kernel.signature import NORMAL, ZERO_DIM
-from dovetail_kernel.tensor.version import WritableCounter
+from dovetail_kernel.tensor import WritableCounter
 
 from ._core import OPERANDS, UfuncLoop
 from .assembler import Assembler, NotLoweredError

@@ -11,7 +11,7 @@ from dovetail_dispatcher.missing import MISSING
 from ._core import ACCESSORS, MAX_PARAMETERS, PARAMETER_KINDS, Entry
 
 if TYPE_CHECKING:
-    from dovetail_dispatcher.calls.entry_forms import EntryForm
+    from dovetail_dispatcher.calls import EntryForm
     from dovetail_dispatcher.sockets import Documenter, EntryDescriber
 
     from ._core import EntrySource

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from dovetail_autograd import loop_parts
 from dovetail_dispatcher import NoArrayKernelError
-from dovetail_dispatcher.calls.plan import Value
+from dovetail_dispatcher.calls import Value
 
 from ._core import Route, slot_offset
 from .assembler import Assembler, LoweredOperand, NotLoweredError

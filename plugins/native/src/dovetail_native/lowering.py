@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
-from dovetail_dispatcher.calls.plan import RoutePlan, argument_value
+from dovetail_dispatcher.calls import RoutePlan, argument_value
 
 from .assembler import Assembler, NotLoweredError
 from .classes import tell_classes

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from dovetail_dispatcher.table.updates.changes import Change
+    from dovetail_dispatcher.table import Change
 
 _MADE: pytest.StashKey[list[Change]] = pytest.StashKey()
 _FAILED: pytest.StashKey[bool] = pytest.StashKey()

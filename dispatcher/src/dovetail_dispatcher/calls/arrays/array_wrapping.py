@@ -14,7 +14,7 @@ from dovetail_kernel import (
     share_storage,
 )
 from dovetail_kernel.signature import INFERENCE, NORMAL, ZERO_DIM
-from dovetail_kernel.tensor.new_tensors import bare_tensor_maker
+from dovetail_kernel.tensor import bare_tensor_maker
 
 
 def array_wrapper(backend: Backend, base: int) -> Callable[[Any, TensorBase | None], TensorBase]:

@@ -20,7 +20,7 @@ from dovetail_kernel import (
     warn_user,
 )
 from dovetail_kernel.signature import NORMAL
-from dovetail_kernel.tensor.version import WritableCounter
+from dovetail_kernel.tensor import WritableCounter
 
 from ..array_errors import broadcast_shape, shape_of_output_error
 from ..promotion.key_dtypes import check_writable_as

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from dovetail_kernel import Backend, bfloat16, float16
 from dovetail_kernel import dtype as DType
-from dovetail_kernel.devices.lowering import PlanFacts
+from dovetail_kernel.devices import PlanFacts
 from dovetail_kernel.signature import INFERENCE, NORMAL, PYTHON_SCALAR
 
 from ...record import Record

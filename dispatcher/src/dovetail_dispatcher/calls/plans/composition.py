@@ -19,7 +19,7 @@ from dovetail_kernel import (
     backends_of_signature,
     full_after,
 )
-from dovetail_kernel.keys.interception import PYTHON_DISPATCH, PYTHON_KEYS
+from dovetail_kernel.keys import PYTHON_DISPATCH, PYTHON_KEYS
 from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, WRAPPED_BIT
 
 from ...record import Record

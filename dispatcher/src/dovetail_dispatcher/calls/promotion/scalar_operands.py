@@ -25,7 +25,7 @@ from dovetail_kernel.signature import (
     SCALAR_BITS,
     ZERO_DIM,
 )
-from dovetail_kernel.tensor.new_tensors import new_tensor
+from dovetail_kernel.tensor import new_tensor
 
 _CACHED_NUMBERS = 256
 

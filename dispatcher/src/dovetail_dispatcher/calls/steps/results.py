@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dovetail_kernel import TensorBase, VersionCounter, share_storage
 from dovetail_kernel import dtype as DType
 from dovetail_kernel.signature import GRAD, ZERO_DIM
-from dovetail_kernel.tensor.new_tensors import bare_tensor_maker
-from dovetail_kernel.tensor.version import WritableCounter, inside_counter
+from dovetail_kernel.tensor import WritableCounter, bare_tensor_maker, inside_counter
 
 from ...record import Record
 from ...table.operator import Operator

@@ -10,7 +10,7 @@ from typing import Any
 
 from dovetail_kernel import DispatchKey, plugin_manager
 from dovetail_kernel.errors import did_you_mean
-from dovetail_kernel.plugins.entries import LIBRARIES
+from dovetail_kernel.plugins import LIBRARIES
 
 from ...calls.routes import MAX_ROUTES
 from ...table import registry

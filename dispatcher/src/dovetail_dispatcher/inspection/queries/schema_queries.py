@@ -12,7 +12,7 @@ from dovetail_kernel import (
     plugin_manager,
 )
 from dovetail_kernel.errors import did_you_mean
-from dovetail_kernel.plugins.entries import LIBRARIES
+from dovetail_kernel.plugins import LIBRARIES
 
 from ...calls.plans.composition import argument_keys
 from ...interception.local_keys import (

@@ -11,7 +11,7 @@ from dovetail_kernel import (
     parse_dispatch_key,
     plugin_manager,
 )
-from dovetail_kernel.devices.backends import installed_device_types
+from dovetail_kernel.devices import installed_device_types
 
 from ...calls.overloads import OpOverload
 from ...calls.plans.composition import argument_keys

@@ -21,7 +21,7 @@ from dovetail_kernel import (
     state,
 )
 from dovetail_kernel.errors import INTERNAL_PACKAGES, where
-from dovetail_kernel.keys.state import tracing_off, tracing_on
+from dovetail_kernel.keys import tracing_off, tracing_on
 
 from ...calls.plan import CallFunction, RoutePlan, Value, argument_value
 from ...calls.plans.tensor_plans import equals_default

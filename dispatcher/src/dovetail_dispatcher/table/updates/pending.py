@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from dovetail_kernel import Backend, DispatchKey, dispatch_key_for_device, on_new_backend
-from dovetail_kernel.devices.backends import has_backend, is_device_type
+from dovetail_kernel import (
+    Backend,
+    DispatchKey,
+    dispatch_key_for_device,
+    has_backend,
+    on_new_backend,
+)
+from dovetail_kernel.devices import is_device_type
 
 from .. import registry
 from .changes import Change, make, open_transaction, take_back

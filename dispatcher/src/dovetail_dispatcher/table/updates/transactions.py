@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from dovetail_kernel.plugins.entries import PluginEntry
+from dovetail_kernel.plugins import PluginEntry
 from dovetail_kernel.sockets import KERNEL_TABLE
 
 from .. import registry

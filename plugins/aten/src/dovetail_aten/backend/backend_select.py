@@ -9,12 +9,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from dovetail_dispatcher import Kernel, Operator
-from dovetail_dispatcher.calls.routes import MAX_ROUTES, redispatch_route
+from dovetail_dispatcher.calls import MAX_ROUTES, redispatch_route
 from dovetail_dispatcher.schema import default_of
-from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.kernels import TENSOR
-from dovetail_dispatcher.table.source_locations import place_of_definition
-from dovetail_dispatcher.table.updates.kernel_registration import add_kernel
+from dovetail_dispatcher.table import TENSOR, add_kernel, place_of_definition, registry
 from dovetail_kernel import (
     Backend,
     Device,

@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 
 from dovetail_kernel import DTYPES, ArrayBackend, dtype
 from dovetail_kernel import bool as bool_
-from dovetail_kernel.devices.overlap import Placement, share_bytes
-from dovetail_kernel.types.dtype import COMPLEX
+from dovetail_kernel.devices import Placement, share_bytes
+from dovetail_kernel.types import COMPLEX
 
 from ..kernel_support.geometry.memory_layout import contiguous_strides
 from .devices import ready_backend

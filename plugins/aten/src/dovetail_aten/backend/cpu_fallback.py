@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail_dispatcher import Library, transaction
-from dovetail_dispatcher.calls.arrays.array_writes import write_into, write_out
+from dovetail_dispatcher.calls import write_into, write_out
 from dovetail_kernel import Backend, Device, TensorBase, backend, bump_version, warn_user
 
 from .backend_select import copy_to_backend

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dovetail_kernel import PluginError, all_backends, plugin_manager
-from dovetail_kernel.plugins.entries import BACKENDS
+from dovetail_kernel.plugins import BACKENDS
 
 __all__ = ["DeviceType", "devices"]
 

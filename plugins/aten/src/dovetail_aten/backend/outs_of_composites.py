@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail_dispatcher import Kernel, Operator
-from dovetail_dispatcher.calls.arrays.array_writes import write_outs
-from dovetail_dispatcher.table.kernels import TENSOR
-from dovetail_dispatcher.table.source_locations import place_of_definition
+from dovetail_dispatcher.calls import write_outs
+from dovetail_dispatcher.table import TENSOR, place_of_definition
 from dovetail_kernel import DispatchKey, bump_version, plugin_manager
 
 __all__ = ["OutOfComposite"]

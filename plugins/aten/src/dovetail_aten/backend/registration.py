@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from dovetail_dispatcher import Library, transaction
-from dovetail_dispatcher.table.kernel_namespace import add_helpers
+from dovetail_dispatcher.table import add_helpers
 from dovetail_kernel import Backend, backend, has_backend, plugin_manager
 from dovetail_kernel.errors import did_you_mean
-from dovetail_kernel.plugins.entries import BACKENDS
+from dovetail_kernel.plugins import BACKENDS
 
 from ..kernel_support import Define, KernelTable, array_kernel_table, register_array_kernels
 from ..kernel_support.complete_namespace import complete

@@ -7,7 +7,7 @@ from typing import Any
 
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype
-from dovetail_kernel.types.dtype import COMPLEX, INT
+from dovetail_kernel.types import COMPLEX, INT
 
 __all__ = ["number_as"]
 

@@ -13,10 +13,7 @@ from typing import Any
 
 from dovetail_dispatcher import Operator
 from dovetail_dispatcher.sockets import RANDOM_STATES
-from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.batching_rule import BatchingRule
-from dovetail_dispatcher.table.derivative_formula import Formula
-from dovetail_dispatcher.table.updates.rule_registration import set_batching_rule
+from dovetail_dispatcher.table import BatchingRule, Formula, registry, set_batching_rule
 from dovetail_kernel import TensorBase, is_grad_enabled
 
 from .._generated import functions as F

@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import Any, Final
 from weakref import WeakSet
 
-from dovetail_dispatcher.calls.entry_support import COMMON, entry_bindings
+from dovetail_dispatcher.calls import COMMON, entry_bindings
 from dovetail_dispatcher.compilation import compile_source
 from dovetail_dispatcher.missing import MISSING
 from dovetail_dispatcher.schema import default_of

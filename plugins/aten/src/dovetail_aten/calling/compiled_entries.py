@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import Any, Final
 
 from dovetail_dispatcher import Operator
-from dovetail_dispatcher.calls.entry_forms import EntryForm, Parameter, form_of
+from dovetail_dispatcher.calls import EntryForm, Parameter, form_of
 from dovetail_dispatcher.compiled_code import load_compiled_code
 from dovetail_dispatcher.sockets import COMPILED_ENTRY
 from dovetail_dispatcher.table import registry

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
-from dovetail_dispatcher.schema.numbers import is_number
+from dovetail_dispatcher.schema import is_number
 from dovetail_kernel import TensorBase
 
 

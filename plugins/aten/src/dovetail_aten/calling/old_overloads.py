@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from dovetail_dispatcher.interception.overrides import call_overrides, overriding
+from dovetail_dispatcher.interception import call_overrides, overriding
 from dovetail_dispatcher.missing import MISSING
-from dovetail_dispatcher.schema.numbers import is_number
+from dovetail_dispatcher.schema import is_number
 from dovetail_kernel import TensorBase, warn_user_once
 
 from .numpy_calls import defaults_of

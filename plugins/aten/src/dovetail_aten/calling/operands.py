@@ -10,8 +10,8 @@ from collections.abc import Callable
 from operator import floordiv, lshift, matmul, mod, pow, rshift, sub
 from typing import Any, Final
 
-from dovetail_dispatcher.interception.overrides import has_override
-from dovetail_dispatcher.schema.numbers import is_number
+from dovetail_dispatcher.interception import has_override
+from dovetail_dispatcher.schema import is_number
 from dovetail_kernel import (
     Backend,
     TensorBase,

@@ -10,9 +10,9 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 from dovetail_dispatcher import Operator
-from dovetail_dispatcher.calls.templates.arguments import parameter
-from dovetail_dispatcher.interception.overrides import call_overrides, overriding
-from dovetail_dispatcher.schema.numbers import is_number, stands_for_number
+from dovetail_dispatcher.calls import parameter
+from dovetail_dispatcher.interception import call_overrides, overriding
+from dovetail_dispatcher.schema import is_number, stands_for_number
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import PYTHON_DTYPES, TensorBase, dtype
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dovetail_dispatcher import FunctionSchema
-from dovetail_dispatcher.calls.templates.entry import numbers_allowed
+from dovetail_dispatcher.calls import numbers_allowed
 
 from ..templates.arithmetic import ARITHMETIC
 from .errors import DeclarationError

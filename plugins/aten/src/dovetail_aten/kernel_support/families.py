@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from dovetail_dispatcher import Library
-from dovetail_dispatcher.registration.supplied_kernels import supply_array_kernels
+from dovetail_dispatcher.registration import supply_array_kernels
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import parse_dispatch_key, warn_user
 

@@ -16,7 +16,7 @@ from types import MethodType
 from typing import Any, ClassVar, TypeVar
 
 from dovetail_kernel import get_default_dtype
-from dovetail_kernel.types.dtype import FLOAT
+from dovetail_kernel.types import FLOAT
 
 from .capabilities import Capabilities
 from .geometry.broadcasting import raise_misfit

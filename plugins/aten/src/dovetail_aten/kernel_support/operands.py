@@ -6,7 +6,9 @@ import math
 from typing import Any
 
 from dovetail_kernel import (
+    DTYPES,
     bfloat16,
+    dtype,
     finfo,
     float16,
     float32,
@@ -16,7 +18,7 @@ from dovetail_kernel import (
     warn_user_once,
 )
 from dovetail_kernel import bool as bool_
-from dovetail_kernel.types.dtype import COMPLEX, DTYPES, FLOAT, dtype
+from dovetail_kernel.types import COMPLEX, FLOAT
 
 from .capabilities import Capabilities
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from dovetail_kernel import BY_NAME, DTYPES, ArrayBackend, BackendSpec, backend, dtype, hookimpl
-from dovetail_kernel.devices.overlap import Placement, share_bytes
+from dovetail_kernel.devices import Placement, share_bytes
 
 from ..kernel_support.geometry.memory_layout import contiguous_strides
 from ..kernel_support.geometry.view_bounds import extent

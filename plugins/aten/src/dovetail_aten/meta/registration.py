@@ -9,10 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from dovetail_dispatcher import Kernel
-from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.kernels import ARRAY, TENSOR
-from dovetail_dispatcher.table.source_locations import place_of_definition
-from dovetail_dispatcher.table.updates.kernel_registration import add_kernel
+from dovetail_dispatcher.table import ARRAY, TENSOR, add_kernel, place_of_definition, registry
 from dovetail_kernel import DispatchKey
 
 from .._generated.policies import DATA_DEPENDENT, META

@@ -8,9 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from dovetail_dispatcher import Operator
-from dovetail_dispatcher.calls.array_errors import any_bool_error, unsupported_error
-from dovetail_dispatcher.calls.promotion.scalar_operands import category_of_number
-from dovetail_dispatcher.calls.templates.entry import numbers_allowed
+from dovetail_dispatcher.calls import (
+    any_bool_error,
+    category_of_number,
+    numbers_allowed,
+    unsupported_error,
+)
 from dovetail_kernel import (
     Backend,
     TensorBase,

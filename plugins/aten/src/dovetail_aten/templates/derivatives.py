@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from dovetail_dispatcher.compilation import compile_functions
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
+from dovetail_dispatcher.table import Formula, Forward, Saved
 
 __all__ = ["Gradient", "Row", "Saved", "Tangent", "formulas_of_module"]
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from dovetail_dispatcher.calls.templates.arguments import parameter
+from dovetail_dispatcher.calls import parameter
 from dovetail_dispatcher.schema import FunctionSchema
 
 NUMPY_NAMES: Final = {

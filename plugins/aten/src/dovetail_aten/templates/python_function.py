@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from dovetail_dispatcher.calls.templates.arguments import default_text, parameter
-from dovetail_dispatcher.calls.templates.entry import INDENT, compose_entry, symbol
+from dovetail_dispatcher.calls import INDENT, compose_entry, default_text, parameter, symbol
 from dovetail_dispatcher.schema import Argument, FunctionSchema
 
 from .numpy_names import SURPLUS, by_name, called, numpy_lines, numpy_names

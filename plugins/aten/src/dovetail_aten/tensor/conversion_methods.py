@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 from dovetail_kernel import (
+    DTYPES,
     Device,
     MemoryFormat,
     TensorBase,
@@ -29,7 +30,6 @@ from dovetail_kernel import (
 )
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.signature import GRAD, ZERO_DIM
-from dovetail_kernel.types.dtype import DTYPES
 
 from .._generated import functions as aten
 from ..backend.devices import as_device, is_on

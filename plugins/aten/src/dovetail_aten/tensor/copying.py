@@ -9,7 +9,7 @@ from pickle import UnpicklingError
 from typing import Any, TypeVar, cast
 
 from dovetail_dispatcher import ops
-from dovetail_dispatcher.calls.arrays.immutable_array_writes import note_views
+from dovetail_dispatcher.calls import note_views
 from dovetail_kernel import (
     DatalessArray,
     Device,
@@ -18,6 +18,7 @@ from dovetail_kernel import (
     bump_version,
     contiguous_format,
     dtype,
+    restoring,
     set_state,
     share_storage,
     state,
@@ -25,7 +26,7 @@ from dovetail_kernel import (
     warn_user,
     wrap,
 )
-from dovetail_kernel.keys.guard import STATE, restoring
+from dovetail_kernel.keys import STATE
 from dovetail_kernel.signature import NO_GRAD
 
 from .._generated import functions as aten

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_kernel import bfloat16, is_grad_enabled
-from dovetail_kernel.keys.interception import PYTHON_DISPATCH
+from dovetail_kernel.keys import PYTHON_DISPATCH
 from dovetail_kernel.signature import GRAD
 
 from .conversion_methods import TensorConversions

@@ -12,7 +12,7 @@ from typing import Any
 from dovetail_kernel import TensorBase, backend_of_array, int32, int64, uint8, warn_user
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.signature import ZERO_DIM
-from dovetail_kernel.types.dtype import INT
+from dovetail_kernel.types import INT
 
 from .data.from_data import tensor
 from .data.host_arrays import from_host

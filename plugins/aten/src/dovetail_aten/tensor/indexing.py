@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dovetail_kernel import TensorBase, dtype_of_signature, int64, uint8, warn_user
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.signature import ZERO_DIM
-from dovetail_kernel.types.dtype import FLOAT
+from dovetail_kernel.types import FLOAT
 
 from .._generated import functions as aten
 from .data.dtype_arguments import check_number

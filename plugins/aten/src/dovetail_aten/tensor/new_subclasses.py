@@ -16,7 +16,7 @@ from dovetail_kernel import (
     strided,
     wrap,
 )
-from dovetail_kernel.keys.interception import PYTHON_DISPATCH
+from dovetail_kernel.keys import PYTHON_DISPATCH
 
 from ..backend.devices import as_device, backend_for
 from .data.dtype_arguments import as_dtype

@@ -12,8 +12,7 @@ from dovetail_kernel import (
     state,
     tensor_class,
 )
-from dovetail_kernel.keys.interception import NOT_PLAIN
-from dovetail_kernel.keys.state import functions_as_they_are
+from dovetail_kernel.keys import NOT_PLAIN, functions_as_they_are
 from dovetail_kernel.signature import NO_GRAD, OVERRIDES
 
 from .._generated import functions as aten

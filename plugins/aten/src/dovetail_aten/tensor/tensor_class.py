@@ -22,9 +22,9 @@ from dovetail_kernel import (
     tensor_class,
     wrap,
 )
-from dovetail_kernel.keys.interception import PYTHON_DISPATCH
+from dovetail_kernel.keys import PYTHON_DISPATCH
 from dovetail_kernel.signature import INFERENCE, NO_GRAD, NORMAL, WRAPPED_BIT, ZERO_DIM
-from dovetail_kernel.tensor.version import WritableCounter, detach_version
+from dovetail_kernel.tensor import WritableCounter, detach_version
 
 from .._generated import functions as aten
 from ..backend.pinned_memory import is_pinned, pin_memory

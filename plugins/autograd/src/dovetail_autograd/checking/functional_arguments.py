@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail_kernel import Guard, TensorBase, set_state, state
-from dovetail_kernel.keys.interception import NOT_PLAIN
+from dovetail_kernel.keys import NOT_PLAIN
 from dovetail_kernel.signature import GRAD, NO_GRAD
 from dovetail_kernel.sockets import AUTOGRAD
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, Protocol
 
 from dovetail_kernel import TensorBase, wrap
 from dovetail_kernel.signature import WRAPPED_BIT
-from dovetail_kernel.tensor.version import is_known_to
+from dovetail_kernel.tensor import is_known_to
 
 
 class ActiveLevel(Protocol):

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel import TensorBase, warn_user
-from dovetail_kernel.keys.guard import Guard, SettingGuard
+from dovetail_kernel import Guard, TensorBase, warn_user
+from dovetail_kernel.keys import SettingGuard
 
 from ..graph.saved_extras import EXTRAS, TRACEBACK, anomaly_changed
 

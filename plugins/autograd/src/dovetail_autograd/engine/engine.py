@@ -13,8 +13,8 @@ from contextvars import copy_context
 from threading import Thread
 from typing import Any, Final
 
-from dovetail_kernel import TensorBase
-from dovetail_kernel.keys.state import functions_as_they_are, known_state, set_state, state
+from dovetail_kernel import TensorBase, set_state, state
+from dovetail_kernel.keys import functions_as_they_are, known_state
 from dovetail_kernel.signature import NO_GRAD
 
 from ..graph.node import EdgeTuple

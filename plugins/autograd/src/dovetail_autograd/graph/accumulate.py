@@ -11,10 +11,10 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
-from dovetail_kernel import TensorBase, VersionCounter, backend_of_signature, is_grad_enabled
-from dovetail_kernel.keys.interception import NOT_PLAIN
+from dovetail_kernel import TensorBase, VersionCounter, backend_of_signature, is_grad_enabled, wrap
+from dovetail_kernel.keys import NOT_PLAIN
 from dovetail_kernel.signature import DTYPE_MASK, GRAD, INFERENCE, NORMAL, VIEW, WRAPPED_BIT
-from dovetail_kernel.tensor.new_tensors import bare_tensor_maker, wrap
+from dovetail_kernel.tensor import bare_tensor_maker
 
 from . import engine_ops
 from .node import Node

@@ -12,12 +12,13 @@ from dovetail_kernel import (
     backend_of_signature,
     contiguous_format,
     set_state,
+    share_version,
     state,
     wrap,
 )
-from dovetail_kernel.keys.interception import NOT_PLAIN, PYTHON_DISPATCH
+from dovetail_kernel.keys import NOT_PLAIN, PYTHON_DISPATCH
 from dovetail_kernel.signature import GRAD, NO_GRAD, WRAPPED_BIT
-from dovetail_kernel.tensor.version import detach_version, share_version
+from dovetail_kernel.tensor import detach_version
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,17 +9,8 @@ from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, overload
 
-from dovetail_kernel import warn_user
-from dovetail_kernel.keys.guard import SettingGuard
-from dovetail_kernel.keys.state import (
-    Saved,
-    dispatch_state,
-    inference_mode_off,
-    inference_mode_on,
-    is_grad_enabled,
-    set_state,
-    state,
-)
+from dovetail_kernel import dispatch_state, is_grad_enabled, set_state, state, warn_user
+from dovetail_kernel.keys import Saved, SettingGuard, inference_mode_off, inference_mode_on
 from dovetail_kernel.signature import NO_GRAD
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -7,9 +7,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from dovetail_kernel import TensorBase, dispatch_state, share_storage, wrap
+from dovetail_kernel import (
+    TensorBase,
+    VersionCounter,
+    dispatch_state,
+    share_storage,
+    share_version,
+    wrap,
+)
 from dovetail_kernel.signature import GRAD
-from dovetail_kernel.tensor.version import DETACHED, VersionCounter, share_version
+from dovetail_kernel.tensor import DETACHED
 
 from . import engine_ops
 from .accumulate import AccumulateGrad

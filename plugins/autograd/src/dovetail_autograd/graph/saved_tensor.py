@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dovetail_dispatcher.calls.promotion.scalar_operands import OF_NUMBER
-from dovetail_dispatcher.table.derivative_formula import Saved
+from dovetail_dispatcher.calls import OF_NUMBER
+from dovetail_dispatcher.table import Saved
 from dovetail_kernel import TensorBase, set_state, state, wrap
 from dovetail_kernel.signature import NO_GRAD
 

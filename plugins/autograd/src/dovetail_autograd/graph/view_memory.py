@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dovetail_dispatcher.calls.arrays.immutable_array_writes import hulls, views_of
+from dovetail_dispatcher.calls import hulls, views_of
 from dovetail_kernel import TensorBase
 from dovetail_kernel.signature import DTYPE_MASK
 

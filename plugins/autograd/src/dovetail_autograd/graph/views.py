@@ -7,15 +7,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel import TensorBase, VersionCounter
-from dovetail_kernel.keys.interception import PYTHON_DISPATCH, without_python
-from dovetail_kernel.keys.state import (
-    dispatch_state,
-    inference_mode_off,
-    known_state,
-    set_state,
-    state,
-)
+from dovetail_kernel import TensorBase, VersionCounter, dispatch_state, set_state, state
+from dovetail_kernel.keys import PYTHON_DISPATCH, inference_mode_off, known_state, without_python
 from dovetail_kernel.signature import GRAD, NO_GRAD, NORMAL, VIEW, WRAPPED_BIT
 
 from . import engine_ops

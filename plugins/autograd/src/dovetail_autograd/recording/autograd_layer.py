@@ -7,12 +7,10 @@ records; a function of the user, `registered_plan`; or nothing, `unknown_plan`.
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.plan import RoutePlan
-from dovetail_dispatcher.calls.plans.composition import Composition
+from dovetail_dispatcher import Kernel
+from dovetail_dispatcher.calls import Composition, RoutePlan
 from dovetail_dispatcher.sockets import AUTOGRAD_LAYERS
-from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.derivative_formula import Formula, PythonFormula
-from dovetail_dispatcher.table.kernels import FORMULA, Kernel
+from dovetail_dispatcher.table import FORMULA, Formula, PythonFormula, registry
 
 from .derived_recording import derived_plan
 from .fused_recording import fused_plan

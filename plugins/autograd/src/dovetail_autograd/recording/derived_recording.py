@@ -6,22 +6,26 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dovetail_dispatcher.calls.plan import Operand, RoutePlan, Step, Value, argument_value
-from dovetail_dispatcher.calls.plans.composition import Composition
-from dovetail_dispatcher.calls.printer import Printer
-from dovetail_dispatcher.calls.promotion.scalar_operands import tensor_of_number
-from dovetail_dispatcher.calls.steps.arguments import (
+from dovetail_dispatcher.calls import (
     ArrayOf,
+    CallKernel,
+    Composition,
+    InState,
     NumberToTensor,
+    Operand,
+    Printer,
     PromoteOperands,
+    RoutePlan,
+    Step,
+    Value,
+    WrapArray,
+    argument_value,
+    numbers_allowed,
+    tensor_of_number,
 )
-from dovetail_dispatcher.calls.steps.kernel_calls import CallKernel
-from dovetail_dispatcher.calls.steps.results import WrapArray
-from dovetail_dispatcher.calls.steps.tensor_kernels import InState
-from dovetail_dispatcher.calls.templates.entry import numbers_allowed
-from dovetail_dispatcher.table.derivative_formula import Formula, Saved
+from dovetail_dispatcher.table import Formula, Saved
 from dovetail_kernel import DTYPES, backends_of_signature, bfloat16, float16
-from dovetail_kernel.keys.state import below_ad_inplace_or_view
+from dovetail_kernel.keys import below_ad_inplace_or_view
 from dovetail_kernel.signature import (
     DTYPE_MASK,
     INFERENCE,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from dovetail_dispatcher.calls.plan import Around, Step, Value, argument_value
+from dovetail_dispatcher.calls import Around, Step, Value, argument_value
 from dovetail_dispatcher.record import Record
 from dovetail_dispatcher.schema import Argument
 from dovetail_kernel import TensorBase
@@ -18,7 +18,7 @@ from ..graph.autograd_meta import gradient_edge, leaf_edge
 from ..graph.node import EdgeTuple
 
 if TYPE_CHECKING:
-    from dovetail_dispatcher.calls.printer import Printer
+    from dovetail_dispatcher.calls import Printer
 
 
 class Edge(Record):

@@ -19,9 +19,7 @@ from typing import Any, ClassVar, Final
 from dovetail_dispatcher import Operator
 from dovetail_dispatcher.compilation import compile_source
 from dovetail_dispatcher.record import Record
-from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.derivative_formula import Formula
-from dovetail_dispatcher.table.fusion import INNER, Always, Fusion
+from dovetail_dispatcher.table import INNER, Always, Formula, Fusion, registry
 from dovetail_kernel import (
     Backend,
     TensorBase,
@@ -29,9 +27,10 @@ from dovetail_kernel import (
     renewed_after_fork,
     share_storage,
     share_version,
+    tensor_class,
 )
 from dovetail_kernel.signature import GRAD, NORMAL, ZERO_DIM
-from dovetail_kernel.tensor.new_tensors import new_tensor, tensor_class
+from dovetail_kernel.tensor import new_tensor
 
 from ..graph.hooks import NodeHooks
 from ..graph.node import EdgeTuple, Node

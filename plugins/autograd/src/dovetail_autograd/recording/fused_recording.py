@@ -6,16 +6,29 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_dispatcher import Kernel, NoArrayKernelError, Operator, kernel_namespace
-from dovetail_dispatcher.calls.plan import Operand, RoutePlan, Step, Value, argument_value
-from dovetail_dispatcher.calls.plans.array_calls import quiet
-from dovetail_dispatcher.calls.plans.composition import Composition
-from dovetail_dispatcher.calls.steps.arguments import ArrayOf
-from dovetail_dispatcher.calls.steps.kernel_calls import CallKernel, KernelCall
-from dovetail_dispatcher.calls.steps.results import Signature, WrapArray
-from dovetail_dispatcher.table.derivative_formula import Formula
-from dovetail_dispatcher.table.fusion import Fusion
-from dovetail_kernel import Backend, backend_key, backends_of_signature, dtype_of_signature
-from dovetail_kernel.keys.state import DispatchState, inference_mode_on, intern_state
+from dovetail_dispatcher.calls import (
+    ArrayOf,
+    CallKernel,
+    Composition,
+    KernelCall,
+    Operand,
+    RoutePlan,
+    Signature,
+    Step,
+    Value,
+    WrapArray,
+    argument_value,
+    quiet,
+)
+from dovetail_dispatcher.table import Formula, Fusion
+from dovetail_kernel import (
+    Backend,
+    DispatchState,
+    backend_key,
+    backends_of_signature,
+    dtype_of_signature,
+)
+from dovetail_kernel.keys import inference_mode_on, intern_state
 from dovetail_kernel.signature import DTYPE_MASK, GRAD, INFERENCE, NO_GRAD, NORMAL
 
 from ..graph.function_node import DIFFERENTIABLE
@@ -26,7 +39,7 @@ from .record_node import DescribeResults, RecordNode
 from .saving import SaveTensor, SaveValue
 
 if TYPE_CHECKING:
-    from dovetail_dispatcher.calls.printer import Printer
+    from dovetail_dispatcher.calls import Printer
 
 _INFERENCE_MODE: Final = inference_mode_on(0)
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from dovetail_dispatcher.compilation import compile_source
-from dovetail_dispatcher.table.derivative_formula import Formula, Saved
+from dovetail_dispatcher.table import Formula, Saved
 from dovetail_kernel import tensor_class
 
 from ..graph import saved_slots

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Final, NoReturn
 
-from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.derivative_formula import Formula
+from dovetail_dispatcher.table import Formula, registry
 
 from ..graph.accumulate import AccumulateGrad
 from ..graph.node import Node

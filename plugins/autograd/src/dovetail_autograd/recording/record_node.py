@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
-from dovetail_dispatcher.calls.plan import Expression, Operand, Step, Value
+from dovetail_dispatcher.calls import Expression, Operand, Step, Value
 from dovetail_kernel import Backend, TensorBase
 from dovetail_kernel.signature import DTYPE_MASK, GRAD
 
@@ -29,7 +29,7 @@ from ..graph.views import rebase_history
 from .edges import Edge, any_edge
 
 if TYPE_CHECKING:
-    from dovetail_dispatcher.calls.printer import Printer
+    from dovetail_dispatcher.calls import Printer
 
 NODE: Final = Value("node")
 """The node, in the steps that fill it."""

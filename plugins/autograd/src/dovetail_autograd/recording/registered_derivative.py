@@ -6,19 +6,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_dispatcher import FunctionSchema
-from dovetail_dispatcher.calls.arrays.alias_checks import tensors_among
-from dovetail_dispatcher.calls.plan import (
+from dovetail_dispatcher.calls import (
+    Composition,
     Expression,
+    InState,
     Operand,
     RoutePlan,
     Step,
     Value,
     argument_value,
+    tensors_among,
 )
-from dovetail_dispatcher.calls.plans.composition import Composition
-from dovetail_dispatcher.calls.steps.tensor_kernels import InState
-from dovetail_dispatcher.table.derivative_formula import PythonFormula
-from dovetail_kernel.keys.state import below_autograd, inside_recorded, set_state, state
+from dovetail_dispatcher.table import PythonFormula
+from dovetail_kernel import set_state, state
+from dovetail_kernel.keys import below_autograd, inside_recorded
 from dovetail_kernel.signature import NO_GRAD, VIEW, WRAPPED_BIT
 
 from ..graph.saved_extras import needs_extras
@@ -28,7 +29,7 @@ from .record_node import NODE, AttachResult, RecordNode, TupleOf
 from .registered_nodes import node_class, unmark
 
 if TYPE_CHECKING:
-    from dovetail_dispatcher.calls.printer import Printer
+    from dovetail_dispatcher.calls import Printer
 
 _TENSORS: Final = Value("tensors")
 """The tensors among the results of a call, where there may be others or lists."""

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, ClassVar, Final
 
-from dovetail_dispatcher.schema import Argument, FunctionSchema
-from dovetail_dispatcher.schema.function_schema import TENSOR
-from dovetail_dispatcher.table.derivative_formula import PythonFormula
+from dovetail_dispatcher.schema import TENSOR, Argument, FunctionSchema
+from dovetail_dispatcher.table import PythonFormula
 from dovetail_kernel import TensorBase
 from dovetail_kernel.signature import GRAD
 

@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from dovetail_dispatcher.calls.plan import Expression, Operand, Step, Value
+from dovetail_dispatcher.calls import Expression, Operand, Step, Value
 from dovetail_kernel import VersionCounter
 
 from ..graph.saved_slots import save_input, save_result, save_result_tensor
 from .record_node import NODE
 
 if TYPE_CHECKING:
-    from dovetail_dispatcher.calls.printer import Printer
+    from dovetail_dispatcher.calls import Printer
 
 _IDENTIFIER: Final = r"(?<![\w.])[A-Za-z_]\w*"
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_dispatcher import Operator
-from dovetail_dispatcher.calls.arrays.alias_checks import tensors_among
-from dovetail_dispatcher.calls.plan import RoutePlan, Step, Value, argument_value
+from dovetail_dispatcher.calls import RoutePlan, Step, Value, argument_value, tensors_among
 from dovetail_kernel import TensorBase
 from dovetail_kernel.signature import GRAD
 
@@ -18,7 +17,7 @@ from .edges import edge_of
 from .error_nodes import NotImplementedNode
 
 if TYPE_CHECKING:
-    from dovetail_dispatcher.calls.printer import Printer
+    from dovetail_dispatcher.calls import Printer
 
 _fallback_mode = "error"
 

@@ -6,13 +6,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from dovetail_dispatcher import Operator
-from dovetail_dispatcher.calls.arrays.alias_checks import tensors_among
-from dovetail_dispatcher.calls.plan import RoutePlan, Step, Value, argument_value
-from dovetail_dispatcher.calls.plans.composition import Composition
-from dovetail_dispatcher.calls.steps.results import WrapArray
-from dovetail_dispatcher.schema.function_schema import TENSOR
+from dovetail_dispatcher.calls import (
+    Composition,
+    RoutePlan,
+    Step,
+    Value,
+    WrapArray,
+    argument_value,
+    tensors_among,
+)
+from dovetail_dispatcher.schema import TENSOR
 from dovetail_kernel import TensorBase, wrap
-from dovetail_kernel.keys.interception import PYTHON_DISPATCH
+from dovetail_kernel.keys import PYTHON_DISPATCH
 from dovetail_kernel.signature import GRAD, NO_GRAD, VIEW
 
 from ..graph import engine_ops as calls
@@ -28,7 +33,7 @@ from ..graph.views import (
 from .edges import Edge, any_edge, edge_of
 
 if TYPE_CHECKING:
-    from dovetail_dispatcher.calls.printer import Printer
+    from dovetail_dispatcher.calls import Printer
 
 
 _GRAD_AND_VIEW: Final = GRAD | VIEW

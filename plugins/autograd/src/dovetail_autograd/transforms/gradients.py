@@ -12,12 +12,10 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, Final, NamedTuple
 
-from dovetail_kernel import TensorBase
-from dovetail_kernel.keys.guard import STATE
-from dovetail_kernel.keys.interception import PYTHON_DISPATCH
-from dovetail_kernel.keys.state import inside_transform, outside_inference_mode, set_state, state
+from dovetail_kernel import TensorBase, set_state, state
+from dovetail_kernel.keys import PYTHON_DISPATCH, STATE, inside_transform, outside_inference_mode
 from dovetail_kernel.signature import GRAD, NO_GRAD
-from dovetail_kernel.tensor.version import next_transform
+from dovetail_kernel.tensor import next_transform
 
 from ..engine.active_levels import LEVELS
 from ..engine.interface.backward import grad_or_zeros

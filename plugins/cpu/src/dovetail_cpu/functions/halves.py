@@ -17,9 +17,7 @@ from weakref import WeakKeyDictionary
 import ml_dtypes
 import numpy
 
-from dovetail_aten.kernel_support.family import Family
-from dovetail_aten.kernel_support.namespace_names import with_names
-from dovetail_aten.kernel_support.operands import Precision
+from dovetail_aten.kernel_support import Family, Precision, with_names
 
 from ..memory.scratch import BLOCK_BYTES, Scratch
 from ..parallel.threads import run_pieces

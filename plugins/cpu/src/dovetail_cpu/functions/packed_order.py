@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy
 
-from dovetail_aten.kernel_support.argsort import Sorted
+from dovetail_aten.kernel_support import Sorted
 
 from ..parallel.threads import run_pieces
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.families.convolution.kernels.patches import Patches
-from dovetail_aten.kernel_support.geometry.window_geometry import Window
+from dovetail_aten.families import Patches
+from dovetail_aten.kernel_support import Window
 
 __all__ = ["FastPatches", "add_patches", "write_patches"]
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.families.pointwise.kernels.arithmetic import Arithmetic
-from dovetail_aten.kernel_support import Function, KernelTable
-from dovetail_aten.kernel_support.capabilities import Capabilities
+from dovetail_aten.families import Arithmetic
+from dovetail_aten.kernel_support import Capabilities, Function, KernelTable
 
 from ..functions.blocks import in_blocks, written
 

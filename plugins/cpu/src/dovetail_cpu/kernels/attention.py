@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.families.attention.kernels import Attention, check_attention, factor_of
+from dovetail_aten.families import Attention, check_attention, factor_of
 
 from ..functions.constants import ones_of
 from ..functions.products import dot, matmul

@@ -11,12 +11,13 @@ from typing import Any, Final
 
 import numpy
 
-from dovetail_aten.families.padding.kernels import Borders
-from dovetail_aten.kernel_support.family import never_warns, widened
-from dovetail_aten.kernel_support.geometry.border_geometry import (
+from dovetail_aten.families import Borders
+from dovetail_aten.kernel_support import (
     bordered_shape,
     bordered_sizes,
+    never_warns,
     sources_of,
+    widened,
 )
 
 _FEW: Final = 1 << 11

@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy
 
-from dovetail_aten.families.convolution.kernels.convolution import FEW, Convolutions
-from dovetail_aten.kernel_support.geometry.window_geometry import Window
+from dovetail_aten.families import FEW, Convolutions
+from dovetail_aten.kernel_support import Window
 
 from ..functions.patches import add_patches, write_patches
 from ..functions.products import matmul

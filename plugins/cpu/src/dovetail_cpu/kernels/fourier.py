@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.families.fft.kernels import Fourier
-from dovetail_aten.kernel_support.dims import wrap_dims
+from dovetail_aten.families import Fourier
+from dovetail_aten.kernel_support import wrap_dims
 
 _REAL = tuple(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _COMPLEX = tuple(map(numpy.dtype, (numpy.complex64, numpy.complex128)))

@@ -12,13 +12,8 @@ from typing import Any, Final
 
 import numpy
 
-from dovetail_aten.families.interpolation.kernels.grid_sampling import (
-    BICUBIC,
-    NEAREST,
-    Geometry,
-    GridSampling,
-    Taps,
-)
+from dovetail_aten.families import BICUBIC, NEAREST, Geometry, GridSampling
+from dovetail_aten.families.interpolation.kernels.grid_sampling import Taps
 
 from .small_grid_sampling import FLOATS, SmallGridSampling
 

@@ -10,22 +10,18 @@ from typing import Any, Final
 
 import numpy
 
-from dovetail_aten.families.linalg.kernels.factor_checks import (
+from dovetail_aten.families import (
     check_lu_solve,
+    check_old_system,
     check_ormqr,
     check_pivots,
     check_reflections,
-)
-from dovetail_aten.families.linalg.kernels.matrix_checks import (
-    check_old_system,
     check_square,
     check_trace,
     failure,
     refuse_dtypes,
 )
-from dovetail_aten.kernel_support import KernelTable
-from dovetail_aten.kernel_support.capabilities import Capabilities
-from dovetail_aten.kernel_support.family import operator
+from dovetail_aten.kernel_support import Capabilities, KernelTable, operator
 
 from ..functions.products import matmul
 from .matrices import FastMatrices, are_rows, exchanged_rows

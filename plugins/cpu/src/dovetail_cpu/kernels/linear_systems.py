@@ -12,9 +12,8 @@ from typing import Any, Final
 
 import numpy
 
-from dovetail_aten.families.linalg.kernels.linear_systems import LinearSystems, check_cross
-from dovetail_aten.kernel_support.dims import wrap_dim
-from dovetail_aten.kernel_support.geometry.broadcasting import broadcast_shapes
+from dovetail_aten.families import LinearSystems, check_cross
+from dovetail_aten.kernel_support import broadcast_shapes, wrap_dim
 from dovetail_kernel.fork_locks import outside_forks
 
 from ..parallel.blas_threads import scipy_in_calling_thread

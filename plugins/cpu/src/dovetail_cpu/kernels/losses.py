@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.families.losses.kernels.losses import Losses
-from dovetail_aten.kernel_support import Function
-from dovetail_aten.kernel_support.loss_reductions import MEAN, NONE, SUM
+from dovetail_aten.families import Losses
+from dovetail_aten.kernel_support import MEAN, NONE, SUM, Function
 
 from ..functions.blocks import in_blocks
 from ..functions.quick_functions import clip

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.families.matmul.kernels import MatrixProducts
+from dovetail_aten.families import MatrixProducts
 from dovetail_aten.kernel_support import Function
 from dovetail_kernel.fork_locks import threads_but_main
 

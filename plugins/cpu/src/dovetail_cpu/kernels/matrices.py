@@ -11,9 +11,7 @@ from typing import Any, Final
 
 import numpy
 
-from dovetail_aten.families.linalg.kernels.factor_checks import check_pivots
-from dovetail_aten.families.linalg.kernels.factorizations import Factorizations
-from dovetail_aten.families.linalg.kernels.matrices import Matrices
+from dovetail_aten.families import Factorizations, Matrices, check_pivots
 
 from ..parallel.blas_threads import scipy_in_calling_thread
 

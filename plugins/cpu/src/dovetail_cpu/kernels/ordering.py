@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.families.reductions.kernels.ordering import Ordering
+from dovetail_aten.families import Ordering
 from dovetail_aten.kernel_support import wrap_dim
 
 from ..functions.packed_order import PackedOrder

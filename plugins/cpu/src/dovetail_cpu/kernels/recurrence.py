@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.families.recurrent.kernels.recurrent_cells import RecurrentCells, check_lstm_cell
-from dovetail_aten.families.recurrent.kernels.recurrent_sequences import (
+from dovetail_aten.families import (
+    RecurrentCells,
     RecurrentSequences,
+    check_lstm_cell,
     check_lstm_sequence,
     places,
 )

@@ -10,12 +10,8 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.families.reductions.kernels.running_extrema import RunningExtrema
-from dovetail_aten.families.reductions.kernels.scans import Scans
-from dovetail_aten.families.searching.kernels.unique import Distinct
-from dovetail_aten.families.statistics.kernels.selection import Selection
-from dovetail_aten.kernel_support import Function
-from dovetail_aten.kernel_support.cumulative import Running
+from dovetail_aten.families import Distinct, RunningExtrema, Scans, Selection
+from dovetail_aten.kernel_support import Function, Running
 
 from ..functions.packed_order import PackedOrder
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.families.shapes.kernels import Shapes
-from dovetail_aten.kernel_support import Function
-from dovetail_aten.kernel_support.family import never_warns
+from dovetail_aten.families import Shapes
+from dovetail_aten.kernel_support import Function, never_warns
 from dovetail_kernel import contiguous_format
 
 from ..functions.half_precision import MANY, converted

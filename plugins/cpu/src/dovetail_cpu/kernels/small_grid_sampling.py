@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy
 
-from dovetail_aten.families.interpolation.kernels.grid_sampling import (
+from dovetail_aten.families import (
     BICUBIC,
     BILINEAR,
     BORDER,
@@ -22,8 +22,8 @@ from dovetail_aten.families.interpolation.kernels.grid_sampling import (
     ZEROS,
     Geometry,
     GridSampling,
-    Taps,
 )
+from dovetail_aten.families.interpolation.kernels.grid_sampling import Taps
 
 FLOATS: Final = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 _FEW: Final = 1 << 14

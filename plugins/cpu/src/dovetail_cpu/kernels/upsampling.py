@@ -8,9 +8,8 @@ from typing import Any, Final
 
 import numpy
 
-from dovetail_aten.families.interpolation.kernels.resampling_taps import Taps, TapsOf
-from dovetail_aten.families.interpolation.kernels.upsampling import Upsampling, check_upsampled
-from dovetail_aten.kernel_support.family import widened
+from dovetail_aten.families import Taps, TapsOf, Upsampling, check_upsampled
+from dovetail_aten.kernel_support import widened
 
 _FEW: Final = 1 << 12
 """Elements that are taken along a dimension, up to which they are taken in one call."""

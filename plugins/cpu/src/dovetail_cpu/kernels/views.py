@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.families.split_and_scatter.kernels import Windows, window_count
-from dovetail_aten.families.views.kernels.views import Views
-from dovetail_aten.kernel_support.dims import wrap_dim
-from dovetail_aten.kernel_support.geometry.view_bounds import extent, repeats_places
+from dovetail_aten.families import Views, Windows, window_count
+from dovetail_aten.kernel_support import extent, repeats_places, wrap_dim
 
 _make = numpy.ndarray
 

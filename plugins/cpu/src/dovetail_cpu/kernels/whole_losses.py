@@ -10,14 +10,16 @@ from typing import Any, Final
 
 import numpy
 
-from dovetail_aten.kernel_support.checks.margin_checks import (
+from dovetail_aten.kernel_support import (
+    MEAN,
+    NONE,
+    Family,
     check_classes,
     check_labels,
     check_pdist,
+    operator,
     out_of_range,
 )
-from dovetail_aten.kernel_support.family import Family, operator
-from dovetail_aten.kernel_support.loss_reductions import MEAN, NONE
 
 from ..functions.constants import numbers_below, ones_of, zeros_of
 

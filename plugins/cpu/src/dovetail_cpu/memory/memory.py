@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail_aten.backend.namespace_arrays import NamespaceArrays
+from dovetail_aten.backend import NamespaceArrays
 from dovetail_kernel import DatalessArray, DataPtr
 
 from .allocator import ALLOCATOR, SHARED_ALLOCATOR, AllocatedMemory

@@ -13,7 +13,7 @@ from itertools import pairwise
 from threading import Lock, RLock, Thread, local
 from typing import TYPE_CHECKING, Final
 
-from dovetail_dispatcher.table.registry import forget_all_routes
+from dovetail_dispatcher.table import forget_all_routes
 from dovetail_kernel.fork_locks import call_in_child, renewed_after_fork
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from dovetail_aten.kernel_support.dims import check_size
+from dovetail_aten.kernel_support import check_size
 from dovetail_dispatcher.sockets import COMPILED_OPERATOR
 
 from ..functions.fused import multiply_add

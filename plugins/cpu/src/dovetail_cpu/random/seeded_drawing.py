@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail_aten.families.random.kernels.drawing import Drawing
+from dovetail_aten.families import Drawing
 
 from . import drawn_numbers as drawn
 from .mersenne_twister import MersenneTwister

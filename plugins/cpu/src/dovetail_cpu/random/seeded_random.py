@@ -7,11 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail_aten.families.random.kernels.distributions import Distributions
-from dovetail_aten.families.random.kernels.gamma_numbers import GammaNumbers
-from dovetail_aten.families.random.kernels.random import Random
-from dovetail_aten.kernel_support.family import never_warns
-from dovetail_aten.kernel_support.geometry.broadcasting import broadcast_shapes
+from dovetail_aten.families import Distributions, GammaNumbers, Random
+from dovetail_aten.kernel_support import broadcast_shapes, never_warns
 
 from .drawn_numbers import doubles, exponential, narrowed
 from .mersenne_twister import MersenneTwister

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_aten.families.activations.kernels.gated_units import GatedUnits
-from dovetail_aten.families.activations.kernels.hard_activations import HardActivations
-from dovetail_aten.families.activations.kernels.rectifiers import Rectifiers
-from dovetail_aten.families.activations.kernels.sigmoids import Sigmoids
-from dovetail_aten.kernel_support.family import Family
+from dovetail_aten.families import GatedUnits, HardActivations, Rectifiers, Sigmoids
+from dovetail_aten.kernel_support import Family
 
 from ..kernel_support.device_code import pointwise
 

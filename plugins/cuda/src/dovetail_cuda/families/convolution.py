@@ -10,11 +10,8 @@ from typing import Any, Final
 
 import cupy
 
-from dovetail_aten.families.convolution.kernels.convolution import (
-    Convolutions,
-    turned,
-)
-from dovetail_aten.kernel_support.geometry.window_geometry import Window
+from dovetail_aten.families import Convolutions, turned
+from dovetail_aten.kernel_support import Window
 
 from ..kernel_support.device_code import pointwise
 

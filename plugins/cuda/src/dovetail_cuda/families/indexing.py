@@ -8,11 +8,8 @@ from typing import Any
 import cupy
 import numpy as np
 
-from dovetail_aten.families.indexing.kernels.indexing import Indexing
-from dovetail_aten.families.indexing.kernels.indexing_along import IndexingAlong
-from dovetail_aten.families.scattering.kernels.indexed_writes import IndexedWrites
-from dovetail_aten.families.scattering.kernels.scatter_reductions import ScatterReductions
-from dovetail_aten.kernel_support.family import Family
+from dovetail_aten.families import IndexedWrites, Indexing, IndexingAlong, ScatterReductions
+from dovetail_aten.kernel_support import Family
 
 from ..index_errors import check_places
 from ..waiting import note_wait

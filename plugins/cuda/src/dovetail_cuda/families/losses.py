@@ -7,7 +7,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from dovetail_aten.families.losses.kernels.likelihood import Likelihood
+from dovetail_aten.families import Likelihood
 
 from ..index_errors import CLASS, REPORT_CODE, raise_if_blocking, report_of_device
 from ..kernel_support.device_code import by_rows, launch

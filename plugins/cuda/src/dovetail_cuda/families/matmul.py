@@ -12,9 +12,8 @@ import numpy as np
 from cupy_backends.cuda.api import runtime
 from cupy_backends.cuda.libs import cublas
 
-from dovetail_aten.families.matmul.kernels import MatrixProducts
-from dovetail_aten.kernel_support.checks.product_checks import check_expandable
-from dovetail_aten.kernel_support.family import rounds_once
+from dovetail_aten.families import MatrixProducts
+from dovetail_aten.kernel_support import check_expandable, rounds_once
 
 _KINDS: Final = {"float16": runtime.CUDA_R_16F, "bfloat16": runtime.CUDA_R_16BF}
 

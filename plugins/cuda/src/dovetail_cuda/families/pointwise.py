@@ -8,8 +8,7 @@ from typing import Any
 
 import cupy
 
-from dovetail_aten.families.pointwise.kernels.arithmetic import Arithmetic
-from dovetail_aten.families.pointwise.kernels.number_parts import NumberParts
+from dovetail_aten.families import Arithmetic, NumberParts
 
 from ..kernel_support.device_code import pointwise
 

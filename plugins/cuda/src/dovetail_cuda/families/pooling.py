@@ -10,11 +10,15 @@ from typing import Any, Final
 import cupy
 import numpy as np
 
-from dovetail_aten.families.pooling.kernels.average_pooling import AveragePooling
-from dovetail_aten.families.pooling.kernels.max_pooling import MaxPooling
-from dovetail_aten.families.pooling.kernels.pooled_places import PooledPlaces
-from dovetail_aten.families.pooling.kernels.pooling_geometry import check_pooled, pooled_windows
-from dovetail_aten.families.pooling.kernels.segments import Divisors, Runs
+from dovetail_aten.families import (
+    AveragePooling,
+    Divisors,
+    MaxPooling,
+    PooledPlaces,
+    Runs,
+    check_pooled,
+    pooled_windows,
+)
 
 from ..index_errors import PLACE, check_index
 from ..kernel_support.device_code import pointwise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_aten.families.shapes.kernels import Shapes
+from dovetail_aten.families import Shapes
 
 from ..device_guard import between_devices
 from ..waiting import waiting

@@ -8,7 +8,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from dovetail_aten.families.softmax.kernels import Softmax
+from dovetail_aten.families import Softmax
 from dovetail_aten.kernel_support import wrap_dim
 
 from ..kernel_support.device_code import by_rows, launch

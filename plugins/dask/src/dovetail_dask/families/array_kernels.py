@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dovetail_aten.families.indexing.kernels.indexing import Indexing
-from dovetail_aten.families.shapes.kernels import Shapes
-from dovetail_aten.families.softmax.kernels import Softmax
-from dovetail_aten.kernel_support.family import operator
-from dovetail_dispatcher.calls.array_errors import broadcast_error
+from dovetail_aten.families import Indexing, Shapes, Softmax
+from dovetail_aten.kernel_support import operator
+from dovetail_dispatcher.calls import broadcast_error
 
 from ..chunked import AlongDim
 from ..error_state import on_host

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dovetail_aten.backends import KernelTable
-from dovetail_aten.kernel_support.dims import wrap_dim
+from dovetail_aten.kernel_support import wrap_dim
 
 from ..blockwise import Result, on_blocks_for_several
 from ..chunked import AlongDim

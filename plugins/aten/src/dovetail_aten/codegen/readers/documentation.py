@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dovetail_dispatcher.calls.templates.arguments import parameter
+from dovetail_dispatcher.calls import parameter
 
 from ...templates.python_function import python_schema
 from ..errors import DeclarationError, Location

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import Final
 
-from dovetail_dispatcher.calls.templates.arguments import parameter
+from dovetail_dispatcher.calls import parameter
 from dovetail_dispatcher.schema import Argument
 
 from ...templates.docstrings import DOCSTRINGS

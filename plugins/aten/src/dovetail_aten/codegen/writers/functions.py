@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dovetail_dispatcher.calls.templates.arguments import default_text, parameter
+from dovetail_dispatcher.calls import default_text, parameter
 
 from ...templates.python_function import PythonFunction
 from ..families import by_family

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.templates.arguments import parameter
+from dovetail_dispatcher.calls import parameter
 
 from ..overload_sets import OverloadSet, takes_numbers
 from ..readers.deprecated import shown_parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dovetail_kernel.types.dtype import FLOAT
+from dovetail_kernel.types import FLOAT
 
 from ...kernel_support.capabilities import Capabilities
 from ...kernel_support.dims import wrap_dim

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_dispatcher.calls.promotion.key_dtypes import check_writable_as
+from dovetail_dispatcher.calls import check_writable_as
 
 _MINUS_SQRT_HALF = -math.sqrt(0.5)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_kernel import dtype, int64
-from dovetail_kernel.types.dtype import FLOAT
+from dovetail_kernel.types import FLOAT
 
 __all__ = ["check_classes", "check_labels", "check_pdist", "out_of_range"]
 

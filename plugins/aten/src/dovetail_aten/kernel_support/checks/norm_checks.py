@@ -6,7 +6,7 @@ from typing import Any
 
 from dovetail_kernel import dtype as Dtype
 from dovetail_kernel import promote_types
-from dovetail_kernel.types.dtype import FLOAT
+from dovetail_kernel.types import FLOAT
 
 from ..dims import wrap_dim
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-from dovetail_dispatcher.calls.array_errors import broadcast_error, broadcast_shape
+from dovetail_dispatcher.calls import broadcast_error, broadcast_shape
 
 from .memory_layout import contiguous_strides
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from dovetail_dispatcher.calls.arrays.array_writes import resize_out
-from dovetail_dispatcher.interception.overrides import call_overrides
+from dovetail_dispatcher.calls import resize_out
+from dovetail_dispatcher.interception import call_overrides
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import (
     Device,
@@ -20,8 +20,8 @@ from dovetail_kernel import (
     warn_user,
 )
 from dovetail_kernel import dtype as DType
-from dovetail_kernel.devices.default_device import chosen_devices, innermost
-from dovetail_kernel.keys.state import inference_mode_on
+from dovetail_kernel.devices import chosen_devices, innermost
+from dovetail_kernel.keys import inference_mode_on
 from dovetail_kernel.signature import (
     DTYPE_MASK,
     GRAD,

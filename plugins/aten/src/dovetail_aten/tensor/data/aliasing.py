@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher import overridable
-from dovetail_dispatcher.schema.numbers import is_numpy_scalar
+from dovetail_dispatcher.schema import is_numpy_scalar
 from dovetail_kernel import TensorBase, backend_of_array, get_default_dtype
 from dovetail_kernel import dtype as DType
 

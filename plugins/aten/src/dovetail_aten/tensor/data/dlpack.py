@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from dovetail_kernel import Backend, Device, DLDeviceType, TensorBase, all_backends, wrap
 from dovetail_kernel.sockets import EXCHANGE_API
-from dovetail_kernel.tensor.dlpack import DlpackSource
+from dovetail_kernel.tensor import DlpackSource
 
 from ...backend.devices import as_device, ready_backend
 from .host_arrays import from_host

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from dovetail_dispatcher.interception.overrides import call_overrides, overriding
+from dovetail_dispatcher.interception import call_overrides, overriding
 from dovetail_kernel import (
     TensorBase,
     backend_of_array,
@@ -24,9 +24,9 @@ from dovetail_kernel import (
     wrap,
 )
 from dovetail_kernel import bool as bool_
-from dovetail_kernel.devices.default_device import innermost
+from dovetail_kernel.devices import innermost
 from dovetail_kernel.signature import NO_GRAD
-from dovetail_kernel.types.dtype import FLOAT
+from dovetail_kernel.types import FLOAT
 
 from ...backend.devices import as_device, backend_for, ready_backend
 from ...backend.pinned_memory import check_pinning

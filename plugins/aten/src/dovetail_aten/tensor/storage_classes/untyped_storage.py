@@ -16,7 +16,7 @@ from dovetail_kernel import (
     wrap,
 )
 from dovetail_kernel.sockets import STORAGE_CLASS
-from dovetail_kernel.tensor.resized_storage import is_resizable, move_storage
+from dovetail_kernel.tensor import is_resizable, move_storage
 
 from ...backend.devices import as_device, backend_for, ready_backend
 from .file_memory import bytes_of_buffer, bytes_of_file

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel import TensorBase, dispatch_state, dtype, is_grad_enabled, warn_user
+from dovetail_kernel import (
+    TensorBase,
+    dispatch_state,
+    dtype,
+    is_grad_enabled,
+    share_version,
+    warn_user,
+)
 from dovetail_kernel.signature import GRAD, NORMAL, VIEW, WRAPPED_BIT
 from dovetail_kernel.sockets import AUTOGRAD
-from dovetail_kernel.tensor.version import DetachedCounter, share_version
+from dovetail_kernel.tensor import DetachedCounter
 
 from ...graph.autograd_meta import UNSET, meta_of, requires_grad, retain_on_node
 from ...graph.node import Node

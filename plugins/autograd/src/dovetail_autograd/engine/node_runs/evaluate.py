@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from sys import getrefcount
 from typing import TYPE_CHECKING, Final
 
-from dovetail_kernel import TensorBase
-from dovetail_kernel.keys import interception
-from dovetail_kernel.keys.state import functions_as_they_are, set_state, state
+from dovetail_kernel import TensorBase, set_state, state
+from dovetail_kernel.keys import functions_as_they_are, interception
 
 from ...graph import engine_ops
 from ...graph.accumulate import AccumulateGrad, run_post_accumulate_hooks

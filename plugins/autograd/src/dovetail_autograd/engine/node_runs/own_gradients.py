@@ -10,7 +10,7 @@ from sys import getrefcount
 from typing import Any, Final
 
 from dovetail_kernel import TensorBase, is_writable, wrap
-from dovetail_kernel.keys.interception import NOT_PLAIN
+from dovetail_kernel.keys import NOT_PLAIN
 from dovetail_kernel.signature import GRAD, WRAPPED_BIT
 
 from ...graph import engine_ops

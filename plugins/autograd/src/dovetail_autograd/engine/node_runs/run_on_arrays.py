@@ -13,7 +13,7 @@ from heapq import heappop, heappush, heappushpop
 from typing import Any, cast
 
 from dovetail_dispatcher import NoArrayKernelError, kernel_namespace
-from dovetail_dispatcher.table.kernel_namespace import KernelNamespace
+from dovetail_dispatcher.table import KernelNamespace
 from dovetail_kernel import Backend, TensorBase
 
 from ...graph.accumulate import AccumulateGrad, run_post_accumulate_hooks, watch

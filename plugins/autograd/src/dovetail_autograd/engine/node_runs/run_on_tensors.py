@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from heapq import heappop
 from typing import Any
 
-from dovetail_kernel import TensorBase, backend_of_signature
-from dovetail_kernel.keys.state import known_state, state
+from dovetail_kernel import TensorBase, backend_of_signature, state
+from dovetail_kernel.keys import known_state
 from dovetail_kernel.signature import NO_GRAD
 
 from ...graph.node import EdgeTuple, Node

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dovetail_dispatcher.inspection.traces.tracing import record_node
+from dovetail_dispatcher.inspection import record_node
 from dovetail_kernel import TensorBase
 
 from .evaluate import evaluate, run_leaf

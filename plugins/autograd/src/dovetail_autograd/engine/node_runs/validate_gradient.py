@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dovetail_dispatcher.table.kernel_namespace import KernelNamespace, NoArrayKernelError
+from dovetail_dispatcher import NoArrayKernelError
+from dovetail_dispatcher.table import KernelNamespace
 from dovetail_kernel import Backend, TensorBase, dtype, dtype_of_signature
 
 from ...graph import engine_ops

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final
 
-from dovetail_dispatcher.calls.arrays.array_wrapping import array_wrapper
+from dovetail_dispatcher.calls import array_wrapper
 from dovetail_kernel import Backend, TensorBase, backend_of_signature
-from dovetail_kernel.keys.interception import NOT_PLAIN
+from dovetail_kernel.keys import NOT_PLAIN
 from dovetail_kernel.signature import NORMAL, WRAPPED_BIT
 
 from ...graph.node import Node

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, Final, TypeAlias
 
-from dovetail_kernel import DTYPES, TensorBase
-from dovetail_kernel.keys.interception import NOT_PLAIN, PYTHON_DISPATCH
-from dovetail_kernel.keys.state import below_autograd, functions_as_they_are, set_state, state
+from dovetail_kernel import DTYPES, TensorBase, set_state, state, tensor_class
+from dovetail_kernel.keys import NOT_PLAIN, PYTHON_DISPATCH, below_autograd, functions_as_they_are
 from dovetail_kernel.signature import (
     DTYPE_MASK,
     GRAD,
@@ -19,7 +18,7 @@ from dovetail_kernel.signature import (
     WRAPPED_BIT,
     ZERO_DIM,
 )
-from dovetail_kernel.tensor.new_tensors import new_tensor, tensor_class
+from dovetail_kernel.tensor import new_tensor
 
 from ...graph import engine_ops
 from ...graph.autograd_meta import gradient_edge, leaf_edge

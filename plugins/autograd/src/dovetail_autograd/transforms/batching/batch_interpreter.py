@@ -10,15 +10,21 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from weakref import WeakSet
 
-from dovetail_dispatcher.calls.plans.tensor_plans import strip_defaults
-from dovetail_dispatcher.registration.batching_rules import load_batching_rules
-from dovetail_dispatcher.table.batching_rule import BatchingRule
-from dovetail_dispatcher.table.kernel_results import KernelResults
-from dovetail_kernel import DispatchKey, DispatchKeySet, share_storage, share_version, warn_user
-from dovetail_kernel.keys.guard import STATE
-from dovetail_kernel.keys.state import Transition, set_state, state
+from dovetail_dispatcher.calls import strip_defaults
+from dovetail_dispatcher.registration import load_batching_rules
+from dovetail_dispatcher.table import BatchingRule, KernelResults
+from dovetail_kernel import (
+    DispatchKey,
+    DispatchKeySet,
+    TensorBase,
+    set_state,
+    share_storage,
+    share_version,
+    state,
+    warn_user,
+)
+from dovetail_kernel.keys import STATE, Transition
 from dovetail_kernel.signature import GRAD, WRAPPED_BIT
-from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from ...engine.active_levels import LEVELS
 from ...graph.engine_ops import operator

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel import TensorBase
 
 from ..pytree import flatten, flatten_prefix
 

@@ -15,11 +15,9 @@ from threading import Lock
 from typing import Any
 
 from dovetail_dispatcher import Kernel, Operator, transaction
-from dovetail_dispatcher.registration.batching_rules import load_batching_rules
+from dovetail_dispatcher.registration import load_batching_rules
 from dovetail_dispatcher.sockets import RANDOM_STATES
-from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.kernels import TENSOR
-from dovetail_dispatcher.table.updates.kernel_registration import add_kernel
+from dovetail_dispatcher.table import TENSOR, add_kernel, registry
 from dovetail_kernel import DispatchKey, renewed_after_fork, set_state, state
 from dovetail_kernel.signature import WRAPPED_BIT
 

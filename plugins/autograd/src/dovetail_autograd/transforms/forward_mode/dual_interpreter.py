@@ -13,11 +13,10 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any, ClassVar
 
-from dovetail_kernel.keys.guard import STATE
-from dovetail_kernel.keys.state import inside_transform, outside_inference_mode, set_state, state
+from dovetail_kernel import TensorBase, set_state, state
+from dovetail_kernel.keys import STATE, inside_transform, outside_inference_mode
 from dovetail_kernel.signature import GRAD, NO_GRAD
-from dovetail_kernel.tensor.tensor_base import TensorBase
-from dovetail_kernel.tensor.version import next_transform
+from dovetail_kernel.tensor import next_transform
 
 from ...engine.active_levels import LEVELS
 from ...graph.autograd_meta import gradient_edge

@@ -12,7 +12,7 @@ from dovetail_kernel import (
     share_version,
     wrap,
 )
-from dovetail_kernel.keys.interception import PYTHON_DISPATCH
+from dovetail_kernel.keys import PYTHON_DISPATCH
 from dovetail_kernel.signature import GRAD, WRAPPED_BIT
 
 from ...engine.active_levels import framed

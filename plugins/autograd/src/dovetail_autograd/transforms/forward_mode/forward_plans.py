@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_dispatcher import Operator
-from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward
+from dovetail_dispatcher.table import Formula, Forward, registry
 from dovetail_kernel import TensorBase
 from dovetail_kernel.signature import WRAPPED_BIT
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel.keys.state import set_state, state
+from dovetail_kernel import TensorBase, set_state, state
 from dovetail_kernel.signature import NO_GRAD
-from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from ...graph.engine_ops import extent_of, filled_like, has_memory, operator
 from ...graph.view_memory import Place, viewed

@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.derivative_formula import Formula, Forward, PythonFormula
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_dispatcher.table import Formula, Forward, PythonFormula, registry
+from dovetail_kernel import TensorBase
 
 from ...graph.engine_ops import cast, filled_like, operator, real
 from ...graph.function_node import DIFFERENTIABLE

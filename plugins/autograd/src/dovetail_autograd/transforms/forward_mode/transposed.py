@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail_dispatcher.table.derivative_formula import Formula, PythonFormula
-from dovetail_kernel import TensorBase
-from dovetail_kernel.keys.state import AUTOGRAD_KEYS, dispatch_state, set_state, state
+from dovetail_dispatcher.table import Formula, PythonFormula
+from dovetail_kernel import TensorBase, dispatch_state, set_state, state
+from dovetail_kernel.keys import AUTOGRAD_KEYS
 from dovetail_kernel.signature import GRAD, NO_GRAD
 
 from ...engine.interface.backward import grad_or_zeros

@@ -7,11 +7,19 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
-from dovetail_kernel import ArrayBackend, DatalessArray, TensorBase, dtype, tensor_class
-from dovetail_kernel.keys.state import known_state, state
+from dovetail_kernel import (
+    DTYPES,
+    ArrayBackend,
+    DatalessArray,
+    TensorBase,
+    dtype,
+    state,
+    tensor_class,
+)
+from dovetail_kernel.keys import known_state
 from dovetail_kernel.signature import DTYPE_MASK, NO_GRAD, NORMAL, WRAPPED_BIT, ZERO_DIM
-from dovetail_kernel.tensor.version import inside_counter
-from dovetail_kernel.types.dtype import BY_BIT, DTYPES
+from dovetail_kernel.tensor import inside_counter
+from dovetail_kernel.types import BY_BIT
 
 from ...engine.active_levels import framed
 from ...graph.engine_ops import operator

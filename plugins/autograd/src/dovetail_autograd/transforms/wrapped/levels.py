@@ -8,9 +8,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from dovetail_dispatcher import dispatch_modes
-from dovetail_kernel.keys.guard import STATE, Guard, restoring
-from dovetail_kernel.keys.interception import PYTHON_KEYS
-from dovetail_kernel.keys.state import DispatchState, Transition, dispatch_state, set_state, state
+from dovetail_kernel import DispatchState, Guard, dispatch_state, restoring, set_state, state
+from dovetail_kernel.keys import PYTHON_KEYS, STATE, Transition
 from dovetail_kernel.signature import NO_GRAD
 
 from ...engine import active_levels as _active

@@ -7,8 +7,7 @@ from threading import Lock
 
 from dovetail_dispatcher import Kernel
 from dovetail_dispatcher.sockets import GUARD_LAYER
-from dovetail_dispatcher.table.kernels import WRAPPED
-from dovetail_dispatcher.table.updates.backend_fallbacks import BUILT_IN, add_built_in_fallbacks
+from dovetail_dispatcher.table import BUILT_IN, WRAPPED, add_built_in_fallbacks
 from dovetail_kernel import backend_key, renewed_after_fork, wrapped_backend
 
 from ...sockets import WRAPPED_FUNCTION

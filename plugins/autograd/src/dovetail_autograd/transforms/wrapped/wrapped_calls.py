@@ -6,14 +6,19 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_dispatcher import dispatch_modes
-from dovetail_dispatcher.calls.arrays.immutable_array_writes import note_views
-from dovetail_dispatcher.calls.plans.tensor_plans import strip_defaults
-from dovetail_dispatcher.calls.promotion.scalar_operands import tensor_of_number
-from dovetail_dispatcher.interception.python_dispatch import python_fallback
+from dovetail_dispatcher.calls import note_views, strip_defaults, tensor_of_number
+from dovetail_dispatcher.interception import python_fallback
 from dovetail_dispatcher.schema import FunctionSchema, default_of
-from dovetail_kernel import DispatchKey, TensorBase, bump_version, share_storage, share_version
-from dovetail_kernel.keys.interception import PYTHON_DISPATCH
-from dovetail_kernel.keys.state import below_ad_inplace_or_view, set_state, state
+from dovetail_kernel import (
+    DispatchKey,
+    TensorBase,
+    bump_version,
+    set_state,
+    share_storage,
+    share_version,
+    state,
+)
+from dovetail_kernel.keys import PYTHON_DISPATCH, below_ad_inplace_or_view
 from dovetail_kernel.signature import WRAPPED_BIT
 
 from ...graph.engine_ops import has_memory

@@ -7,12 +7,11 @@ from gc import get_objects
 from sys import getrefcount
 from typing import Any, Final, NamedTuple
 
-from dovetail_dispatcher.calls.arrays.immutable_array_writes import keep_views
-from dovetail_kernel import wrapped_backend
-from dovetail_kernel.keys.interception import PYTHON_DISPATCH
+from dovetail_dispatcher.calls import keep_views
+from dovetail_kernel import TensorBase, tensor_class, wrapped_backend
+from dovetail_kernel.keys import PYTHON_DISPATCH
 from dovetail_kernel.signature import DTYPE_MASK, GRAD, NORMAL, VIEW, ZERO_DIM
-from dovetail_kernel.tensor.new_tensors import new_tensor, tensor_class
-from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.tensor import new_tensor
 
 from ...graph.engine_ops import has_memory
 from ...graph.view_memory import Place, viewed

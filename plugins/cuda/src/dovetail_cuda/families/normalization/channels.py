@@ -9,10 +9,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from dovetail_aten.families.normalization.kernels.channel_normalization import (
-    ChannelNormalization,
-    check_batch_norm,
-)
+from dovetail_aten.families import ChannelNormalization, check_batch_norm
 
 from ...kernel_support.device_code import by_rows, launch, number
 from .groups import FusedGroups

@@ -10,10 +10,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from dovetail_aten.families.normalization.kernels.channel_normalization import (
-    ChannelNormalization,
-    check_group_norm,
-)
+from dovetail_aten.families import ChannelNormalization, check_group_norm
 
 from ...kernel_support.device_code import by_rows, launch, number
 from .normalized_rows import NOTHING, OfOneDtype, codes

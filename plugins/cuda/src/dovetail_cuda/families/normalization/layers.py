@@ -9,10 +9,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from dovetail_aten.families.normalization.kernels.normalization import (
-    Normalization,
-    check_layer_norm,
-)
+from dovetail_aten.families import Normalization, check_layer_norm
 
 from ...kernel_support.device_code import by_rows, launch, number
 from .normalized_rows import NOTHING, OfOneDtype, codes

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dovetail_aten.kernel_support.family import Family
+from dovetail_aten.kernel_support import Family
 
 NOTHING: Final = np.uintp(0)
 """The null pointer, for an array that is not given."""

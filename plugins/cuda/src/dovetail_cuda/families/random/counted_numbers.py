@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import cupy
 
-from dovetail_aten.families.random.kernels.distributions import Distributions
+from dovetail_aten.families import Distributions
 
 from ...kernel_support.device_code import WIDE
 from ...kernel_support.philox import DEVICE_CODE

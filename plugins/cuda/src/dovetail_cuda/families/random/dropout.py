@@ -6,7 +6,7 @@ from typing import Any
 
 import cupy
 
-from dovetail_aten.families.random.kernels.random import Random
+from dovetail_aten.families import Random
 
 from ...kernel_support.device_code import WIDE
 from ...kernel_support.philox import DEVICE_CODE

@@ -11,7 +11,7 @@ from typing import Any, Final
 import cupy
 import numpy as np
 
-from dovetail_aten.families.reductions.kernels.reductions import Reductions
+from dovetail_aten.families import Reductions
 
 from ...kernel_support.device_code import by_rows, launch
 

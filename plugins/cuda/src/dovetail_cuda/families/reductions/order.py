@@ -12,10 +12,8 @@ from typing import Any, Final
 import cupy
 import numpy as np
 
-from dovetail_aten.families.reductions.kernels.ordering import Ordering
-from dovetail_aten.families.statistics.kernels.selection import Selection
-from dovetail_aten.kernel_support.argsort import Sorted
-from dovetail_aten.kernel_support.dims import wrap_dim
+from dovetail_aten.families import Ordering, Selection
+from dovetail_aten.kernel_support import Sorted, wrap_dim
 
 from ...kernel_support.device_code import WIDE
 

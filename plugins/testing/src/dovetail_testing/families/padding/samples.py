@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail_aten.kernel_support.geometry.border_geometry import bordered_shape
+from dovetail_aten.kernel_support import bordered_shape
 from dovetail_dispatcher.testing import OpInfo, SampleInput, TensorMaker
 
 from ..makers import ALL, NUMBERS, Samples, op_info, refusals

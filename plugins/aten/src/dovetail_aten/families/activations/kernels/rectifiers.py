@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel.types.dtype import COMPLEX
+from dovetail_kernel.types import COMPLEX
 
 from ....kernel_support.capabilities import Capabilities
 from ....kernel_support.family import operator, widened

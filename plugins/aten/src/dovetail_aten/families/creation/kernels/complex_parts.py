@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_dispatcher.calls.array_errors import broadcast_error
+from dovetail_dispatcher.calls import broadcast_error
 from dovetail_kernel import complex64, complex128, dtype, float32, float64
 
 from ....kernel_support.family import Family, operator

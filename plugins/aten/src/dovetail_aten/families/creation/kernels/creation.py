@@ -16,7 +16,7 @@ from dovetail_kernel import (
     scalar_category,
     scalar_dtype,
 )
-from dovetail_kernel.types.dtype import COMPLEX, FLOAT
+from dovetail_kernel.types import COMPLEX, FLOAT
 
 from ....kernel_support.dims import check_size
 from ....kernel_support.family import Family, operator

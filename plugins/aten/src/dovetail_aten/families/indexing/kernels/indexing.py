@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from dovetail_dispatcher.calls.array_errors import broadcast_error
+from dovetail_dispatcher.calls import broadcast_error
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import int64, uint8
 

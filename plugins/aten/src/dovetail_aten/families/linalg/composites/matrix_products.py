@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_dispatcher.calls.promotion.key_dtypes import check_writable_as
+from dovetail_dispatcher.calls import check_writable_as
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import warn_user_once
 

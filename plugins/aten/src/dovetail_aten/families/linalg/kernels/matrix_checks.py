@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_kernel import bfloat16, dtype, float16
-from dovetail_kernel.types.dtype import FLOAT
+from dovetail_kernel.types import FLOAT
 
 from ....kernel_support.geometry.broadcasting import broadcast_shapes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_kernel import complex64, complex128, dtype, float32, float64
-from dovetail_kernel.types.dtype import FLOAT
+from dovetail_kernel.types import FLOAT
 
 from ....kernel_support.family import operator, widened
 from .matrices import Matrices

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from dovetail_kernel import int64, uint8
-from dovetail_kernel.types.dtype import FLOAT
+from dovetail_kernel.types import FLOAT
 
 from ....kernel_support.capabilities import Capabilities
 from ....kernel_support.family import Family, helper, operator

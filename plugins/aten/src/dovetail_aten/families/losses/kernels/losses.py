@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from dovetail_kernel import bool as bool_
-from dovetail_kernel import promote_types, result_dtype
-from dovetail_kernel.types.dtype import FLOAT, dtype
+from dovetail_kernel import dtype, promote_types, result_dtype
+from dovetail_kernel.types import FLOAT
 
 from ....kernel_support.capabilities import Capabilities
 from ....kernel_support.family import Family, operator, widened

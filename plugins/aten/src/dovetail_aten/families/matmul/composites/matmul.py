@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import state
-from dovetail_kernel.keys.interception import NOT_PLAIN
+from dovetail_kernel.keys import NOT_PLAIN
 from dovetail_kernel.signature import GRAD, NO_GRAD, WRAPPED_BIT
 
 from ....composites.reshaping import reshape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from dovetail_kernel.types.dtype import FLOAT
+from dovetail_kernel.types import FLOAT
 
 from ....kernel_support.family import Family, operator
 from ....kernel_support.geometry.broadcasting import broadcast_shapes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from dovetail_kernel.types.dtype import COMPLEX
+from dovetail_kernel.types import COMPLEX
 
 from ....kernel_support.capabilities import Capabilities
 from ....kernel_support.family import Family, helper, operator, widened

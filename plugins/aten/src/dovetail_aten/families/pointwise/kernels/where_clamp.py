@@ -6,7 +6,7 @@ from typing import Any
 
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import result_dtype, uint8, warn_user_once
-from dovetail_kernel.types.dtype import COMPLEX
+from dovetail_kernel.types import COMPLEX
 
 from ....kernel_support.capabilities import Capabilities
 from ....kernel_support.family import Family, never_warns, operator

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_kernel import iinfo
-from dovetail_kernel.types.dtype import FLOAT
+from dovetail_kernel.types import FLOAT
 
 from ....kernel_support.family import operator, widened
 from ....kernel_support.geometry.window_geometry import Window

@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import float32, float64, iinfo
-from dovetail_kernel.types.dtype import COMPLEX, FLOAT
+from dovetail_kernel.types import COMPLEX, FLOAT
 
 from ....kernel_support.family import operator
 from ....kernel_support.geometry.broadcasting import broadcast_shapes

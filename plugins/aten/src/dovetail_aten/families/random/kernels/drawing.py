@@ -9,7 +9,7 @@ from typing import Any
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype as DType
 from dovetail_kernel import finfo, float32, float64, iinfo, warn_user
-from dovetail_kernel.types.dtype import COMPLEX, FLOAT
+from dovetail_kernel.types import COMPLEX, FLOAT
 
 from ....kernel_support.dims import check_size
 from ....kernel_support.family import Family

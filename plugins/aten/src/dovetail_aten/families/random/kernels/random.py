@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from dovetail_dispatcher.calls.promotion.key_dtypes import check_writable_as
+from dovetail_dispatcher.calls import check_writable_as
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype as DType
 from dovetail_kernel import finfo, float32, float64, iinfo
-from dovetail_kernel.types.dtype import COMPLEX, FLOAT
+from dovetail_kernel.types import COMPLEX, FLOAT
 
 from ....kernel_support.dims import check_size
 from ....kernel_support.family import never_warns, operator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dovetail_kernel.types.dtype import FLOAT
+from dovetail_kernel.types import FLOAT
 
 from ....kernel_support.checks.norm_checks import SMALL, check_renorm, check_wider
 from ....kernel_support.dims import wrap_dims

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_kernel import warn_user
-from dovetail_kernel.types.dtype import COMPLEX, FLOAT
+from dovetail_kernel.types import COMPLEX, FLOAT
 
 from ....kernel_support.dims import wrap_dim, wrap_dims
 from ....kernel_support.family import Family, helper, operator

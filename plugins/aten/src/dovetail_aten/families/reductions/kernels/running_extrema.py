@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_kernel import bfloat16, float32
-from dovetail_kernel.types.dtype import FLOAT
+from dovetail_kernel.types import FLOAT
 
 from ....kernel_support.cumulative import Running
 from ....kernel_support.dims import wrap_dim

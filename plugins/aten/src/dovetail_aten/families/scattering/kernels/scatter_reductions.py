@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail_kernel import iinfo, warn_user_once
-from dovetail_kernel.types.dtype import FLOAT
+from dovetail_kernel.types import FLOAT
 
 from ....kernel_support.checks.index_checks import PlacesAlong
 from ....kernel_support.family import operator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dovetail_dispatcher.calls.arrays.immutable_array_writes import become
+from dovetail_dispatcher.calls import become
 from dovetail_kernel import TensorBase, show_view
 
 from ...._generated import functions as F

@@ -14,7 +14,7 @@ from dovetail_aten.kernel_support.geometry.memory_layout import (
 )
 from dovetail_aten.kernel_support.geometry.view_bounds import check_strides, extent
 from dovetail_aten.tensor.storage_classes.typed_storage import TypedStorage
-from dovetail_dispatcher.calls.arrays.array_writes import check_inference_write
+from dovetail_dispatcher.calls import check_inference_write
 from dovetail_kernel import (
     AutoDispatchBelowAutograd,
     Storage,

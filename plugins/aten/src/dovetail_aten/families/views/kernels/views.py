@@ -10,11 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from dovetail_dispatcher.calls.array_errors import (
-    broadcast_error,
-    broadcast_shape,
-    shape_of_output_error,
-)
+from dovetail_dispatcher.calls import broadcast_error, broadcast_shape, shape_of_output_error
 
 from ....kernel_support.dims import check_size, clamp_diagonal, infer_size, wrap_dim, wrap_dims
 from ....kernel_support.family import Family, helper, operator
