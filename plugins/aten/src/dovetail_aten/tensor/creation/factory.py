@@ -47,6 +47,8 @@ from ...templates.numpy_names import NUMPY_NAMES
 from ..data.dtype_arguments import as_dtype
 
 if TYPE_CHECKING:
+    from dovetail_dispatcher import Operator
+
     from ..tensor_class import Tensor
 
 __all__ = ["Factory", "LikeFactory", "check_out", "finished", "like_options", "number_of"]
@@ -175,12 +177,13 @@ class LikeFactory:
     that is the tensor's and nothing else is asked for.
     """
 
-    __slots__ = ("_function", "_known", "_op")
+    __slots__ = ("_function", "_known", "_name", "_op")
 
     def __init__(self, name: str) -> None:
+        self._name = name
         self._function: Callable[..., Any] = getattr(aten, name)
-        self._op = registry.find_or_throw(f"aten::{name}", "")
-        self._known = factory_routes(self._op)  # by signature and state
+        self._op: Operator | None = None  # found at a call: a selective build may lack it
+        self._known: dict[int, Callable[..., Any]] = {}  # by signature and state
 
     def __call__(
         self,
@@ -208,6 +211,9 @@ class LikeFactory:
 
     def _remember(self, like: TensorBase) -> None:
         """Keep the route of such calls, if nothing but the tensor's backend has a part in it."""
+        if self._op is None:
+            self._op = registry.find_or_throw(f"aten::{self._name}", "")
+            self._known = factory_routes(self._op)
         now, signature = state(), like._signature
         backend, op = like._backend, self._op
         plain = signature & ~(_PLAIN_TENSOR | backend.bit) == 0
