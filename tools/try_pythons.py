@@ -1,6 +1,6 @@
 """Installs the wheels into an environment of each Python that is here, and tries them.
 
-    python tools/try_pythons.py            # every supported Python on the path
+    python tools/try_pythons.py            # every Python of VERSIONS on this machine
     python tools/try_pythons.py 3.12       # one
 
 Others' packages come from the index that pip is configured with.
@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-SUPPORTED = ("3.11", "3.12", "3.13")
+VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 PROGRAM = """
 import sys, dovetail
 x = dovetail.ones(3, requires_grad=True)
@@ -41,7 +41,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         dist = Path(folder) / "dist"
         subprocess.run([sys.executable, ROOT / "tools" / "dist.py", dist], check=True)
-        for version in sys.argv[1:] or SUPPORTED:
+        for version in sys.argv[1:] or VERSIONS:
             python = interpreter(version)
             if python is None:
                 print(f"{version}: not installed here")
