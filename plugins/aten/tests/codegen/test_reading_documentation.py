@@ -63,7 +63,7 @@ def test_a_docstring_says_how_to_call_what_is_done_and_what_arguments_mean(tmp_p
 
 def test_what_writes_in_place_is_said_to_do_what_the_other_does(tmp_path: Path) -> None:
     text = said(tmp_path, TWICE)["twice_"]
-    assert "Do what `twice` does, and write the result into `input`." in text
+    assert "Write the result of `twice` into `input`" in text
 
 
 def test_another_name_says_what_the_first_one_says(tmp_path: Path) -> None:

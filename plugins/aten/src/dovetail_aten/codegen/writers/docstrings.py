@@ -93,13 +93,13 @@ def _paragraphs(overloads: OverloadSet, documents: Mapping[str, Documentation]) 
 
 
 def _of_variant(overloads: OverloadSet, documents: Mapping[str, Documentation]) -> str:
-    """Return what is said of an in-place operator, and of one that copies what a view shows."""
+    """Return the sentence about an in-place operator, or about one that copies a view."""
     base = overloads.name.removesuffix("_")
     if base != overloads.name and base in documents:
-        return f"Do what `{_public(base)}` does, and write the result into `input`."
+        return f"Write the result of `{_public(base)}` into `input`, and return `input`."
     viewed = overloads.overloads[0].copy_of
     if viewed is not None:
-        return f"Return a copy of what `{viewed.partition('.')[0]}` shows, with its arguments."
+        return f"Return a copy of the view that `{viewed.partition('.')[0]}` returns."
     return ""
 
 
