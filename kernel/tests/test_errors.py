@@ -57,6 +57,14 @@ def test_the_standard_library_comes_with_no_distribution() -> None:
     assert distribution_of(json) is None
 
 
+def test_a_module_without_a_file_comes_with_no_distribution() -> None:
+    prompt = types.ModuleType("__main__")
+    namespace = types.ModuleType("namespace_of_nobody")
+    namespace.__file__ = None
+    assert [distribution_of(module) for module in (prompt, namespace, sys)] == [None] * 3
+    assert distribution_of("sys") is None
+
+
 def test_an_editable_install_is_known_by_its_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -99,13 +99,15 @@ def distribution_of(code: ModuleType | str) -> str | None:
     from pathlib import Path
 
     top_level, editable = _installed(tuple(sys.path))
-    name, filename = code if isinstance(code, str) else code.__name__, None
-    if not isinstance(code, str):
-        filename = code.__file__
-    elif code.endswith(".py"):
+    name: str
+    filename: str | None
+    if isinstance(code, str) and code.endswith(".py"):
         name, filename = _module_of_file(code), code
-    elif (module := sys.modules.get(code)) is not None:
-        filename = module.__file__ if hasattr(module, "__file__") else None
+    else:
+        module = sys.modules.get(code) if isinstance(code, str) else code
+        name = code if isinstance(code, str) else code.__name__
+        # Built-in modules, namespaces and the ``__main__`` of a prompt have no file.
+        filename = getattr(module, "__file__", None)
     if (found := top_level.get(name.partition(".")[0])) is not None:
         return found
     if filename is not None:
