@@ -74,7 +74,7 @@ def list(
     github
         The folder, which has a ``hubconf.py``.
     force_reload, skip_validation, trust_repo, verbose
-        Of downloads; of no effect.
+        Options of downloads, without effect.
     source
         ``"local"``.
 
@@ -132,7 +132,7 @@ def load(
     source
         ``"local"``.
     trust_repo, force_reload, verbose, skip_validation
-        Of downloads; of no effect.
+        Options of downloads, without effect.
 
     Raises
     ------

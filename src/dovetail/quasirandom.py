@@ -25,7 +25,7 @@ class SobolEngine:
     scramble
         Mix the bits of the points at random, and shift them: each is uniform then. Default: False.
     seed
-        Of the scrambling. Default: the default generator draws it.
+        Seed of the scrambling. Default: the default generator draws it.
 
     Raises
     ------

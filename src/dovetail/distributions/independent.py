@@ -25,7 +25,7 @@ class Independent(Distribution):
     base_distribution
         The distributions.
     reinterpreted_batch_ndims
-        How many dimensions.
+        Number of dimensions.
     """
 
     arg_constraints = {}  # noqa: RUF012

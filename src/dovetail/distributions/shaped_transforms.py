@@ -25,7 +25,7 @@ class IndependentTransform(Transform):
     base_transform
         The transform.
     reinterpreted_batch_ndims
-        How many dimensions.
+        Number of dimensions.
     """
 
     def __init__(

@@ -169,7 +169,7 @@ def kaiming_uniform_(
     a : float, default 0
         The negative slope of 'leaky_relu'.
     mode : {'fan_in', 'fan_out'}
-        Which fan to use: keep the variance of forward, or of backward.
+        Fan to divide by: keep the variance of forward, or of backward.
     nonlinearity : str, default 'leaky_relu'
         As in `calculate_gain`.
     generator : Generator, optional
@@ -216,7 +216,7 @@ def trunc_normal_(
     tensor : Tensor
         Any shape, floating point.
     mean, std : float
-        Of the distribution before it is cut off.
+        Mean and standard deviation of the distribution before truncation.
     a, b : float, default -2.0, 2.0
         The least and the greatest value.
     generator : Generator, optional

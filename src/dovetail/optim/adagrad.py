@@ -38,7 +38,7 @@ class Adagrad(ElementwiseOptimizer):
     weight_decay : float, default 0
         Factor of the parameter added to its gradient.
     initial_accumulator_value : float, default 0
-        What the sums start from.
+        Initial value of the sums.
     eps : float, default 1e-10
         Added to the denominator.
     foreach : bool, optional

@@ -35,7 +35,7 @@ def take_steps(
         A list for each entry of the state, with a value for each parameter. A value None that the
         rule replaces is set in the list.
     **options
-        Those of a group of parameters; what is missing has its default.
+        Options of a parameter group; missing ones have their defaults.
 
     Raises
     ------

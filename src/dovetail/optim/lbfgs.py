@@ -89,7 +89,7 @@ class LBFGS(Optimizer):
         Returns
         -------
         Any
-            What ``closure`` returned first.
+            The first value that ``closure`` returned.
         """
         group, evaluate = self.param_groups[0], enable_grad()(closure)
         search_name = group["line_search_fn"]

@@ -45,7 +45,7 @@ class NAdam(ElementwiseOptimizer):
     weight_decay : float, default 0
         Factor of the parameter added to its gradient.
     momentum_decay : float, default 4e-3
-        How fast the momentum grows.
+        Rate at which the momentum grows.
     decoupled_weight_decay : bool, default False
         Shrink the parameter itself instead.
     foreach : bool, optional

@@ -49,7 +49,7 @@ class Optimizer(OptimizerHooks):
     Parameters
     ----------
     params : iterable of Tensor, of (name, Tensor), or of dict
-        What to optimize; dicts are parameter groups with a key 'params' and options of their own.
+        Parameters to optimize; dicts are groups with a key 'params' and options of their own.
     defaults : dict
         Options of groups that do not give them.
 
@@ -64,7 +64,7 @@ class Optimizer(OptimizerHooks):
     param_groups : list of dict
         The groups with all their options.
     state : defaultdict of Tensor to dict
-        What the algorithm remembers about each parameter.
+        State of the algorithm for each parameter.
 
     Raises
     ------
@@ -215,7 +215,7 @@ class Optimizer(OptimizerHooks):
         Returns
         -------
         Any
-            What ``closure`` returned, or None.
+            The value that ``closure`` returned, or None.
         """
         raise NotImplementedError(
             f"{type(self).__name__} does not define step(). Define it in the subclass."

@@ -84,7 +84,7 @@ def check_implementation(group: dict[str, Any], names: Sequence[str]) -> None:
     Parameters
     ----------
     group
-        Whose flags are checked.
+        Parameter group whose flags are checked.
     names
         What the optimizer keeps on the device, for the error.
 

@@ -37,7 +37,7 @@ class SGD(ElementwiseOptimizer):
     momentum : float, default 0
         Share of the previous update that is kept; the first momentum buffer is the gradient.
     dampening : float, default 0
-        What to leave out of each later gradient added to the momentum buffer.
+        Fraction of each later gradient that is not added to the momentum buffer.
     weight_decay : float or Tensor, default 0
         Factor of the parameter added to its gradient.
     nesterov : bool, default False

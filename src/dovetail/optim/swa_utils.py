@@ -112,9 +112,9 @@ class AveragedModel(Module):
     Parameters
     ----------
     model : Module
-        Which is copied.
+        Model to copy.
     device : device, optional
-        Where the copy lies; default: where the model does.
+        Device of the copy; default: the device of the model.
     avg_fn : callable, optional
         ``avg_fn(average, value, count)`` returns the next average of a parameter.
     multi_avg_fn : callable, optional
@@ -183,11 +183,11 @@ def update_bn(loader: Iterable[Any], model: Module, device: Device | int | None 
     Parameters
     ----------
     loader : iterable
-        Of batches; of those that are lists or tuples, the first item is taken.
+        Batches, or lists and tuples whose first item is the batch.
     model : Module
-        Which is called with them, in training mode.
+        Model to call with the batches, in training mode.
     device : device, optional
-        Where to move the batches.
+        Device to move the batches to.
     """
     momenta: dict[_BatchNorm, float | None] = {}
     for module in model.modules():
@@ -214,7 +214,7 @@ class SWALR(LRScheduler):
     Parameters
     ----------
     optimizer : Optimizer
-        Whose rates are set.
+        Optimizer whose learning rates are set.
     swa_lr : float or list of float
         The value, for all groups or one per group.
     anneal_epochs : int, default 10

@@ -90,7 +90,7 @@ def exponential(
     center
         Default: the middle, ``(n - 1) / 2``; only that of a periodic window may be another.
     tau
-        How fast it decays: positive.
+        Time constant of the decay; positive.
     **options
         As for all windows.
 

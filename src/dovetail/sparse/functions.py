@@ -92,7 +92,7 @@ def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     dim
         One dimension or several. Default: all.
     dtype
-        Of the sum. Default: that of `input`; int64 for integers.
+        Dtype of the sum. Default: the dtype of `input`; int64 for integers.
 
     Returns
     -------

@@ -180,7 +180,7 @@ def dsmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 @overridable
 def smm(input: Tensor, mat: Tensor) -> Tensor:
-    """Return the product of a sparse matrix and a strided one as a sparse tensor.
+    """Return the product of a sparse and a strided matrix as a sparse tensor.
 
     Parameters
     ----------

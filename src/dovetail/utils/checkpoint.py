@@ -88,7 +88,7 @@ def checkpoint(
     Parameters
     ----------
     function
-        What to call. It has to do the same both times.
+        Function to call. Both calls must compute the same.
     args, kwargs
         Its arguments; keywords only without reentrance.
     use_reentrant
@@ -183,7 +183,7 @@ def checkpoint_sequential(
     segments
         Number of parts: 1 up to the number of functions.
     input
-        What the first function is given.
+        Input of the first function.
     use_reentrant, preserve_rng_state
         As for `checkpoint`.
 

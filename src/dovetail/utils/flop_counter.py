@@ -187,7 +187,7 @@ class FlopCounterMode:
     mods
         Ignored, as in PyTorch: modules are found when they are called.
     depth
-        How deep modules are shown in the table; None: all. Default: 2.
+        Depth of the modules shown in the table; None: all. Default: 2.
     display
         Whether the table is printed at the end of the block. Default: True.
     custom_mapping

@@ -38,7 +38,7 @@ class OtherKinds:
 
     @property
     def is_mkldnn(self) -> bool:
-        """Whether the memory has MKL-DNN's own layout: never."""
+        """False: Dovetail has no MKL-DNN layout."""
         return False
 
     @property

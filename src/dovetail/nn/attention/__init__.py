@@ -60,7 +60,7 @@ def sdpa_kernel(
     Parameters
     ----------
     backends : SDPBackend or iterable of SDPBackend
-        Those allowed. If neither MATH nor FLASH_ATTENTION is among them,
+        Allowed backends. If neither MATH nor FLASH_ATTENTION is among them,
         `scaled_dot_product_attention` raises RuntimeError within the block. What FLASH_ATTENTION
         cannot do (dropout, batches that broadcast, complex numbers) MATH does, allowed or not.
     set_priority : bool, default False

@@ -161,7 +161,7 @@ def rrelu(
     training : bool, default False
         Whether slopes are drawn, one for each element; else all are the mean of the bounds.
     inplace : bool, default False
-        Whether the result is written into ``input``.
+        Write the result into ``input``.
 
     Raises
     ------

@@ -102,7 +102,7 @@ def multi_head_attention_forward(
     Returns
     -------
     Tensor
-        Of the shape of ``query``.
+        Tensor of the shape of ``query``.
     Tensor or None
         The weights ``(N, L, S)``, ``(N, num_heads, L, S)`` of each head, or without ``N``.
 

@@ -22,11 +22,11 @@ def normalize(
     p : float, default 2.0
         The order of the norm.
     dim : int, default 1
-        The dimension that becomes of length 1.
+        Dimension of the vectors, which get norm 1.
     eps : float, default 1e-12
-        A norm is at least this.
+        Least norm to divide by.
     out : Tensor, optional
-        Receives the result; then nothing is differentiable.
+        Tensor to write the result into; the call is not differentiable then.
     """
     length = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     return input / length if out is None else aten.div(input, length, out=out)

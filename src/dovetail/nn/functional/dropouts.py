@@ -53,7 +53,7 @@ def alpha_dropout(
     training : bool, default False
         Without it: the input.
     inplace : bool, default False
-        Whether the result is written into ``input``.
+        Write the result into ``input``.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def dropout1d(
     training : bool, default True
         Without it: the input.
     inplace : bool, default False
-        Whether the result is written into ``input``.
+        Write the result into ``input``.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def dropout2d(
     training : bool, default True
         Without it: the input.
     inplace : bool, default False
-        Whether the result is written into ``input``.
+        Write the result into ``input``.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def dropout3d(
     training : bool, default True
         Without it: the input.
     inplace : bool, default False
-        Whether the result is written into ``input``.
+        Write the result into ``input``.
 
     Raises
     ------

@@ -112,7 +112,7 @@ def embedding_bag(
     sparse : bool, default False
         Whether the gradient of ``weight`` should be sparse: here it is dense. Not for ``"max"``.
     per_sample_weights : Tensor, optional
-        Of the shape of ``input``: rows are multiplied with them. For ``"sum"`` alone.
+        Tensor of the shape of ``input`` by which rows are multiplied. For ``"sum"`` alone.
     include_last_offset : bool, default False
         Whether ``offsets`` has one element more, the end of the last bag.
     padding_idx : int, optional

@@ -105,11 +105,11 @@ def binary_cross_entropy(
     Parameters
     ----------
     input, target : Tensor
-        Of one shape, within [0, 1].
+        Tensors of one shape, within [0, 1].
     weight : Tensor, optional
         Multiplies each element's loss; broadcast.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the elements.
+        Reduction over the elements.
 
     Raises
     ------
@@ -145,11 +145,11 @@ def binary_cross_entropy_with_logits(
     Parameters
     ----------
     input, target : Tensor
-        Of one shape; targets within [0, 1].
+        Tensors of one shape; targets within [0, 1].
     weight : Tensor, optional
         Multiplies each element's loss; broadcast.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the elements.
+        Reduction over the elements.
     pos_weight : Tensor, optional
         Weight of the positive class; broadcast.
 
@@ -185,7 +185,7 @@ def kl_div(
     target : Tensor
         Probabilities, or with ``log_target`` their logarithms, of a shape that broadcasts.
     reduction : {'mean', 'batchmean', 'sum', 'none'}
-        How to combine the elements; 'batchmean' divides the sum by the size of the first dimension,
+        Reduction over the elements; 'batchmean' divides the sum by the size of the first dimension,
         and 'mean' warns that it does not.
     log_target : bool, default False
         Whether the target is given as logarithms.
@@ -228,7 +228,7 @@ def ctc_loss(
     blank : int, default 0
         The class that is no label.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the samples; 'mean' divides each by the length of its target first.
+        Reduction over the samples; 'mean' divides each by the length of its target first.
     zero_infinity : bool, default False
         Whether targets that do not fit into their input give 0.
 

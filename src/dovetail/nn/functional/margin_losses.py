@@ -42,9 +42,9 @@ def hinge_embedding_loss(
     target : Tensor
         1 or -1, of a shape that broadcasts.
     margin : float, default 1.0
-        How far apart those of target -1 should be.
+        Least distance of pairs with target -1.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the elements.
+        Reduction over the elements.
     """
     code = reduction_code(reduction, size_average, reduce)
     return aten.hinge_embedding_loss(input, target, margin, code)
@@ -71,7 +71,7 @@ def margin_ranking_loss(
     margin : float, default 0
         By how much.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the elements.
+        Reduction over the elements.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def cosine_embedding_loss(
     margin : float, default 0
         Within [-1, 1].
     reduction : {'mean', 'sum', 'none'}
-        How to combine the elements.
+        Reduction over the elements.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def multi_margin_loss(
     weight : Tensor, optional
         ``(C)``: the weight of each class.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the samples.
+        Reduction over the samples.
 
     Raises
     ------
@@ -194,9 +194,9 @@ def multilabel_margin_loss(
     input : Tensor
         Scores ``(N, C)`` or ``(C)``.
     target : Tensor
-        Of the same shape: the labels of each sample, filled up with -1.
+        Tensor of the same shape: the labels of each sample, filled up with -1.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the samples.
+        Reduction over the samples.
     """
     code = reduction_code(reduction, size_average, reduce)
     result: Tensor = _nn.multilabel_margin_loss(input, target, code)
@@ -221,7 +221,7 @@ def multilabel_soft_margin_loss(
     weight : Tensor, optional
         Multiplies the loss of each class; broadcast.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the samples.
+        Reduction over the samples.
     """
     code = reduction_code(reduction, size_average, reduce)
     loss = -(target * _nn.log_sigmoid(input) + (1 - target) * _nn.log_sigmoid(-input))
@@ -253,11 +253,11 @@ def triplet_margin_loss(
     margin : float, default 1.0
         Greater than 0.
     p, eps : float
-        Of `pairwise_distance`.
+        Options of `pairwise_distance`.
     swap : bool, default False
         Whether the distance from the positive to the negative counts where it is less.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the samples.
+        Reduction over the samples.
 
     Raises
     ------
@@ -293,15 +293,15 @@ def triplet_margin_with_distance_loss(
     Parameters
     ----------
     anchor, positive, negative : Tensor
-        Of as many dimensions.
+        Tensors with equally many dimensions.
     distance_function : callable, optional
-        Of two tensors. Default: `pairwise_distance`.
+        Distance of two tensors. Default: `pairwise_distance`.
     margin : float, default 1.0
         Greater than 0.
     swap : bool, default False
         Whether the distance from the positive to the negative counts where it is less.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the samples.
+        Reduction over the samples.
 
     Raises
     ------

@@ -39,7 +39,7 @@ def layer_norm(
     normalized_shape : sequence of int
         The last dimensions of the input.
     weight, bias : Tensor, optional
-        Of shape ``normalized_shape``.
+        Tensors of shape ``normalized_shape``.
     eps : float, default 1e-5
         Added to the variance.
     """
@@ -206,7 +206,7 @@ def rms_norm(
     normalized_shape : sequence of int
         The last dimensions of the input.
     weight : Tensor, optional
-        Of shape ``normalized_shape``.
+        Tensors of shape ``normalized_shape``.
     eps : float, optional
         Added to the mean square. Default: the ``finfo(dtype).eps`` of the input.
     """
@@ -225,7 +225,7 @@ def local_response_norm(
     input : Tensor
         ``(N, C, *)`` of 3 dimensions or more.
     size : int
-        How many channels, 1 or more; beyond the first and the last there are zeros.
+        Number of channels, 1 or more; beyond the first and the last there are zeros.
     alpha, beta, k : float
         As above.
 

@@ -66,11 +66,11 @@ def max_pool1d(
     kernel_size : int or sequence
         Elements of a window.
     stride : int or sequence, optional
-        How far windows are apart. Default: ``kernel_size``.
+        Distance between windows. Default: ``kernel_size``.
     padding : int or sequence, default 0
-        What is less than all elements, on both sides; at most half a window.
+        Padding with the least value, on both sides; at most half a window.
     dilation : int or sequence, default 1
-        How far the elements of a window are apart.
+        Distance between the elements of a window.
     ceil_mode : bool, default False
         Whether a last window may reach beyond the padding.
     return_indices : bool, default False
@@ -127,11 +127,11 @@ def max_pool2d(
     kernel_size : int or sequence
         Elements of a window.
     stride : int or sequence, optional
-        How far windows are apart. Default: ``kernel_size``.
+        Distance between windows. Default: ``kernel_size``.
     padding : int or sequence, default 0
-        What is less than all elements, on both sides; at most half a window.
+        Padding with the least value, on both sides; at most half a window.
     dilation : int or sequence, default 1
-        How far the elements of a window are apart.
+        Distance between the elements of a window.
     ceil_mode : bool, default False
         Whether a last window may reach beyond the padding.
     return_indices : bool, default False
@@ -188,11 +188,11 @@ def max_pool3d(
     kernel_size : int or sequence
         Elements of a window.
     stride : int or sequence, optional
-        How far windows are apart. Default: ``kernel_size``.
+        Distance between windows. Default: ``kernel_size``.
     padding : int or sequence, default 0
-        What is less than all elements, on both sides; at most half a window.
+        Padding with the least value, on both sides; at most half a window.
     dilation : int or sequence, default 1
-        How far the elements of a window are apart.
+        Distance between the elements of a window.
     ceil_mode : bool, default False
         Whether a last window may reach beyond the padding.
     return_indices : bool, default False
@@ -239,7 +239,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: OpenSizes) -> Tensor:
     input : Tensor
         ``(N, C, H, W)``, or without ``N``; floating point.
     output_size : int or sequence of int or None
-        How many windows there are along each dimension; None: as many as elements.
+        Number of windows along each dimension; None: as many as elements.
 
     Raises
     ------
@@ -261,7 +261,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: OpenSizes) -> Tensor:
     input : Tensor
         ``(N, C, D, H, W)``, or without ``N``; floating point.
     output_size : int or sequence of int or None
-        How many windows there are along each dimension; None: as many as elements.
+        Number of windows along each dimension; None: as many as elements.
 
     Raises
     ------

@@ -35,11 +35,11 @@ def mse_loss(
     Parameters
     ----------
     input, target : Tensor
-        Of one shape; warns if they broadcast.
+        Tensors of one shape; a warning is issued if they broadcast.
     size_average, reduce : bool, optional
         Old names of reductions, which warn.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the elements.
+        Reduction over the elements.
     weight : Tensor, optional
         A factor for each element, of the shape of ``input``; a mean is divided by their sum.
     """
@@ -65,11 +65,11 @@ def l1_loss(
     Parameters
     ----------
     input, target : Tensor
-        Of one shape; warns if they broadcast.
+        Tensors of one shape; a warning is issued if they broadcast.
     size_average, reduce : bool, optional
         Old names of reductions, which warn.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the elements.
+        Reduction over the elements.
     weight : Tensor, optional
         A factor for each element, of the shape of ``input``; a mean is divided by their sum.
     """
@@ -96,9 +96,9 @@ def smooth_l1_loss(
     Parameters
     ----------
     input, target : Tensor
-        Of one shape; warns if they broadcast.
+        Tensors of one shape; a warning is issued if they broadcast.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the elements.
+        Reduction over the elements.
     beta : float, default 1.0
         Where ``0.5 * (input - target) ** 2 / beta`` goes over into ``|input - target| - 0.5 *
         beta``. 0: `l1_loss`.
@@ -123,9 +123,9 @@ def huber_loss(
     Parameters
     ----------
     input, target : Tensor
-        Of one shape; warns if they broadcast.
+        Tensors of one shape; a warning is issued if they broadcast.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the elements.
+        Reduction over the elements.
     delta : float, default 1.0
         Where ``0.5 * (input - target) ** 2`` goes over into ``delta * (|input - target| - 0.5 *
         delta)``; greater than 0.
@@ -180,7 +180,7 @@ def poisson_nll_loss(
     eps : float, default 1e-8
         Added to an input whose logarithm is taken.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the elements.
+        Reduction over the elements.
     """
     code = reduction_code(reduction, size_average, reduce)
     return aten.poisson_nll_loss(input, target, log_input, full, eps, code)
@@ -211,7 +211,7 @@ def gaussian_nll_loss(
     eps : float, default 1e-6
         A variance is at least this; its gradient does not see the bound.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the elements.
+        Reduction over the elements.
 
     Raises
     ------

@@ -49,7 +49,7 @@ def interpolate(
         ``(N, C, L)``, ``(N, C, H, W)`` or ``(N, C, D, H, W)``, floating point; for ``nearest`` also
         uint8.
     size : int or sequence of int, optional
-        Of the result: of each dimension after the channels.
+        Size of the result along each dimension after the channels.
     scale_factor : float or sequence of float, optional
         In its place: ``size = floor(input size * scale_factor)``.
     mode : str

@@ -79,7 +79,7 @@ def fractional_max_pool2d(
     kernel_size : int or sequence
         Elements of a window.
     output_size, output_ratio : optional
-        How many windows there are, or how many for each element. One has to be given.
+        Number of windows, or number of windows per element. Pass one of them.
     return_indices : bool, default False
         Whether to return where the maxima are as well, counted in one image.
     _random_samples : Tensor, optional
@@ -127,7 +127,7 @@ def fractional_max_pool3d(
     kernel_size : int or sequence
         Elements of a window.
     output_size, output_ratio : optional
-        How many windows there are, or how many for each element. One has to be given.
+        Number of windows, or number of windows per element. Pass one of them.
     return_indices : bool, default False
         Whether to return where the maxima are as well, counted in one image.
     _random_samples : Tensor, optional
@@ -285,9 +285,9 @@ def max_unpool1d(
     Parameters
     ----------
     input, indices : Tensor
-        What `max_pool1d` returns with ``return_indices``: ``(N, C, L)``, or without ``N``.
+        Results of `max_pool1d` with ``return_indices``: ``(N, C, L)``, or without ``N``.
     kernel_size, stride, padding
-        Those of that call.
+        Arguments of that call.
     output_size : sequence, optional
         The shape of what was pooled, or its last dimensions. Default: the least possible.
 

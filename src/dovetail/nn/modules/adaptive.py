@@ -40,7 +40,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     in_features : int
         Of the input ``(N, in_features)``.
     n_classes : int
-        How many classes there are.
+        Number of classes.
     cutoffs : sequence of int
         Where clusters end; the head has the classes below the first, and one for each cluster.
     div_value : float, default 4.0
@@ -48,7 +48,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     head_bias : bool, default False
         Whether the head has a bias.
     device, dtype : optional
-        Of the parameters; default: the default device and dtype.
+        Device and dtype of the parameters; default: the default device and dtype.
 
     Attributes
     ----------

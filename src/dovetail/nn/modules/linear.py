@@ -39,7 +39,7 @@ class Linear(Module):
     bias : bool, default True
         Whether to add a bias.
     device, dtype : optional
-        Of the parameters; default: the default device and dtype.
+        Device and dtype of the parameters; default: the default device and dtype.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Bilinear(Module):
     bias : bool, default True
         Whether to add a bias.
     device, dtype : optional
-        Of the parameters; default: the default device and dtype.
+        Device and dtype of the parameters; default: the default device and dtype.
 
     Attributes
     ----------

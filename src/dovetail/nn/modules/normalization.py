@@ -30,7 +30,7 @@ class LayerNorm(Module):
     bias : bool, default True
         Whether to learn a bias, if ``elementwise_affine``.
     device, dtype : optional
-        Of the parameters.
+        Device and dtype of the parameters.
     """
 
     weight: Parameter | None
@@ -86,7 +86,7 @@ class GroupNorm(Module):
     affine : bool, default True
         Whether to learn a ``weight`` (initially ones) and a ``bias`` (initially zeros).
     device, dtype : optional
-        Of the parameters.
+        Device and dtype of the parameters.
     bias : bool, default True
         Whether to learn a bias, if ``affine``.
 
@@ -222,7 +222,7 @@ class CrossMapLRN2d(Module):
     Parameters
     ----------
     size : int
-        How many channels around, itself included.
+        Number of neighbouring channels, itself included.
     alpha, beta, k : float
         As in the formula.
 

@@ -37,7 +37,7 @@ class _Pad(Module):
     ----------
     padding : int or sequence
         Elements before and after each dimension, from the last one on; one number counts for all.
-        What is negative is cut off.
+        Negative numbers cut elements off.
     """
 
     _ndim: ClassVar[int]
@@ -76,7 +76,7 @@ class ConstantPad1d(_ConstantPadNd):
     ----------
     padding : int or sequence
         Elements before and after each dimension, from the last one on; one number counts for all.
-        What is negative is cut off.
+        Negative numbers cut elements off.
     value : float
         The number.
     """
@@ -91,7 +91,7 @@ class ConstantPad2d(_ConstantPadNd):
     ----------
     padding : int or sequence
         Elements before and after each dimension, from the last one on; one number counts for all.
-        What is negative is cut off.
+        Negative numbers cut elements off.
     value : float
         The number.
     """
@@ -106,7 +106,7 @@ class ConstantPad3d(_ConstantPadNd):
     ----------
     padding : int or sequence
         Elements before and after each dimension, from the last one on; one number counts for all.
-        What is negative is cut off.
+        Negative numbers cut elements off.
     value : float
         The number.
     """

@@ -18,7 +18,7 @@ class DataParallel(Module):
     Parameters
     ----------
     module : Module
-        What to run.
+        Module to run.
     device_ids : sequence, optional
         At most one device; default: none is asked for.
     output_device : optional

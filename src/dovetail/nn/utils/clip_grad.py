@@ -97,7 +97,7 @@ def clip_grad_norm_(
     Parameters
     ----------
     parameters : Tensor or iterable of Tensor
-        Those without a gradient are skipped.
+        Parameters; those without a gradient are skipped.
     max_norm : float
         The greatest norm allowed.
     norm_type, error_if_nonfinite, foreach
@@ -137,7 +137,7 @@ def clip_grads_with_norm_(
     Parameters
     ----------
     parameters : Tensor or iterable of Tensor
-        Those without a gradient are skipped.
+        Parameters; those without a gradient are skipped.
     max_norm : float
         The greatest norm allowed.
     total_norm : Tensor

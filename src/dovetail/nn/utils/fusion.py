@@ -92,13 +92,13 @@ def fuse_conv_bn_weights(
     Parameters
     ----------
     conv_w, conv_b : Tensor
-        Those of the convolution; None: no bias.
+        Weight and bias of the convolution; None: no bias.
     bn_rm, bn_rv : Tensor
         The running mean and variance, shape ``(channels,)``.
     bn_eps : float
-        What is added to the variance.
+        Value added to the variance.
     bn_w, bn_b : Tensor, optional
-        Those of the normalisation; default: 1 and 0.
+        Weight and bias of the normalisation; default: 1 and 0.
     transpose : bool, default False
         Whether the convolution is a transposed one.
     """

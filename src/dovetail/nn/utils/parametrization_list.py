@@ -71,7 +71,7 @@ class ParametrizationList(ModuleList):
     is_tensor : bool
         Whether there is one original.
     ntensors : int
-        How many there are, if not.
+        Number of originals, if there are several.
 
     Raises
     ------

@@ -246,7 +246,7 @@ def transfer_parametrizations_and_params(
     Parameters
     ----------
     from_module, to_module : Module
-        Those of the second that have parametrizations already get more.
+        Source and target. Parametrizations that the target has stay, and more are appended.
     tensor_name : str, optional
         Only that of this tensor.
 

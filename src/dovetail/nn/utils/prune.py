@@ -248,7 +248,7 @@ def l1_unstructured(
     amount : int or float
         The number of elements, or their share between 0 and 1.
     importance_scores : Tensor, optional
-        Whose absolute values to take instead; of the same shape.
+        Tensor of the same shape whose absolute values are used instead.
     """
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
@@ -296,7 +296,7 @@ def global_unstructured(
     pruning_method : type
         An unstructured one, such as `L1Unstructured`.
     importance_scores : dict, optional
-        What to compute the mask of instead, for some of the parameters.
+        Values to compute the mask from instead, for some of the parameters.
     **kwargs
         Arguments of the method, such as ``amount``.
 

@@ -71,7 +71,7 @@ class BasePruningMethod(ABC):
         name : str
             Its parameter; if it is pruned already, a `PruningContainer` takes both methods.
         importance_scores : Tensor, optional
-            What to compute the mask of; default: the parameter.
+            Values to compute the mask from; default: the parameter.
         """
         found = _method_of(module, name)
         method: BasePruningMethod = cls(*args, **kwargs)
@@ -116,7 +116,7 @@ class BasePruningMethod(ABC):
         default_mask : Tensor, optional
             The mask so far; default: ones.
         importance_scores : Tensor, optional
-            What to compute the mask of; default: ``t``.
+            Values to compute the mask from; default: ``t``.
         """
         scores = t if importance_scores is None else importance_scores
         if scores.shape != t.shape:

@@ -86,11 +86,11 @@ def pad_packed_sequence(
     Parameters
     ----------
     sequence : PackedSequence
-        What to pad.
+        Sequence to pad.
     batch_first : bool, default False
         Return shape ``(batch, length, *)`` instead of ``(length, batch, *)``.
     padding_value : float, default 0.0
-        What to put behind the end of a sequence.
+        Value after the end of a sequence.
     total_length : int, optional
         The length to pad to; default: that of the longest.
 
@@ -139,7 +139,7 @@ def pad_sequence(
     batch_first : bool, default False
         Return shape ``(batch, length, *)`` instead of ``(length, batch, *)``.
     padding_value : float, default 0.0
-        What to fill with.
+        Value to fill with.
     padding_side : {'right', 'left'}
         Whether to put it behind the end of a sequence, or before its beginning.
 

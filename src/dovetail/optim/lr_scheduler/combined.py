@@ -64,7 +64,7 @@ class SequentialLR(_CombinedLR):
     Parameters
     ----------
     optimizer : Optimizer
-        Whose rates are set.
+        Optimizer whose learning rates are set.
     schedulers : list of LRScheduler
         In the order of their turns.
     milestones : list of int

@@ -53,7 +53,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     Parameters
     ----------
     optimizer : Optimizer
-        Whose rates are set.
+        Optimizer whose learning rates are set.
     T_0 : int
         Length of the first period.
     T_mult : int, default 1

@@ -20,7 +20,7 @@ class CyclicLR(LRScheduler):
     Parameters
     ----------
     optimizer : Optimizer
-        Whose rates are set.
+        Optimizer whose learning rates are set.
     base_lr, max_lr : float or list of float
         The two values, for all groups or one per group.
     step_size_up : int, default 2000
@@ -35,7 +35,7 @@ class CyclicLR(LRScheduler):
     scale_fn : callable, optional
         The factor of the height as a function of the cycle, or of the steps; overrides ``mode``.
     scale_mode : {'cycle', 'iterations'}, default 'cycle'
-        What ``scale_fn`` takes.
+        Argument of ``scale_fn``: the cycle or the iteration.
     cycle_momentum : bool, default True
         Let the momentum, or the first of ``betas``, go from ``max_momentum`` down to
         ``base_momentum`` and back.

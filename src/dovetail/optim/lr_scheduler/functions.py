@@ -58,7 +58,7 @@ class LambdaLR(_FunctionLR):
     Parameters
     ----------
     optimizer : Optimizer
-        Whose rates are set.
+        Optimizer whose learning rates are set.
     lr_lambda : callable or list of callable
         For all groups, or one per group. State dicts keep those that are objects, not functions.
     last_epoch : int, default -1

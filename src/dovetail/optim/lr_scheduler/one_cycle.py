@@ -19,7 +19,7 @@ class OneCycleLR(LRScheduler):
     Parameters
     ----------
     optimizer : Optimizer
-        Whose rates are set.
+        Optimizer whose learning rates are set.
     max_lr : float or list of float
         The greatest rate, for all groups or one per group.
     total_steps : int, optional
@@ -29,13 +29,13 @@ class OneCycleLR(LRScheduler):
     pct_start : float, default 0.3
         Part of the steps in which the rate rises.
     anneal_strategy : {'cos', 'linear'}, default 'cos'
-        How it goes from one value to another.
+        Curve from one value to the next.
     cycle_momentum : bool, default True
         Let the momentum, or the first of ``betas``, go the other way.
     base_momentum, max_momentum : float or list of float, default 0.85 and 0.95
         The least and the greatest momentum.
     div_factor, final_div_factor : float, default 25.0 and 1e4
-        How much smaller the first rate is than the greatest, and the last than the first.
+        Ratio of the greatest rate to the first, and of the first to the last.
     three_phase : bool, default False
         Let the rate fall in two phases: back to the first, as fast as it rose, and then to the
         last.

@@ -19,9 +19,9 @@ class ReduceLROnPlateau(LRScheduler):
     Parameters
     ----------
     optimizer : Optimizer
-        Whose rates are set.
+        Optimizer whose learning rates are set.
     mode : {'min', 'max'}, default 'min'
-        Which metrics are better.
+        Whether lower or higher metrics are better.
     factor : float, default 0.1
         Below 1.
     patience : int, default 10

@@ -29,7 +29,7 @@ class LRScheduler:
     Parameters
     ----------
     optimizer : Optimizer
-        Whose groups' 'lr' is set; their first value is kept as 'initial_lr'.
+        Optimizer whose groups' 'lr' is set; the first value is stored as 'initial_lr'.
     last_epoch : int, default -1
         The epoch to resume after; -1 starts anew.
 

@@ -28,9 +28,9 @@ class TaskSpec:
     stmt, setup, global_setup
         The statement, and what runs before it.
     label, sub_label, description, env
-        What tables call it: a table, a row, a column, and an environment.
+        Labels in tables: a table, a row, a column, and an environment.
     num_threads
-        How many threads it might use.
+        Number of threads it might use.
     """
 
     stmt: str
@@ -69,11 +69,11 @@ class Measurement:
     Attributes
     ----------
     number_per_run
-        How often the statement ran for each of the times.
+        Number of runs of the statement in each time.
     raw_times
         The times of all these runs together, in seconds.
     task_spec
-        What was measured.
+        Description of the measured statement.
     metadata
         Anything that belongs to it.
     """

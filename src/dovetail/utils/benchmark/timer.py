@@ -38,9 +38,9 @@ class Timer:
     globals
         The names that the statements know, beside ``dovetail``.
     label, sub_label, description, env
-        What tables call it: a table, a row, a column, and an environment.
+        Labels in tables: a table, a row, a column, and an environment.
     num_threads
-        How many threads array libraries may use while it runs. Default: 1.
+        Number of threads that array libraries may use while it runs. Default: 1.
     language
         ``"python"``.
 
@@ -130,9 +130,9 @@ class Timer:
         Parameters
         ----------
         threshold
-            How wide that may be, as a part of the median. Default: 0.1.
+            Largest interquartile range, as a fraction of the median. Default: 0.1.
         min_run_time, max_run_time
-            How long it takes, in seconds. Default: 0.01 and 10.
+            Shortest and longest duration, in seconds. Default: 0.01 and 10.
         callback
             Called with number and time of every block.
         """

@@ -63,9 +63,9 @@ class DataLoader(Generic[_T_co]):
     worker_init_fn : callable, optional
         Called with the number of the worker in each worker.
     multiprocessing_context : str or context, optional
-        How workers are started: "fork", "spawn" or "forkserver".
+        Start method of the workers: "fork", "spawn" or "forkserver".
     generator : Generator, optional
-        What the order and the workers' seeds are drawn from. Default: the default generator.
+        Source of the order and of the workers' seeds. Default: the default generator.
     prefetch_factor : int, optional
         Batches ahead of time per worker. Default: 2.
     persistent_workers : bool, default False

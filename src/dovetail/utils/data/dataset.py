@@ -61,7 +61,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     Parameters
     ----------
     *tensors : Tensor
-        Of one size in the first dimension.
+        Tensors whose first dimensions are equal.
 
     Raises
     ------
@@ -199,7 +199,7 @@ class Subset(Dataset[_T_co]):
     ----------
     dataset : Dataset
     indices : sequence
-        What to index it by, in order.
+        Indices into the dataset, in order.
     """
 
     dataset: Any

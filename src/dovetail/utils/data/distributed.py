@@ -25,7 +25,7 @@ class DistributedSampler(Sampler[Any]):
     dataset : Dataset
         One with a length.
     num_replicas, rank : int
-        How many processes there are, and which this is. Default: what `dovetail.distributed` says.
+        Number of processes, and index of this one. Default: from `dovetail.distributed`.
     shuffle : bool, default True
     seed : int, default 0
     drop_last : bool, default False

@@ -61,7 +61,7 @@ class RandomSampler(Sampler[int]):
     replacement : bool, default False
         Draw each index from all of them.
     num_samples : int, optional
-        How many. Default: the length. More than that without replacement takes further
+        Number of samples. Default: the length. More than that without replacement takes further
         permutations.
     generator : Generator, optional
         Where the numbers come from. Default: a new one each time, with a seed from the default
@@ -150,7 +150,7 @@ class WeightedRandomSampler(Sampler[int]):
     weights : sequence of float
         One per index; they need not sum to 1.
     num_samples : int
-        How many to draw.
+        Number of samples to draw.
     replacement : bool, default True
         False draws no index twice.
     generator : Generator, optional
@@ -202,7 +202,7 @@ class BatchSampler(Sampler[list[int]]):
     ----------
     sampler : Sampler or iterable
     batch_size : int
-        How many indices a list has.
+        Number of indices in a list.
     drop_last : bool
         Leave out a last list that has fewer.
 

@@ -164,7 +164,7 @@ class SummaryWriter:
         Parameters
         ----------
         dataformats
-            What the dimensions are: ``"CHW"``, ``"HWC"`` or ``"HW"``.
+            Order of the dimensions: ``"CHW"``, ``"HWC"`` or ``"HW"``.
         """
         self._add(summaries.image_record(tag, img_tensor, dataformats), global_step, walltime)
 

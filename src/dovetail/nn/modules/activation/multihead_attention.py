@@ -39,7 +39,7 @@ class MultiheadAttention(Module):
     batch_first : bool, default False
         Whether tensors are ``(N, L, E)`` instead of ``(L, N, E)``.
     device, dtype : optional
-        Of the parameters; default: the default device and dtype.
+        Device and dtype of the parameters; default: the default device and dtype.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class MultiheadAttention(Module):
         Returns
         -------
         Tensor
-            Of the shape of ``query``.
+            Tensor of the shape of ``query``.
         Tensor or None
             The weights ``(N, L, S)``, or ``(N, num_heads, L, S)`` of each head, unless
             ``need_weights`` is False.

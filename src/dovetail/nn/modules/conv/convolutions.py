@@ -190,7 +190,7 @@ class Conv1d(_Direct):
     padding_mode : {'zeros', 'reflect', 'replicate', 'circular'}
         What is added.
     device, dtype : optional
-        Of the parameters; default: the default device and dtype.
+        Device and dtype of the parameters; default: the default device and dtype.
 
     Attributes
     ----------

@@ -33,7 +33,7 @@ class NLLLoss(_WeightedLoss):
     ignore_index : int, default -100
         This target contributes nothing.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the elements.
+        Reduction over the elements.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class CrossEntropyLoss(_WeightedLoss):
     ignore_index : int, default -100
         This target contributes nothing.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the elements.
+        Reduction over the elements.
     label_smoothing : float, default 0.0
         Within [0, 1]: how far to mix the targets with the uniform distribution.
     """
@@ -125,7 +125,7 @@ class BCELoss(_WeightedLoss):
     weight : Tensor, optional
         Multiplies each element's loss; a buffer.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the elements.
+        Reduction over the elements.
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -140,7 +140,7 @@ class BCEWithLogitsLoss(_Loss):
     weight : Tensor, optional
         Multiplies each element's loss; a buffer.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the elements.
+        Reduction over the elements.
     pos_weight : Tensor, optional
         Weight of the positive class; a buffer.
     """
@@ -172,7 +172,7 @@ class KLDivLoss(_Loss):
     Parameters
     ----------
     reduction : {'mean', 'batchmean', 'sum', 'none'}
-        How to combine the elements; 'batchmean' divides the sum by the size of the batch.
+        Reduction over the elements; 'batchmean' divides the sum by the size of the batch.
     log_target : bool, default False
         Whether the target is given as logarithms.
     """
@@ -200,7 +200,7 @@ class CTCLoss(_Loss):
     blank : int, default 0
         The class that is no label.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the samples; 'mean' divides each by the length of its target first.
+        Reduction over the samples; 'mean' divides each by the length of its target first.
     zero_infinity : bool, default False
         Whether targets that do not fit into their input give 0.
     """

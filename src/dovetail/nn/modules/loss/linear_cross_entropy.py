@@ -29,7 +29,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     bias : bool, default False
         Whether the map has a bias.
     device, dtype : optional
-        Of the parameters; default: the default device and dtype.
+        Device and dtype of the parameters; default: the default device and dtype.
     reduction, weight, ignore_index, label_smoothing, options
         As in `functional.linear_cross_entropy`; ``weight`` is a buffer.
 

@@ -47,7 +47,7 @@ class HingeEmbeddingLoss(_MarginLoss):
     margin : float, default 1.0
         From here on a distance of what is unlike costs nothing.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the elements.
+        Reduction over the elements.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class MarginRankingLoss(_MarginLoss):
     margin : float, default 0.0
         By how much the first is to be before the second.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the elements.
+        Reduction over the elements.
     """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
@@ -89,7 +89,7 @@ class CosineEmbeddingLoss(_MarginLoss):
     margin : float, default 0.0
         Up to here a similarity of what is unlike costs nothing; between -1 and 1.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the samples.
+        Reduction over the samples.
     """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
@@ -121,7 +121,7 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
     weight : Tensor, optional
         ``(C)``: the weight of each class; a buffer.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the samples.
+        Reduction over the samples.
     """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -140,7 +140,7 @@ class MultiMarginLoss(_WeightedLoss):
     weight : Tensor, optional
         ``(C)``: the weight of each class; a buffer.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the samples.
+        Reduction over the samples.
 
     Raises
     ------
@@ -194,7 +194,7 @@ class TripletMarginLoss(_Loss):
         Whether the distance of positive and negative counts where it is less than that of anchor
         and negative.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the samples.
+        Reduction over the samples.
 
     Raises
     ------
@@ -244,7 +244,7 @@ class TripletMarginWithDistanceLoss(_Loss):
     swap : bool, default False
         As in `TripletMarginLoss`.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the samples.
+        Reduction over the samples.
 
     Raises
     ------

@@ -39,9 +39,9 @@ class SmoothL1Loss(_Loss):
     Parameters
     ----------
     reduction : {'mean', 'sum', 'none'}
-        How to combine the elements.
+        Reduction over the elements.
     beta : float, default 1.0
-        Where the one goes over into the other.
+        Boundary between the two formulas.
     """
 
     def __init__(
@@ -65,9 +65,9 @@ class HuberLoss(_Loss):
     Parameters
     ----------
     reduction : {'mean', 'sum', 'none'}
-        How to combine the elements.
+        Reduction over the elements.
     delta : float, default 1.0
-        Where the one goes over into the other; greater than 0.
+        Boundary between the two formulas; greater than 0.
 
     Raises
     ------
@@ -98,7 +98,7 @@ class PoissonNLLLoss(_Loss):
     eps : float, default 1e-8
         Added to an input whose logarithm is taken.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the elements.
+        Reduction over the elements.
     """
 
     def __init__(
@@ -135,9 +135,9 @@ class GaussianNLLLoss(_Loss):
     full : bool, default False
         Whether the constant ``0.5 * log(2 * pi)`` is added.
     eps : float, default 1e-6
-        A variance is at least this.
+        Lower bound of a variance.
     reduction : {'mean', 'sum', 'none'}
-        How to combine the elements.
+        Reduction over the elements.
     """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:

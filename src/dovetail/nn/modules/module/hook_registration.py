@@ -112,7 +112,7 @@ class HookRegistration(State):
         Returns
         -------
         RemovableHandle
-            Its ``remove()`` takes the hook away.
+            Handle whose ``remove()`` removes the hook.
         """
         return add_hook(self._own_hooks().forward_pre, Hook(hook, with_kwargs), prepend)
 
@@ -140,7 +140,7 @@ class HookRegistration(State):
         Returns
         -------
         RemovableHandle
-            Its ``remove()`` takes the hook away.
+            Handle whose ``remove()`` removes the hook.
         """
         return add_hook(self._own_hooks().forward, Hook(hook, with_kwargs, always_call), prepend)
 

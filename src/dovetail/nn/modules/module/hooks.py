@@ -162,7 +162,7 @@ def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
     Returns
     -------
     RemovableHandle
-        Its ``remove()`` takes the hook away.
+        Handle whose ``remove()`` removes the hook.
     """
     return add_hook(_global_hooks().forward_pre, Hook(hook))
 
@@ -185,7 +185,7 @@ def register_module_forward_hook(
     Returns
     -------
     RemovableHandle
-        Its ``remove()`` takes the hook away.
+        Handle whose ``remove()`` removes the hook.
     """
     return add_hook(_global_hooks().forward, Hook(hook, with_kwargs, always_call))
 
@@ -201,7 +201,7 @@ def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Removabl
     Returns
     -------
     RemovableHandle
-        Its ``remove()`` takes the hook away.
+        Handle whose ``remove()`` removes the hook.
     """
     return add_hook(_global_hooks().full_backward_pre, Hook(hook))
 
@@ -218,7 +218,7 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
     Returns
     -------
     RemovableHandle
-        Its ``remove()`` takes the hook away.
+        Handle whose ``remove()`` removes the hook.
     """
     return add_backward_hook(_global_hooks(), Hook(hook), full=True, where=_GLOBAL)
 
@@ -236,7 +236,7 @@ def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     Returns
     -------
     RemovableHandle
-        Its ``remove()`` takes the hook away.
+        Handle whose ``remove()`` removes the hook.
 
     Raises
     ------
@@ -257,7 +257,7 @@ def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> Rem
     Returns
     -------
     RemovableHandle
-        Its ``remove()`` takes the hook away.
+        Handle whose ``remove()`` removes the hook.
     """
     return add_hook(_global_parameter_registration_hooks, hook)
 
@@ -273,7 +273,7 @@ def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> Remova
     Returns
     -------
     RemovableHandle
-        Its ``remove()`` takes the hook away.
+        Handle whose ``remove()`` removes the hook.
     """
     return add_hook(_global_buffer_registration_hooks, hook)
 
@@ -289,7 +289,7 @@ def register_module_module_registration_hook(hook: Callable[..., Any]) -> Remova
     Returns
     -------
     RemovableHandle
-        Its ``remove()`` takes the hook away.
+        Handle whose ``remove()`` removes the hook.
     """
     return add_hook(_global_module_registration_hooks, hook)
 

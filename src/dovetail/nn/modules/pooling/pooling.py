@@ -190,7 +190,7 @@ class AvgPool2d(_AvgPool):
     kernel_size, stride, padding, ceil_mode, count_include_pad
         As for `AvgPool1d`.
     divisor_override : int, optional
-        What sums are divided by. Default: the number of elements.
+        Divisor of the sums. Default: the number of elements.
     """
 
     _pool = staticmethod(F.avg_pool2d)
@@ -204,7 +204,7 @@ class AvgPool3d(_AvgPool):
     kernel_size, stride, padding, ceil_mode, count_include_pad
         As for `AvgPool1d`.
     divisor_override : int, optional
-        What sums are divided by. Default: the number of elements.
+        Divisor of the sums. Default: the number of elements.
     """
 
     _pool = staticmethod(F.avg_pool3d)
@@ -245,7 +245,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     Parameters
     ----------
     output_size : int
-        How many windows there are.
+        Number of windows.
     """
 
     _pool = staticmethod(F.adaptive_avg_pool1d)
@@ -271,7 +271,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     Parameters
     ----------
     output_size : int or sequence of int or None
-        How many windows there are along each dimension; None: as many as elements.
+        Number of windows along each dimension; None: as many as elements.
     """
 
     _pool = staticmethod(F.adaptive_avg_pool2d)
@@ -298,7 +298,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     Parameters
     ----------
     output_size : int or sequence of int or None
-        How many windows there are along each dimension; None: as many as elements.
+        Number of windows along each dimension; None: as many as elements.
     """
 
     _pool = staticmethod(F.adaptive_avg_pool3d)

@@ -34,9 +34,9 @@ class RNNCellBase(Module):
     bias : bool
         Whether to add biases.
     num_chunks : int
-        How many gates there are.
+        Number of gates.
     device, dtype : optional
-        Of the parameters; default: the default device and dtype.
+        Device and dtype of the parameters; default: the default device and dtype.
 
     Attributes
     ----------

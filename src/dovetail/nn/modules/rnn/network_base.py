@@ -46,7 +46,7 @@ class RNNBase(Module):
     proj_size : int, default 0
         Features to which the hidden state of an LSTM is projected; 0: it is not.
     device, dtype : optional
-        Of the parameters; default: the default device and dtype.
+        Device and dtype of the parameters; default: the default device and dtype.
 
     Attributes
     ----------

@@ -113,7 +113,7 @@ class LSTM(RNNBase):
     input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size
         As for `RNNBase`.
     device, dtype : optional
-        Of the parameters.
+        Device and dtype of the parameters.
 
     Raises
     ------

@@ -36,7 +36,7 @@ class TransformerEncoderLayer(Module):
     activation : {'relu', 'gelu'} or callable, default relu
         Between the linear maps.
     layer_norm_eps : float, default 1e-5
-        Of the normalisations.
+        Epsilon of the normalisations.
     batch_first : bool, default False
         Whether tensors are ``(N, L, E)`` instead of ``(L, N, E)``.
     norm_first : bool, default False
@@ -44,7 +44,7 @@ class TransformerEncoderLayer(Module):
     bias : bool, default True
         Whether linear maps and normalisations have biases.
     device, dtype : optional
-        Of the parameters; default: the default device and dtype.
+        Device and dtype of the parameters; default: the default device and dtype.
 
     Raises
     ------
@@ -188,7 +188,7 @@ class TransformerDecoderLayer(Module):
         tgt : Tensor
             ``(T, N, E)``, ``(N, T, E)`` with ``batch_first``, or ``(T, E)``.
         memory : Tensor
-            What the encoder gave, ``(S, N, E)`` likewise.
+            Output of the encoder, ``(S, N, E)`` likewise.
         tgt_mask, tgt_key_padding_mask, tgt_is_causal : optional
             As ``attn_mask``, ``key_padding_mask`` and ``is_causal`` in `MultiheadAttention`, of
             self-attention.

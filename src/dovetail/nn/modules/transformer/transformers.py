@@ -27,7 +27,7 @@ class TransformerEncoder(Module):
     encoder_layer : Module
         Each layer is a copy of it, with the same initial values.
     num_layers : int
-        How many.
+        Number of layers.
     norm : Module, optional
         Normalises what the last layer gives.
     enable_nested_tensor, mask_check : bool, default True
@@ -83,7 +83,7 @@ class TransformerDecoder(Module):
     decoder_layer : Module
         Each layer is a copy of it, with the same initial values.
     num_layers : int
-        How many.
+        Number of layers.
     norm : Module, optional
         Normalises what the last layer gives.
     """
@@ -139,7 +139,7 @@ class Transformer(Module):
     nhead : int, default 8
         Heads of attention; divides ``d_model``.
     num_encoder_layers, num_decoder_layers : int, default 6
-        How many layers.
+        Number of layers.
     dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias
         As for `TransformerEncoderLayer`.
     custom_encoder, custom_decoder : Module, optional

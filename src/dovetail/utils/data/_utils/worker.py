@@ -29,11 +29,11 @@ class WorkerInfo:
     Attributes
     ----------
     id : int
-        Which of the workers it is, from 0.
+        Index of the worker, from 0.
     num_workers : int
-        How many there are.
+        Number of workers.
     seed : int
-        What its random numbers start from: the loader's seed of this iteration, and `id`.
+        Seed of its random numbers: the loader's seed of this iteration plus `id`.
     dataset : Dataset
         Its own copy.
     """

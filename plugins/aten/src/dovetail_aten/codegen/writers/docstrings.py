@@ -26,7 +26,7 @@ ARGUMENTS: Final = {
     "keepdim": "Keep the dimension, with size 1.",
     "alpha": "A factor of `other`.",
     "dtype": "The dtype of the result.",
-    "generator": "Where random numbers come from; if None, the generator of the device.",
+    "generator": "Source of random numbers; None: the generator of the device.",
     "layout": "`strided`, the only one.",
     "device": "Where the result is.",
     "pin_memory": "Whether the memory is page-locked; only CUDA has such memory.",

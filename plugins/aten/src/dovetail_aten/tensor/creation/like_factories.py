@@ -146,7 +146,7 @@ def rand_like(
     Parameters
     ----------
     generator
-        Where the random numbers come from; default: the generator of the device.
+        Source of the random numbers; default: the generator of the device.
     input, requires_grad, memory_format, options
         As for `zeros_like`.
 

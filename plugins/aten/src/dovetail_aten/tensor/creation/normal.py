@@ -38,7 +38,7 @@ def normal(
     size
         The shape of the result, where both are numbers.
     generator
-        Where the random numbers come from; default: the generator of the device.
+        Source of the random numbers; default: the generator of the device.
     out
         A tensor to write the result into.
     dtype, layout, device, pin_memory, requires_grad

@@ -57,7 +57,7 @@ def rand(
     sizes, size
         The shape: several ints, or one sequence of them.
     generator
-        Where the random numbers come from; default: the generator of the device.
+        Source of the random numbers; default: the generator of the device.
     out, dtype, layout, device, pin_memory, requires_grad
         As for `zeros`, with its errors.
 
@@ -204,7 +204,7 @@ def randperm(
     Parameters
     ----------
     n
-        How many.
+        Number of integers.
     dtype
         Default: that of `out`, else int64.
     generator, out, layout, device, pin_memory, requires_grad

@@ -130,7 +130,7 @@ def frombuffer(
     dtype
         How its bytes are read.
     count
-        How many elements. Default: -1, all behind `offset`.
+        Number of elements. Default: -1, all behind `offset`.
     offset
         How many bytes to leave out first.
     requires_grad
@@ -196,7 +196,7 @@ def from_file(
         Whether what is written goes to the file, which is made, or made longer, if need be.
         Default: False, it stays in this process.
     size
-        How many elements.
+        Number of elements.
     dtype
         How its bytes are read. Default: the default dtype.
     layout, device, pin_memory

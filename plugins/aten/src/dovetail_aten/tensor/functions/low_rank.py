@@ -78,7 +78,7 @@ def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None)
     q
         How many singular values are wanted, somewhat more than the rank of `A`. Default: 6.
     niter
-        How many power iterations make the result more exact. Default: 2.
+        Number of power iterations, which make the result more exact. Default: 2.
     M
         Matrices that are subtracted, of a shape that broadcasts to that of `A`. Default: none.
 
@@ -124,7 +124,7 @@ def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 
     center
         Subtract the mean of every column first. Default: True.
     niter
-        How many power iterations make the result more exact. Default: 2.
+        Number of power iterations, which make the result more exact. Default: 2.
 
     Returns
     -------
