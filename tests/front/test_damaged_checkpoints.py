@@ -179,7 +179,7 @@ REFUSED = {
     ),
     "a parameter of nothing": (b"ctorch._utils\n_rebuild_parameter\nN\x88N\x87R", "has no tensor"),
     "a device that is none": (b"ctorch\ndevice\nX\x03\x00\x00\x00cqu\x85R", "'cqu' is no device"),
-    "a memo that is not there": (b"j\xff\xff\xff\x7f", "before that is there"),
+    "a memo that is not there": (b"j\xff\xff\xff\x7f", "before it is stored"),
     "a stack that is empty": (b"a", "where there is none"),
     "objects below a mark": (b"K\x01(a", "where there is none"),
     "two objects": (b"K\x01K\x02", "something else than one object"),

@@ -107,7 +107,7 @@ REFUSED = {
     "a hole": (plain({"a": ("U8", [1], [1, 2])}, bytes(2)), "leaves a hole before it"),
     "a key twice": (
         joined_text('{"a":{"dtype":"U8","shape":[0],"shape":[0],"data_offsets":[0,0]}}', b""),
-        "the key 'shape' is there twice",
+        "the key 'shape' occurs twice",
     ),
     "an array twice": (
         joined_text(
@@ -115,7 +115,7 @@ REFUSED = {
             '"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}',
             b"",
         ),
-        "the key 'a' is there twice",
+        "the key 'a' occurs twice",
     ),
     "a number of 5,000 digits": (
         joined_text('{"a":{"dtype":"U8","shape":[%s],"data_offsets":[0,0]}}' % ("9" * 5000), b""),

@@ -22,8 +22,8 @@ def op() -> Iterator[Any]:
 @pytest.mark.parametrize(
     ("rule", "error", "words"),
     [
-        (lambda info, dims, x: (x[:1], 0), RuntimeError, "has not the 2 entries of the batch"),
-        (lambda info, dims, x: (x * 2, 1), RuntimeError, "has not the 2 entries of the batch"),
+        (lambda info, dims, x: (x[:1], 0), RuntimeError, "is not the 2 entries of the batch"),
+        (lambda info, dims, x: (x * 2, 1), RuntimeError, "is not the 2 entries of the batch"),
         (lambda info, dims, x: (x * 2, 9), IndexError, "Dimension out of range"),
         (lambda info, dims, x: ((x, x), (0, 0)), RuntimeError, "batching rule registered at .*:"),
         (lambda info, dims, x: ("a", 0), RuntimeError, "Unable to cast 'a' to Tensor"),
@@ -60,5 +60,5 @@ def test_a_function_whose_rule_loses_the_batch_is_refused() -> None:
         def vmap(info: Any, in_dims: Any, x: Tensor) -> Any:
             return (x * 2).sum(0, keepdim=True), 0
 
-    with pytest.raises(RuntimeError, match="has not the 2 entries of the batch"):
+    with pytest.raises(RuntimeError, match="is not the 2 entries of the batch"):
         dovetail.vmap(Twice.apply)(dovetail.ones(2, 3))

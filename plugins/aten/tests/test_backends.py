@@ -160,7 +160,7 @@ def test_factories_take_the_device(board: Backend, make: Callable[..., Any]) -> 
 
 def test_an_index_beyond_the_devices_is_refused(board: Backend) -> None:
     with pytest.raises(
-        RuntimeError, match=r"invalid device ordinal: .*:1 is asked for, but there is 1 device"
+        RuntimeError, match=r"invalid device ordinal: .*:1 was requested, but there is 1 device"
     ):
         at.ones(2, device=f"{board.name}:1")
     with pytest.raises(RuntimeError, match="invalid device ordinal"):
@@ -423,8 +423,8 @@ def test_a_function_that_is_missing_at_registration_is_named() -> None:
 
     with pytest.raises(
         NotImplementedError,
-        match=rf"backend '{name}' needs 'exp_of', which its namespace \S+ has not\. Give the "
-        rf"namespace a function of that name, or .*Library\('aten', 'IMPL', '{name.upper()}'\)",
+        match=rf"backend '{name}' needs 'exp_of', which its namespace \S+ lacks\. Add a "
+        rf"function of that name to the namespace, or .*Library\('aten', 'IMPL', '{name.upper()}'\)",
     ):
         register_backend(name, np, kernels=[define])
 

@@ -148,7 +148,7 @@ def get_device_module(device: Any = None) -> ModuleType:
     if kind not in ("cpu", "cuda", "mps", "mtia", "xpu"):
         raise RuntimeError(
             f"Device '{kind}' does not have a corresponding module registered as "
-            f"'dovetail.{kind}'. Those of cpu and cuda have one."
+            f"'dovetail.{kind}'. Only the cpu and cuda devices have one."
         )
     module: ModuleType = getattr(here, kind)
     return module

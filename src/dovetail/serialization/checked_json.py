@@ -111,7 +111,7 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise FormatError(f"the key {shown(key)} is there twice")
+                raise FormatError(f"the key {shown(key)} occurs twice")
             seen.add(key)
     return result
 

@@ -216,7 +216,7 @@ def register_constant(cls: Any) -> None:
     if cls.__eq__ is object.__eq__ or cls.__hash__ in (None, object.__hash__):
         raise TypeError(
             "register_constant(cls) expects `cls` to have a non-default `__eq__` and `__hash__` "
-            f"implementation, but {cls} has not. Define both."
+            f"implementation, but {cls} lacks one of them. Define both."
         )
     register_pytree_node(
         cls,

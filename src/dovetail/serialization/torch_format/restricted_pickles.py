@@ -141,7 +141,7 @@ class _Machine:
             self._memo[argument] = self._top()
         elif name in ("BINGET", "LONG_BINGET", "GET"):
             if argument not in self._memo:
-                raise corrupt(f"it takes object {argument} of its memo before that is there")
+                raise corrupt(f"it takes object {argument} of its memo before it is stored")
             push(self._memo[argument])
         elif name == "MARK":
             self._marks.append(len(self._stack))

@@ -57,7 +57,7 @@ class ZipArchive:
             _check(info, end)
             name = info.filename.partition("/")[2] or info.filename
             if name in self._records:
-                raise FormatError(f"the record {shown(name)} is there twice")
+                raise FormatError(f"the record {shown(name)} occurs twice")
             self._records[name] = info, end
 
     def __contains__(self, name: str) -> bool:

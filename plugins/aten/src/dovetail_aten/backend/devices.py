@@ -70,7 +70,7 @@ def _check_index(device: Device, found: Backend) -> None:
     count = found.arrays.device_count()
     if device.index is not None and device.index >= count and device.type not in ("cpu", "meta"):
         raise RuntimeError(
-            f"{device.type} error: invalid device ordinal: {device} is asked for, but there "
+            f"{device.type} error: invalid device ordinal: {device} was requested, but there "
             f"{'is 1 device' if count == 1 else f'are {count} devices'}. "
             f"Use {device.type}:0{f' to {device.type}:{count - 1}' if count > 1 else ''}."
         )

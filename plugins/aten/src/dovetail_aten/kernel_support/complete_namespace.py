@@ -38,8 +38,8 @@ class Missing:
         key = backend(device_type).key_name if known else device_type.upper()
         raise NotImplementedError(
             f"an operator of backend {device_type!r} needs {name!r}, which its namespace "
-            f"{getattr(namespace, '__name__', namespace)} has not. Give the namespace a function "
-            "of that name, or "
+            f"{getattr(namespace, '__name__', namespace)} lacks. "
+            "Add a function of that name to the namespace, or "
             "register another kernel for the operator: Library('aten', 'IMPL', "
             f"{key!r}).array_impl(...)"
         )

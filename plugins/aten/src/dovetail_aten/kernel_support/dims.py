@@ -67,8 +67,8 @@ def check_room(count: int, itemsize: int) -> None:
         mmap(-1, count * itemsize).close()
     except (OSError, OverflowError, ValueError):
         raise RuntimeError(
-            f"can't allocate memory: {count} items of some {itemsize} bytes each were asked for. "
-            "Give smaller sizes."
+            f"can't allocate memory: the result needs {count} items of some {itemsize} bytes each. "
+            "Pass smaller sizes."
         ) from None
 
 

@@ -101,6 +101,6 @@ def _wrong_batch(shape: tuple[int, ...], dim: int, batch_size: int) -> Exception
         )
     return RuntimeError(
         f"a batching rule returned an output of shape {list(shape)} with batch dimension {dim}, "
-        f"which has not the {batch_size} entries of the batch. Return the dimension that has "
-        "them, or None for what all entries share."
+        f"whose size is not the {batch_size} entries of the batch. Return the dimension of that "
+        "size, or None for an output that all entries share."
     )
