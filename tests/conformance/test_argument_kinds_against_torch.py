@@ -124,9 +124,9 @@ def test_a_kind_of_argument_takes_the_values_that_it_takes_in_pytorch(call: str)
     "call, text",
     [
         (lambda x: x.sum(True), "'dim' .* must be tuple of ints, not bool.*give it by keyword"),
-        (lambda x: x.unsqueeze(True), "'dim' .* must be int, not bool.*a bool is no int"),
+        (lambda x: x.unsqueeze(True), "'dim' .* must be int, not bool.*a bool is not an int"),
         (lambda x: x.amax(0, 1), "'keepdim' .* must be bool, not int"),
-        (lambda x: x.unsqueeze(dovetail.tensor(1.0)), "a float is no int, even a whole one"),
+        (lambda x: x.unsqueeze(dovetail.tensor(1.0)), "a float is not an int, even a whole one"),
         (lambda x: dovetail.dropout(x, dovetail.tensor(0.5, requires_grad=True), True),
          "requires grad, which a number cannot keep"),
         (lambda x: dovetail.zeros(True), "'size' .* must be tuple of ints, not bool"),

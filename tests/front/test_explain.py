@@ -188,7 +188,7 @@ def test_what_depends_on_data_ends_the_tree_and_says_so() -> None:
         ("aten::rellu", RuntimeError, "Did you mean 'aten::relu'?"),
         (nn.Linear, TypeError, r"Make one: explain\(Linear\(\.\.\.\), input\)"),
         (3, TypeError, "takes an operator, its name or a function, not int"),
-        ("__version__", TypeError, "dovetail.__version__ is no function but a str"),
+        ("__version__", TypeError, "dovetail.__version__ is not a function but a str"),
     ],
 )
 def test_what_cannot_be_explained_is_refused_with_what_to_do(

@@ -167,7 +167,7 @@ def test_tensors_that_no_operator_made_are_refused() -> None:
     def function(x: Tensor) -> Tensor:
         return dovetail.vmap(lambda row: row * 2)(x) + 1
 
-    with pytest.raises(RuntimeError, match="made during the trace by something that is no"):
+    with pytest.raises(RuntimeError, match="made during the trace by something that is not an op"):
         trace(function, dovetail.ones(2, 2))
 
 

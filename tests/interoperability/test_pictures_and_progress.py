@@ -154,7 +154,7 @@ def test_tensorboard_refuses_what_it_cannot_write(tmp_path: Path) -> None:
     from dovetail.utils.tensorboard import SummaryWriter
 
     with SummaryWriter(str(tmp_path)) as writer:
-        with pytest.raises(ValueError, match="'loss' is no scalar: its shape is"):
+        with pytest.raises(ValueError, match="'loss' is not a scalar: its shape is"):
             writer.add_scalar("loss", dovetail.ones(2))
         with pytest.raises(ValueError, match="does not name the dimensions"):
             writer.add_image("picture", dovetail.ones(4, 5))

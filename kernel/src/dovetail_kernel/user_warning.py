@@ -44,7 +44,7 @@ def set_warn_always(b: bool) -> None:
     Raises
     ------
     RuntimeError
-        If `b` is no bool.
+        If `b` is not a bool.
     """
     global _policy
     if not isinstance(b, bool):

@@ -46,7 +46,7 @@ def associative_scan(
     Raises
     ------
     ValueError
-        If `combine_fn` is no function, or `combine_mode` is another word.
+        If `combine_fn` is not a function, or `combine_mode` is another word.
     RuntimeError
         If `xs` has no slices, or `combine_fn` returns another structure or other shapes.
     """

@@ -42,7 +42,7 @@ def scan(
     Raises
     ------
     ValueError
-        If `combine_fn` is no function.
+        If `combine_fn` is not a function.
     RuntimeError
         If `xs` has no slices, or `combine_fn` returns something else than a carry of the structure
         of `init` and a value.

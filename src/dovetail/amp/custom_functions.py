@@ -31,7 +31,7 @@ def custom_fwd(
     Raises
     ------
     ValueError
-        If ``device_type`` is no string.
+        If ``device_type`` is not a string.
     """
     _check_device_type(device_type)
     if fwd is None:
@@ -61,7 +61,7 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Ca
     Raises
     ------
     ValueError
-        If ``device_type`` is no string.
+        If ``device_type`` is not a string.
     """
     _check_device_type(device_type)
     if bwd is None:

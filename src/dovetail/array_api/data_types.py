@@ -161,7 +161,7 @@ def result_type(*arrays_and_dtypes: Any) -> dtype:
 
 
 def check_kinds(name: str, kinds: str | tuple[str, ...], *arrays: Any) -> None:
-    """Refuse what is no array of some kinds of dtypes.
+    """Refuse what is not an array of some kinds of dtypes.
 
     Raises
     ------

@@ -56,7 +56,7 @@ class Distribution:
         Raises
         ------
         ValueError
-            For what is no bool.
+            For a value that is not a bool.
         """
         if value not in (True, False):
             raise ValueError("validate_args has to be True or False.")

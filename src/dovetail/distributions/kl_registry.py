@@ -26,7 +26,7 @@ def register_kl(type_p: Any, type_q: Any) -> Callable[[Callable[..., Any]], Call
     Raises
     ------
     TypeError
-        For what is no class.
+        For a value that is not a class.
     """
     for name, cls in (("type_p", type_p), ("type_q", type_q)):
         if not isinstance(cls, type):

@@ -43,7 +43,7 @@ def _check_with(error_type: type[Exception], cond: Any, message: Message = None)
     Raises
     ------
     TypeError
-        If `cond` is no bool, or `message` can't be called.
+        If `cond` is not a bool, or `message` can't be called.
     """
     if not isinstance(cond, bool):
         if isinstance(cond, Tensor):

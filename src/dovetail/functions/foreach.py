@@ -55,7 +55,7 @@ def _lists(first: Any, *others: Any) -> Iterator[tuple[Any, ...]]:
     Raises
     ------
     TypeError
-        If one is no list of tensors.
+        If one is not a list of tensors.
     RuntimeError
         If the first is empty, or the lists are of several lengths.
     """

@@ -54,7 +54,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     Raises
     ------
     TypeError
-        If an argument is no bool.
+        If an argument is not a bool.
     """
     for name, value in (("mode", mode), ("warn_only", warn_only)):
         if not isinstance(value, bool):
@@ -189,7 +189,7 @@ def set_default_tensor_type(t: Any) -> None:
     Raises
     ------
     TypeError
-        If it is no class of floating tensors of the cpu.
+        If it is not a class of floating tensors of the cpu.
     """
     warn_user(
         "set_default_tensor_type() is deprecated as of PyTorch 2.1, please use set_default_dtype() "
@@ -199,7 +199,7 @@ def set_default_tensor_type(t: Any) -> None:
     found = getattr(getattr(aten, name, None), "dtype", None)
     if not isinstance(found, dtype):
         raise TypeError(
-            f"invalid type object: {t!r:.60} is no class of tensors. Use set_default_dtype()."
+            f"invalid type object: {t!r:.60} is not a class of tensors. Use set_default_dtype()."
         )
     if not found.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")

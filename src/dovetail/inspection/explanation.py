@@ -126,7 +126,7 @@ def _of_name(name: str) -> Any:
             ) from None
     if not callable(found):
         raise TypeError(
-            f"dovetail.{'.'.join(parts)} is no function but a {type(found).__name__}. Name a "
+            f"dovetail.{'.'.join(parts)} is not a function but a {type(found).__name__}. Name a "
             "function, a method or an operator."
         )
     return found

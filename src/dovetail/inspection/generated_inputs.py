@@ -255,7 +255,7 @@ _PLAIN: Final[dict[str, Callable[[str], Any]]] = {
 
 
 def _plain(kind: str, name: str) -> Any:
-    """Return a value for a required argument that is no tensor."""
+    """Return a value for a required argument that is not a tensor."""
     if kind.endswith("?"):
         return None
     base, bracket, _ = kind.partition("[")

@@ -110,7 +110,7 @@ def explain_grad(
     Raises
     ------
     TypeError
-        If `tensor` is no tensor.
+        If `tensor` is not a tensor.
     """
     if not isinstance(tensor, Tensor):
         raise TypeError(

@@ -28,7 +28,7 @@ def trace(*input: Any, **options: Any) -> Any:
     Raises
     ------
     RuntimeError
-        For a tensor that is no matrix.
+        For a tensor that is not a matrix.
     """
     if input or options:
         return functions.trace(*input, **options)  # type: ignore[attr-defined, unused-ignore]

@@ -114,7 +114,7 @@ class Recorder(TorchFunctionMode):
         if key not in self._known:
             raise RuntimeError(
                 f"jit.trace: a tensor of shape {list(tensor.shape)} was made during the trace by "
-                "something that is no operator, so that it would stay a constant. Make it by "
+                "something that is not an operator, so that it would stay a constant. Make it by "
                 "functions of dovetail, or by an autograd.Function; transforms such as vmap are "
                 "applied to the traced function."
             )
@@ -249,7 +249,7 @@ def _attributes(modules: dict[str, Any]) -> dict[str, Attribute]:
 
 
 def _check_result(result: Any) -> None:
-    """Refuse what is no tensor, nor a list, tuple or dict of tensors."""
+    """Refuse what is not a tensor, nor a list, tuple or dict of tensors."""
     items = result.values() if isinstance(result, dict) else result
     if isinstance(result, list | tuple | dict):
         for each in items:

@@ -231,7 +231,7 @@ def trace(
     ------
     RuntimeError
         For inputs and results that are no tensors, for a constant that requires grad, and for
-        tensors that were made by what is no operator.
+        tensors that were made by what is not an operator.
     NotImplementedError
         For a function that calls ``backward`` or reads ``grad``.
     TracingCheckError
@@ -299,7 +299,7 @@ def trace_module(
     Raises
     ------
     AttributeError
-        If `mod` is no module, or `inputs` no dict.
+        If `mod` is not a module, or `inputs` no dict.
     """
     if not isinstance(mod, Module):
         raise AttributeError("expected dovetail.nn.Module as the first argument")

@@ -49,7 +49,7 @@ class Muon(Optimizer):
     Raises
     ------
     ValueError
-        For an option out of range, or a parameter that is no matrix.
+        For an option out of range, or a parameter that is not a matrix.
     """
 
     def __init__(

@@ -118,7 +118,7 @@ class FunctionEvent(_Times):
 
     @property
     def input_shapes(self) -> list[Any]:
-        """The shape of every argument, empty where it is no tensor."""
+        """The shape of every argument, empty where it is not a tensor."""
         return self.details.shapes
 
     @property

@@ -38,7 +38,7 @@ class Details:
     Attributes
     ----------
     shapes, strides, dtypes
-        Of every argument; empty where it is no tensor.
+        Of every argument; empty where it is not a tensor.
     concrete
         The arguments that are no tensors; None where it is one.
     flops

@@ -38,7 +38,7 @@ def save_file(
     Raises
     ------
     ValueError
-        If something is no tensor, or lies in another order than C's.
+        If something is not a tensor, or lies in another order than C's.
     RuntimeError
         If tensors share memory.
     """

@@ -165,7 +165,7 @@ def general_cosine(M: int, *, a: Iterable[float], **options: Unpack[_Options]) -
     Raises
     ------
     TypeError
-        If `a` is no list of numbers.
+        If `a` is not a list of numbers.
     ValueError
         If `a` is empty.
     """

@@ -35,7 +35,7 @@ def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Tensor:
     Raises
     ------
     TypeError
-        If neither is sparse, or one is no tensor.
+        If neither is sparse, or one is not a tensor.
     RuntimeError
         If dtypes or shapes do not fit.
 

@@ -57,7 +57,7 @@ def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Form
     Raises
     ------
     ValueError
-        If a target is no operator.
+        If a target is not an operator.
     """
     each_target = targets if isinstance(targets, list | tuple) else [targets]
 

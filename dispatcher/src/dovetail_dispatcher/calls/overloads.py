@@ -296,7 +296,7 @@ class OpOverloadPacket:
                 entry = self._known.get(forms(args))
             if entry is not None:
                 return entry(*args)
-        found = asked_first(self, args, kwargs)  # what is no tensor may override functions, too
+        found = asked_first(self, args, kwargs)  # what is not a tensor may override functions, too
         if found is not NotImplemented:
             return found
         overload = self._only or self._resolve(args, kwargs)

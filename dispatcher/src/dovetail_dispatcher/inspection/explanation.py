@@ -194,7 +194,7 @@ def explain_function(
     *,
     named: Any = None,
 ) -> FunctionExplanation:
-    """Explain the call of a function that is no operator.
+    """Explain the call of a function that is not an operator.
 
     Parameters
     ----------

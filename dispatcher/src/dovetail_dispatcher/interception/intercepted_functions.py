@@ -287,7 +287,7 @@ def release_functions(holder: object) -> None:
 
 def ask_arguments() -> None:
     """Have the functions ask arguments from now on whether they override: to be called by a class
-    that is no tensor, but has a ``__torch_function__`` and stands where tensors do.
+    that is not a tensor, but has a ``__torch_function__`` and stands where tensors do.
     """
     if not _has_classes:
         _have_asked(tensor_class())

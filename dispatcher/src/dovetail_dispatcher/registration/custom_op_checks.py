@@ -73,7 +73,7 @@ def check_torch_dispatch_class(cls: type, printed: str) -> None:
 
 
 def check_callable(fn: object) -> None:
-    """Refuse what is no function, with a TypeError."""
+    """Refuse what is not a function, with a TypeError."""
     if not callable(fn):
         raise TypeError(
             f"Input function is required to be a callable but found type {type(fn).__name__}."

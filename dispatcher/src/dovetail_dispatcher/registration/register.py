@@ -46,7 +46,7 @@ def register_kernel(
     Raises
     ------
     ValueError
-        If `op` is no operator name, `OpOverload` or `CustomOpDef`.
+        If `op` is not an operator name, `OpOverload` or `CustomOpDef`.
     RuntimeError
         For an unknown device type.
 

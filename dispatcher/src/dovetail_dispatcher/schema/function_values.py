@@ -73,7 +73,7 @@ def _ints(size: int | None, value: Any) -> Any:
         return value
     if isinstance(value, TensorBase) and value.ndim:
         if value.numel() != 1:
-            raise CastError("a tensor of several elements is no list of ints: use tolist()")
+            raise CastError("a tensor of several elements is not a list of ints: use tolist()")
         single: Any = value
         value = single.item()
     if isinstance(value, TensorBase) or hasattr(value, "__index__"):
@@ -85,7 +85,7 @@ def _ints(size: int | None, value: Any) -> Any:
 
 def _check_int(value: Any) -> None:
     if isinstance(value, bool) or _is_numpy_bool(value) or _is_bool_tensor(value):
-        raise CastError("a bool is no int: give it by keyword if another argument is meant")
+        raise CastError("a bool is not an int: give it by keyword if another argument is meant")
     _check_tensor(value)
     _check_whole(value)
 
@@ -97,7 +97,7 @@ def _check_whole(value: Any) -> None:
         kind = getattr(getattr(value, "dtype", None), "kind", "")
         fraction = isinstance(value, float) or kind in ("f", "c")
     if fraction:
-        raise CastError("a float is no int, even a whole one: int(...) makes one of it")
+        raise CastError("a float is not an int, even a whole one: int(...) makes one of it")
 
 
 def _check_tensor(value: Any) -> None:
@@ -105,7 +105,7 @@ def _check_tensor(value: Any) -> None:
         if value.requires_grad:
             raise CastError("the tensor requires grad, which a number cannot keep: use item()")
         if value.ndim:
-            raise CastError("a tensor that has dimensions is no number: use item()")
+            raise CastError("a tensor that has dimensions is not a number: use item()")
 
 
 def _is_numpy_bool(value: Any) -> bool:

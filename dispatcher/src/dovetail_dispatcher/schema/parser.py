@@ -92,7 +92,7 @@ def parse_name(text: str) -> OperatorName:
     Raises
     ------
     SchemaError
-        The text is no operator name, or more than one: a whole schema is refused.
+        The text is not an operator name, or more than one: a whole schema is refused.
     """
     parser = _Parser(text)
     name = parser.operator_name()

@@ -56,7 +56,7 @@ class KernelResults:
         Raises
         ------
         RuntimeError
-            If it is no tensor.
+            If it is not a tensor.
         """
         if isinstance(value, TensorBase) or value is None:
             return value

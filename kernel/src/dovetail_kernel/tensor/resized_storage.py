@@ -118,7 +118,7 @@ def _tensors_on(storage: Storage, tensor: TensorBase | None) -> list[TensorBase]
     raise RuntimeError(
         f"Trying to resize storage that is not resizable: its {storage.nbytes()} bytes "
         + (
-            "are shown by something that is no tensor, which would not see the new memory: an "
+            "are shown by something that is not a tensor, which would not see the new memory: an "
             "array that numpy() or DLPack gave away, a slice of the storage, or a value saved for "
             "backward. Let go of it first, or make a new tensor and copy."
             if _owns(storage)

@@ -31,7 +31,7 @@ def recompute(over: int | str = "64MiB") -> Any:
     Raises
     ------
     ValueError
-        For what is no number of bytes.
+        For a value that is not a number of bytes.
     """
     limit = parse_bytes(over)
     if limit < 0:

@@ -80,7 +80,7 @@ def check_reduction(function: str, op: RedOpType, array: NDArray[Any]) -> None:
     ValueError
         For the order of complex numbers.
     RuntimeError
-        For bits of what is no integer, and for averages of integers.
+        For bits of values that are not integers, and for averages of integers.
     """
     if not isinstance(op, RedOpType):
         raise TypeError(f"{function}: op should be a ReduceOp, such as ReduceOp.SUM, not {op!r}")

@@ -91,14 +91,14 @@ class BlockMask:
 
 def and_masks(*mask_mods: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function of the mask that lets through what all masks do. Raises RuntimeError for
-    what is no function.
+    what is not a function.
     """
     return _joined(mask_mods, True)
 
 
 def or_masks(*mask_mods: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function of the mask that lets through what any mask does. Raises RuntimeError for
-    what is no function.
+    what is not a function.
     """
     return _joined(mask_mods, False)
 

@@ -120,7 +120,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         Raises
         ------
         RuntimeError
-            If shapes do not fit, or a target is no class.
+            If shapes do not fit, or a target is not a class.
         """
         is_batched = target_.dim() > 0
         if target_.dim() > 1:

@@ -25,7 +25,7 @@ def skip_init(module_cls: type[M], *args: Any, **kwargs: Any) -> M:
     Raises
     ------
     RuntimeError
-        If it is no class of modules, or has no argument ``device``.
+        If it is not a class of modules, or has no argument ``device``.
     """
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}. Pass a class of modules.")

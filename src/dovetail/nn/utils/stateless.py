@@ -120,7 +120,7 @@ def _replaced(module: Module, tensors: Mapping[str, Tensor]) -> Iterator[None]:
     AttributeError
         If there is no module that a name says.
     TypeError
-        If a name stands for what is no tensor.
+        If a name stands for a value that is not a tensor.
     """
     modules = dict(module.named_modules(remove_duplicate=False))
     with ExitStack() as undo:

@@ -123,7 +123,7 @@ def _record(offset: Any, size: Any, stride: Any, requires_grad: Any, kind: Any) 
     if not isinstance(kind, dtype):
         raise corrupt("a tensor has no dtype")
     if type(requires_grad) is not bool:
-        raise corrupt("requires_grad of a tensor is no bool")
+        raise corrupt("requires_grad of a tensor is not a bool")
     record = TensorRecord(
         "", kind, checked_sizes(size), checked_sizes(stride), _size(offset), requires_grad
     )
@@ -148,7 +148,7 @@ def _size(value: Any) -> int:
 
 def rebuild_parameter(data: Any, requires_grad: Any, hooks: Any, state: Any = None) -> Parameter:
     if type(data) is not Tensor or type(requires_grad) is not bool:
-        raise corrupt("a parameter has no tensor, or its requires_grad is no bool")
+        raise corrupt("a parameter has no tensor, or its requires_grad is not a bool")
     if requires_grad and not (data.dtype.is_floating_point or data.dtype.is_complex):
         raise corrupt(f"a parameter requires grad, but its dtype is {data.dtype}")
     made = Parameter(data, requires_grad=requires_grad)
@@ -174,7 +174,7 @@ def set_attributes(obj: Any, state: Any) -> None:
     if state is None:
         return
     if type(state) is not dict or not hasattr(obj, "__dict__"):
-        raise corrupt(f"a {type(obj).__name__} has a state that is no dict of attributes")
+        raise corrupt(f"a {type(obj).__name__} has a state that is not a dict of attributes")
     for name, value in state.items():
         if type(name) is not str or name.startswith("__") or hasattr(obj, name):
             raise corrupt(f"{name!r:.60} is no attribute of a saved {type(obj).__name__}")

@@ -70,7 +70,7 @@ class RandomSampler(Sampler[int]):
     Raises
     ------
     TypeError, ValueError
-        If `replacement` is no bool, or `num_samples` is not positive.
+        If `replacement` is not a bool, or `num_samples` is not positive.
     """
 
     def __init__(

@@ -46,7 +46,7 @@ def scalar_record(tag: str, value: Any) -> Any:
     """Return the record of a number."""
     array = as_array(value)
     if array.size != 1:
-        raise ValueError(f"{tag!r} is no scalar: its shape is {array.shape}. Reduce it first.")
+        raise ValueError(f"{tag!r} is not a scalar: its shape is {array.shape}. Reduce it first.")
     return _summary.Summary.Value(tag=tag, simple_value=float(array.reshape(())))
 
 

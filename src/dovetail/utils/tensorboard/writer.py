@@ -245,9 +245,9 @@ class SummaryWriter:
         Raises
         ------
         TypeError
-            If either is no mapping.
+            If either is not a mapping.
         ValueError
-            For a parameter that is no bool, number or text.
+            For a parameter that is not a bool, number or text.
         """
         if not isinstance(hparam_dict, Mapping) or not isinstance(metric_dict, Mapping):
             raise TypeError("hparam_dict and metric_dict should be dictionary.")

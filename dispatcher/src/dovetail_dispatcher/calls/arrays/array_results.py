@@ -85,7 +85,7 @@ class ArrayResults:
             raise self.not_an_array(value) from reason
 
     def not_an_array(self, value: Any) -> RuntimeError:
-        """Return the error of a result that is no array of the backend."""
+        """Return the error of a result that is not an array of the backend."""
         backend = self.backend
         names = " or ".join(
             [f"{t.__module__}.{t.__qualname__}" for t in backend.arrays.array_types]

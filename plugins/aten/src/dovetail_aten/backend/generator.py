@@ -91,7 +91,7 @@ class Generator:
         Raises
         ------
         RuntimeError
-            For what is no integer.
+            For a value that is not an integer.
         ValueError
             For a seed beyond 64 bits.
         """

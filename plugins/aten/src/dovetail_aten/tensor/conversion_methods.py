@@ -147,7 +147,7 @@ class TensorConversions(TensorNamespace):
         Raises
         ------
         TypeError
-            If `other` is no tensor.
+            If `other` is not a tensor.
         """
         if not isinstance(other, TensorBase):
             raise TypeError(

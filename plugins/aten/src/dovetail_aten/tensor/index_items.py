@@ -36,7 +36,7 @@ def with_tensors(items: tuple[Any, ...], device: Any) -> tuple[Any, ...]:
 
 
 def dimensions_of(item: Any) -> int:
-    """Return how many dimensions of a tensor an index takes up, which is no list."""
+    """Return how many dimensions of a tensor an index takes up, which is not a list."""
     if item is None or item is Ellipsis or isinstance(item, bool):
         return 0
     if isinstance(item, TensorBase):

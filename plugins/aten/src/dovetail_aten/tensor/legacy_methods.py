@@ -37,7 +37,7 @@ class LegacyMethods(TensorMethods):
         Raises
         ------
         RuntimeError
-            If the tensor has a graph, or what stands for `requires_grad` is no bool.
+            If the tensor has a graph, or what stands for `requires_grad` is not a bool.
         ValueError
             If there are more or fewer items.
         """

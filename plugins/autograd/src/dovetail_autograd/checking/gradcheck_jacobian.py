@@ -35,7 +35,7 @@ def differentiable_outputs(returned: Any) -> tuple[TensorBase, ...]:
     Raises
     ------
     ValueError
-        If an output is no tensor.
+        If an output is not a tensor.
     """
     values = as_tuple(returned)
     for value in values:

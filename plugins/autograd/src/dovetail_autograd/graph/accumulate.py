@@ -338,7 +338,7 @@ def run_post_accumulate_hooks(variable: TensorBase, hooks: Any) -> None:
     Raises
     ------
     TypeError
-        If a hook returns what is no tensor.
+        If a hook returns a value that is not a tensor.
     RuntimeError
         If it returns another tensor.
     """

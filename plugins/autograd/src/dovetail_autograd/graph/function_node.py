@@ -180,7 +180,7 @@ class BackwardCFunction(_FunctionBase, FunctionCtx, _HookMixin, Node):
     _forward_cls
         The Function.
     _made
-        Signatures of the outputs; 0 for one that is no tensor.
+        Signatures of the outputs; 0 for one that is not a tensor.
     _no_tensors
         Positions of the arguments of the call that are not tensors, in order: no edge is for them.
     """

@@ -188,7 +188,7 @@ class Node:
         Raises
         ------
         TypeError
-            If there are not as many gradients as outputs, or one is no tensor.
+            If there are not as many gradients as outputs, or one is not a tensor.
         RuntimeError
             If what the node saved was freed.
         """

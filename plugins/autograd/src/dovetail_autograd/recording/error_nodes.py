@@ -142,7 +142,7 @@ class _FunctionOfTensors:
         Raises
         ------
         TypeError
-            If there are more or fewer than announced, or one is no tensor.
+            If there are more or fewer than announced, or one is not a tensor.
         """
         if len(tensors) != self._count:
             raise TypeError(

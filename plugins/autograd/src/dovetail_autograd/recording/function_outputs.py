@@ -86,7 +86,7 @@ class _Outputs:
             bump_version(tensor)
             if not any([tensor is each for each in node.non_differentiable or ()]):
                 self.check_dirty(tensor, len(values))
-        # What is no tensor has a place among the gradients too, where backward gets None.
+        # What is not a tensor has a place among the gradients too, where backward gets None.
         metadata = [
             (tuple(value.array.shape), value.array.dtype)
             if isinstance(value, TensorBase)

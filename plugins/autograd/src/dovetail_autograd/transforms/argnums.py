@@ -65,7 +65,7 @@ def split_aux(call: str, returned: Any) -> tuple[Any, Any]:
     Raises
     ------
     RuntimeError
-        If the function did not return a pair, or something in the auxiliary output is no tensor.
+        If the function did not return a pair, or something in the auxiliary output is not a tensor.
     """
     if not isinstance(returned, tuple) or len(returned) != 2:
         raise RuntimeError(

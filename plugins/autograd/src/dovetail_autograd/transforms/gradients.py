@@ -192,10 +192,10 @@ def grad(
     Raises
     ------
     RuntimeError
-        From the returned function, if the output is no scalar tensor, or `argnums` names no
+        From the returned function, if the output is not a scalar tensor, or `argnums` names no
         argument.
     ValueError
-        If something among the selected arguments is no tensor.
+        If something among the selected arguments is not a tensor.
     """
 
     @wraps(func, updated=())

@@ -46,7 +46,7 @@ def for_members(function: F) -> F:
 
 
 def check_tensor(tensor: Any, name: str) -> None:
-    """Refuse what is no tensor."""
+    """Refuse what is not a tensor."""
     if not isinstance(tensor, dovetail.Tensor):
         raise TypeError(
             f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor but got "
@@ -55,7 +55,7 @@ def check_tensor(tensor: Any, name: str) -> None:
 
 
 def check_tensors(tensors: Any, name: str, count: int) -> None:
-    """Refuse what is no list of `count` tensors."""
+    """Refuse what is not a list of `count` tensors."""
     if not isinstance(tensors, (list, tuple)):
         raise TypeError(
             f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor] "

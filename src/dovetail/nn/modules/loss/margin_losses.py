@@ -145,7 +145,7 @@ class MultiMarginLoss(_WeightedLoss):
     Raises
     ------
     ValueError
-        For another power, or a weight that is no vector.
+        For another power, or a weight that is not a vector.
     """
 
     def __init__(

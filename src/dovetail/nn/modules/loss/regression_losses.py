@@ -72,7 +72,7 @@ class HuberLoss(_Loss):
     Raises
     ------
     TypeError
-        If ``delta`` is no number.
+        If ``delta`` is not a number.
     """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:

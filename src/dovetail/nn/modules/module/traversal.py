@@ -159,9 +159,9 @@ class Traversal:
         Raises
         ------
         ValueError
-            If ``target`` is empty or ``module`` is no module.
+            If ``target`` is empty or ``module`` is not a module.
         AttributeError
-            If a submodule on the way is missing, or what would be replaced is no module.
+            If a submodule on the way is missing, or what would be replaced is not a module.
         """
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")

@@ -245,7 +245,7 @@ class _Rewriter(ast.NodeTransformer):
     def _list_metadata(self, owner: ast.expr, suffix: str, expression: str) -> ast.expr:
         if not self._is_list(owner):
             raise self._error(
-                f"'{ast.unparse(owner)}' is no list of tensors.", "Use .sym_sizes() of a tensor."
+                f"'{ast.unparse(owner)}' is not a list of tensors.", "Use .sym_sizes() of a tensor."
             )
         name = ast.unparse(owner)
         self.out.saved[f"{name}_{suffix}"] = expression.format(name)

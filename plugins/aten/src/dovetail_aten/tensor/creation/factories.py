@@ -157,7 +157,7 @@ def full(
     Raises
     ------
     TypeError
-        If `size` is no sequence of ints.
+        If `size` is not a sequence of ints.
     RuntimeError
         For a negative size.
     """

@@ -320,7 +320,7 @@ def check_out(function: str, out: Tensor) -> None:
     Raises
     ------
     TypeError
-        If it is no tensor.
+        If it is not a tensor.
     RuntimeError
         In grad mode.
     """

@@ -61,7 +61,7 @@ def zeros_like(
     Raises
     ------
     TypeError
-        If `input` is no tensor.
+        If `input` is not a tensor.
     """
     return _zeros_like(
         input, memory_format=memory_format, requires_grad=requires_grad, options=options

@@ -19,7 +19,7 @@ def whole(function: str, argument: str, value: Any) -> int:
     Raises
     ------
     TypeError
-        For a bool, and for what is no index.
+        For a bool, and for a value that is not an index.
     """
     if value.__class__ is int:
         return value

@@ -56,7 +56,7 @@ def asarray(
         If `copy` is False and a copy is needed, and for a buffer whose bytes are no whole number
         of elements.
     TypeError
-        If `copy` is no bool.
+        If `copy` is not a bool.
     """
     wanted = as_dtype(dtype, "asarray")
     if copy is not None and not isinstance(copy, bool):

@@ -77,7 +77,7 @@ def tensor(
     ValueError
         For sequences of unequal length, and integers beyond 64 bits.
     TypeError
-        For data that is no number.
+        For data that is not a number.
     RuntimeError
         For data of which no dtype can be inferred, or that overflows `dtype`; for ``pin_memory``
         without CUDA, or with another device than the cpu.
@@ -146,7 +146,7 @@ def from_numpy(ndarray: Any) -> Tensor:
     Raises
     ------
     TypeError
-        If `ndarray` is no array, or its dtype has no counterpart.
+        If `ndarray` is not an array, or its dtype has no counterpart.
     ValueError
         For negative strides or a foreign byte order.
     """

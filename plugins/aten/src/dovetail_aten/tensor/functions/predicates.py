@@ -55,7 +55,7 @@ def is_same_size(input: Tensor = MISSING, other: Tensor = MISSING, **named: Any)
     Raises
     ------
     TypeError
-        If one is no tensor; compare shapes by ``==``.
+        If one is not a tensor; compare shapes by ``==``.
     """
     if named:
         own = {"input": input, "other": other}

@@ -42,7 +42,7 @@ def cartesian_prod(*tensors: Any) -> Any:
     Raises
     ------
     RuntimeError
-        If there are none, if one is no vector, or if their dtypes differ.
+        If there are none, if one is not a vector, or if their dtypes differ.
     """
     return aten.cartesian_prod(list(_sequence(tensors)))
 
@@ -61,7 +61,7 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
     Raises
     ------
     RuntimeError
-        If there are none, if one is no matrix, or if two do not fit.
+        If there are none, if one is not a matrix, or if two do not fit.
     """
     return aten.chain_matmul(list(_sequence(matrices)), out=out)
 

@@ -35,7 +35,7 @@ def bytes_of_file(filename: str, shared: bool, nbytes: int) -> Any:
     Raises
     ------
     TypeError
-        If the path is no string.
+        If the path is not a string.
     RuntimeError
         If the file cannot be opened, and for fewer bytes than asked for.
     """

@@ -165,7 +165,7 @@ class UntypedStorage(StorageConversions, Storage):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """Set a byte, or the bytes of a slice, to a number. Raises as indexing, and RuntimeError
-        where what is assigned, or the index, is no integer.
+        where what is assigned, or the index, is not an integer.
         """
         if not isinstance(value, int):
             raise RuntimeError(
@@ -290,7 +290,7 @@ class UntypedStorage(StorageConversions, Storage):
         ------
         RuntimeError
             If something besides tensors shows the memory, or it belongs to another library; for a
-            negative number, and for what is no integer.
+            negative number, and for a value that is not an integer.
         """
         if nbytes.__class__ is not int:
             raise RuntimeError(

@@ -115,7 +115,7 @@ class TensorInterface(HookInterface):
         Raises
         ------
         TypeError
-            If `grad` is no tensor.
+            If `grad` is not a tensor.
         RuntimeError
             If its shape, dtype or device is not that of `tensor`, or it is `tensor` itself.
         """

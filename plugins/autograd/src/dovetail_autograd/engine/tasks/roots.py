@@ -81,7 +81,7 @@ def make_grads(outputs: Sequence[Any], grad_outputs: Any) -> tuple[TensorBase | 
     Raises
     ------
     TypeError
-        If a gradient is no tensor.
+        If a gradient is not a tensor.
     RuntimeError
         If there are not as many gradients as outputs, or one does not fit.
     """

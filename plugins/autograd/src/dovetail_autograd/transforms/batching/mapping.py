@@ -243,7 +243,7 @@ class _Outputs:
         Raises
         ------
         ValueError
-            For what is no tensor, or does not fit `out_dims`.
+            For a value that is not a tensor, or does not fit `out_dims`.
         """
         leaves, structure = flatten(returned)
         self.structure = structure

@@ -167,7 +167,7 @@ def linalg_cond(self: Any, p: Any = None) -> Any:
 
 
 def _check_condition(self: Any) -> None:
-    """Refuse what is no matrix."""
+    """Refuse what is not a matrix."""
     if self.ndim < 2:
         raise RuntimeError(
             "linalg.cond: The input tensor must have at least 2 dimensions. Use unsqueeze."

@@ -68,7 +68,7 @@ def check_total_weight(total: Any) -> None:
 
 
 def no_class(count: int, value: Any) -> Exception:
-    """Return the error for a target that is no class."""
+    """Return the error for a target that is not a class."""
     return IndexError(f"Target {int(value)} is out of bounds. There are {count} classes.")
 
 
