@@ -142,7 +142,7 @@ def isdtype(dtype: dtype, kind: Any) -> Any:
     ValueError
         For a name that is none.
     TypeError
-        For what is no kind.
+        For a kind that does not exist.
     """
     if isinstance(kind, tuple):
         return any([isdtype(dtype, each) for each in kind])

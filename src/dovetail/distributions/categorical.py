@@ -18,7 +18,7 @@ __all__ = ["Categorical"]
 
 
 class Categorical(Distribution):
-    """Indices of the chances `probs`, which are normalized, or of `logits`."""
+    """Category indices with probabilities `probs`, which are normalized, or `logits`."""
 
     arg_constraints = {  # noqa: RUF012
         "probs": constraints.simplex,
@@ -59,7 +59,7 @@ class Categorical(Distribution):
 
     @lazy_property
     def logits(self) -> Tensor:
-        """The logarithms of the chances."""
+        """The logarithms of the probabilities."""
         return probs_to_logits(self.probs)
 
     @lazy_property

@@ -26,7 +26,7 @@ class ConstraintRegistry(constraints.Constraint):
         Raises
         ------
         TypeError
-            For what is neither a constraint nor a class of some.
+            For an object that is neither a constraint nor a constraint class.
         """
         if factory is None:
             return lambda factory: self.register(constraint, factory)

@@ -19,7 +19,7 @@ __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
 class OneHotCategorical(Shares):
-    """Vectors with a 1 at the index of a category, of the chances `probs` or of `logits`."""
+    """One-hot vectors of a category with probabilities `probs`, or `logits`."""
 
     arg_constraints = {  # noqa: RUF012
         "probs": constraints.simplex,
@@ -81,7 +81,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     has_rsample = True
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Return samples that have the gradients of the chances."""
+        """Return samples that have the gradients of the probabilities."""
         drawn = self.sample(sample_shape)
         probs = clamp_probs(self.probs)
         return drawn + (probs - probs.detach())

@@ -91,7 +91,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
 
     @property
     def logits(self) -> Tensor:
-        """The logarithms of the chances."""
+        """The logarithms of the probabilities."""
         return self.base_dist.logits
 
     @property

@@ -35,7 +35,7 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     Raises
     ------
     ValueError
-        For what is neither a tensor nor a number.
+        For a value that is neither a tensor nor a number.
     """
     if not all([isinstance(value, Tensor | Number) for value in values]):
         raise ValueError(

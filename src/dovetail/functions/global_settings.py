@@ -148,7 +148,7 @@ def set_num_threads(num: int) -> None:
     Raises
     ------
     RuntimeError
-        For what is no positive integer.
+        For a value that is not a positive integer.
     """
     if not isinstance(num, int):
         raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")
@@ -169,7 +169,7 @@ def set_num_interop_threads(num: int) -> None:
     Raises
     ------
     RuntimeError
-        For what is no positive integer.
+        For a value that is not a positive integer.
     """
     given: Any = num
     if not isinstance(given, int) or given <= 0:

@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Tag(Enum):
-    """What may be said of an operator; PyTorch's core tags."""
+    """Properties that an operator may declare; PyTorch's core tags."""
 
     core = "core"
     cudagraph_unsafe = "cudagraph_unsafe"

@@ -18,7 +18,7 @@ MAX_INDEX: Final = 2**31 - 1
 
 
 class Device(Immutable):
-    """Where a tensor is: ``Device('cuda:1')``, ``Device('cuda', 1)``, ``Device(another)``.
+    """Device of a tensor: ``Device('cuda:1')``, ``Device('cuda', 1)``, ``Device(another)``.
 
     Devices are compared exactly: ``Device('cpu') != Device('cpu:0')``. Inside ``with
     Device('meta'):`` the device is the default for new tensors of this task.

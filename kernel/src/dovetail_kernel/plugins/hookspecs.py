@@ -22,7 +22,7 @@ def _one() -> int:
 
 
 class BackendSpec(NamedTuple):
-    """What a backend plugin offers; nothing heavy has to be imported to describe it.
+    """Description of a backend plugin, which imports nothing heavy.
 
     Attributes
     ----------

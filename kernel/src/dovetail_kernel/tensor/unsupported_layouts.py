@@ -13,7 +13,7 @@ class OtherKinds:
 
     @property
     def layout(self) -> Layout:
-        """How the elements lie in memory: always `strided`."""
+        """Memory layout: always `strided`."""
         return strided
 
     @property

@@ -8,7 +8,7 @@ from .immutable import NamedValue
 
 
 class Layout(NamedValue):
-    """How a tensor stores its elements: `strided`, or one of the sparse and jagged forms."""
+    """Storage layout of a tensor: `strided`, or one of the sparse and jagged forms."""
 
     __slots__ = ()
 

@@ -110,7 +110,7 @@ def softmax(
 def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
-    """Return the logarithm of `softmax`, computed stably; arguments as there."""
+    """Return the logarithm of `softmax`, computed stably; arguments as for `softmax`."""
     return aten.log_softmax(input, softmax_dim("log_softmax", input, dim), dtype=dtype)
 
 
@@ -234,7 +234,7 @@ def tanhshrink(input: Tensor) -> Tensor:
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
-    """Return `softmax` of ``-input``; arguments as there."""
+    """Return `softmax` of ``-input``; arguments as for `softmax`."""
     return aten.softmax(-input, softmax_dim("softmin", input, dim), dtype=dtype)
 
 

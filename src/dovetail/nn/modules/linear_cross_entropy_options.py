@@ -14,7 +14,7 @@ _POLICIES: Final = ("accurate", "balanced", "compact", "auto")
 
 @dataclass(slots=True)
 class LinearCrossEntropyOptions:
-    """How PyTorch splits the batch into chunks that need less memory.
+    """Options by which PyTorch splits the batch into chunks that need less memory.
 
     Taken and without effect: logits are made at once, and all derivatives exist.
 

@@ -236,8 +236,7 @@ def _is_sequence(value: Any) -> bool:
 
 def _typed(name: str, wanted: dtype, where: str = "cpu") -> TypedTensor:
     documented = (
-        f"Makes tensors of dtype {wanted.name} on {where}; ``isinstance(x, {name})`` is true of "
-        "such."
+        f"Constructor of tensors of dtype {wanted.name} on {where}, which are instances of {name}."
     )
     module = "dovetail" if where == "cpu" else f"dovetail.{where}"
     members = {"dtype": wanted, "where": where, "__module__": module, "__doc__": documented}

@@ -58,7 +58,7 @@ def make_subclass(
     TypeError
         If `cls` is no subclass of Tensor, or `data` no tensor.
     NotImplementedError
-        For what must be as it is.
+        For an argument that cannot be changed.
     """
     check_subclass(cls)
     if not isinstance(data, TensorBase):
@@ -137,7 +137,7 @@ def make_wrapper_subclass(
     RuntimeError
         For sizes, strides and an offset that describe no tensor.
     NotImplementedError
-        For what must be as it is.
+        For an argument that cannot be changed.
     """
     check_subclass(cls)
     if not cls._class_bits & PYTHON_DISPATCH:

@@ -66,7 +66,7 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: Any = None,
 ) -> None:
-    """Choose how tensors are printed, for the whole process; what is left out stays as it is.
+    """Choose how tensors are printed, for the whole process; options left out stay unchanged.
 
     Parameters
     ----------

@@ -133,19 +133,19 @@ class _LazyTransposed(_LazyConvXdMixin):
 
 
 class LazyConv1d(_LazyDirect, Conv1d):
-    """`Conv1d` whose ``in_channels`` are those of the first input; other arguments as there."""
+    """`Conv1d` whose ``in_channels`` are inferred from the first input."""
 
     cls_to_become: ClassVar[type[Module] | None] = Conv1d
 
 
 class LazyConv2d(_LazyDirect, Conv2d):
-    """`Conv2d` whose ``in_channels`` are those of the first input; other arguments as there."""
+    """`Conv2d` whose ``in_channels`` are inferred from the first input."""
 
     cls_to_become: ClassVar[type[Module] | None] = Conv2d
 
 
 class LazyConv3d(_LazyDirect, Conv3d):
-    """`Conv3d` whose ``in_channels`` are those of the first input; other arguments as there."""
+    """`Conv3d` whose ``in_channels`` are inferred from the first input."""
 
     cls_to_become: ClassVar[type[Module] | None] = Conv3d
 

@@ -23,7 +23,7 @@ def draw_weights(module: Module, width: int) -> None:
 
 
 class RNNCellBase(Module):
-    """What recurrent cells have: parameters.
+    """Base of recurrent cells: parameters.
 
     Parameters
     ----------

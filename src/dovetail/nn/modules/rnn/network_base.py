@@ -23,7 +23,7 @@ _GATES: Final = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
 class RNNBase(Module):
-    """What recurrent networks have: parameters of each layer and direction.
+    """Base of recurrent networks: parameters of each layer and direction.
 
     Parameters
     ----------
