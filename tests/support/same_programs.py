@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
+from oracle.outcomes import EXACT, Closeness, Comparison, outcome, seen
 
 import dovetail
 
@@ -28,20 +30,18 @@ class Programs(dict[str, Program]):
         return note
 
 
-class Values(NamedTuple):
-    """A tensor that a program returned."""
-
-    dtype: str
-    values: Any
-
-
 def tried(function: Callable[[], Any], *, words: int = 40) -> Any:
     """Return what a call gives, or the type and the first characters of its error."""
-    try:
-        result = function()
-    except Exception as error:
-        return type(error).__name__, str(error).replace("torch.", "dovetail.")[:words]
+    found = outcome(lambda: _listed(function()))
+    return found.result if found.error is None else _said(found.error, words)
+
+
+def _listed(result: Any) -> Any:
     return result.tolist() if hasattr(result, "tolist") else result
+
+
+def _said(error: Exception, words: int) -> tuple[str, str]:
+    return type(error).__name__, str(error).replace("torch.", "dovetail.")[:words]
 
 
 def plain(result: Any, digits: int = 5) -> Any:
@@ -89,31 +89,29 @@ def assert_same(
     """
     import torch
 
-    ours, theirs = (_outcome(program, library, words, warns) for library in (dovetail, torch))
-    if close and isinstance(ours[0], Values) and isinstance(theirs[0], Values):
-        assert ours[0].dtype == theirs[0].dtype
-        np.testing.assert_allclose(ours[0].values, theirs[0].values, rtol=1e-5, atol=1e-6)
-        assert ours[1] == theirs[1]
-    else:
-        assert ours == theirs, (ours, theirs)
+    loose = Closeness(1e-5, 1e-6, of_largest=False)
+    comparison = Comparison(
+        "reference",
+        lambda dtype: loose if close else EXACT,
+        lambda mine, other: _said(mine, words) == _said(other, words),
+        _heard,
+    )
+    ours, theirs = (
+        outcome(partial(_run, program, library), library if warns else None)
+        for library in (dovetail, torch)
+    )
+    kind, text = comparison.of(ours, theirs)
+    assert not text, f"{kind}: {text}"
 
 
-def _outcome(program: Program, library: Any, words: int, warns: bool) -> tuple[Any, Any]:
-    def run() -> Any:
-        library.manual_seed(0)
-        result = program(library)
-        if not isinstance(result, library.Tensor):
-            return _anywhere(result)
-        return Values(str(result.dtype).rpartition(".")[2], result.tolist())
+def _run(program: Program, library: Any) -> Any:
+    library.manual_seed(0)
+    result = program(library)
+    return seen(result) if isinstance(result, library.Tensor) else _anywhere(_listed(result))
 
-    if not warns:
-        return tried(run, words=words), None
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        result = tried(run, words=words)
-    return result, [
-        (each.category, str(each.message)[:60]) for each in caught if not _asks_for_grad(each)
-    ]
+
+def _heard(caught: list[warnings.WarningMessage]) -> list[tuple[type[Warning], str]]:
+    return [(each.category, str(each.message)[:60]) for each in caught if not _asks_for_grad(each)]
 
 
 def _anywhere(result: Any) -> Any:

@@ -5,21 +5,24 @@ from __future__ import annotations
 import contextlib
 import gc
 import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import shrinking
 
-from .trials import Outcome, Plan, Trial, outcome
-from .ways import NotSmooth
+from .outcomes import Closeness, Comparison, Outcome
+from .trials import Plan, Trial, ran
+from .ways import NotSmooth, Way
 
 __all__ = ["Find", "Hunt", "Report", "by_cause", "compare"]
 
-SINGLE = {"f": 8, "c": 16}
-"""Bytes of numbers of double precision, by kind: others are rounded more."""
+DOUBLE = ("float64", "complex128")
+"""Dtypes of double precision: others are rounded more."""
 AGREE = ("same", "both raise", "not smooth")
 """Kinds of results of a trial that are no differences."""
 LOOSE = {"loop": (1e-8, 1e-10), "differences": (1e-5, 1e-7)}
@@ -155,76 +158,45 @@ def compare(trial: Trial, references: Sequence[Plan], plan: Plan) -> tuple[str, 
     """Return the kind of the difference of a trial from the last reference, and its text, or the
     kind of the agreement with one before it.
     """
-    found = outcome(trial, plan)
+    found = ran(trial, plan)
     kind, text = "", ""
     for reference in references:
-        kind, text = _compared(outcome(trial, reference), found, reference)
+        kind, text = _compared(found, ran(trial, reference), reference.outer)
         if kind in AGREE:
             break
     return kind, text
 
 
-def _compared(expected: Outcome, found: Outcome, reference: Plan) -> tuple[str, str]:
+def _compared(found: Outcome, expected: Outcome, way: Way) -> tuple[str, str]:
     if isinstance(expected.error, NotSmooth):
         return "not smooth", ""
-    if expected.error is not None:
-        if found.error is not None:
-            return _errors(expected.error, found.error, reference)
-        return "accepted", f"the {reference.outer.name} raises {_said(expected.error)}"
-    if found.error is not None:
-        return "refusal", _said(found.error)
-    return _values(expected, found, reference)
+    kind, text = _comparison(way).of(found, expected)
+    says_nothing = kind == "same" and not any(
+        [bool(np.isfinite(each.values).any()) or not each.values.size for each in expected.result]
+    )
+    return ("not smooth", "") if says_nothing else (kind, text)
 
 
-def _errors(expected: Exception, found: Exception, reference: Plan) -> tuple[str, str]:
-    """Compare errors: of a loop by type, of differences, which call other functions, not at all."""
-    if reference.outer.name == "loop" and type(found) is not type(expected):
-        return "wrong", f"raises {_said(found)}, not {_said(expected)}"
-    return "both raise", ""
+def _comparison(way: Way) -> Comparison:
+    """Return what is compared with a way: differences call other functions, on other values, more
+    often, so their errors, warnings and strides are their own.
+    """
+    relative, absolute = LOOSE[way.name]
+
+    def close(dtype: str) -> Closeness:
+        wider = relative if dtype in DOUBLE else max(relative, 1e-5)
+        return Closeness(wider, absolute, with_nan=way.compares_nan)
+
+    if way.name == "differences":
+        return Comparison(way.name, close, without=("strides",))
+    return Comparison(way.name, close, lambda mine, other: type(mine) is type(other), _heard)
 
 
-def _said(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text[:300]}"
-
-
-def _values(expected: Outcome, found: Outcome, reference: Plan) -> tuple[str, str]:
-    if len(expected.values) != len(found.values):
-        return "wrong", f"{len(found.values)} results, not {len(expected.values)}"
-    if reference.outer.name == "loop":  # differences call a function more often, on other values
-        for name in ("warned", "strides"):
-            mine, other = getattr(found, name), getattr(expected, name)
-            if mine != other:
-                return "wrong", f"{name}: {mine}, not {other}"
-    if found.written != expected.written:
-        return "wrong", f"leaves with a new version {found.written}, not {expected.written}"
-    compared = False
-    relative, absolute = LOOSE[reference.outer.name]
-    for place, (mine, other) in enumerate(zip(found.values, expected.values, strict=True)):
-        if mine.shape != other.shape:
-            return "wrong", f"result {place}: shape {mine.shape}, not {other.shape}"
-        if mine.dtype != other.dtype:
-            return "wrong", f"result {place}: {mine.dtype}, not {other.dtype}"
-        text = _difference(mine, other, relative, absolute, reference.outer.compares_nan)
-        if text:
-            return "wrong", f"result {place}: {text}"
-        compared = compared or bool(np.isfinite(other).any()) or not other.size
-    return ("same" if compared else "not smooth"), ""
-
-
-def _difference(mine: Any, other: Any, relative: float, absolute: float, with_nan: bool) -> str:
-    """Return how arrays differ; NaN in `other` counts only `with_nan`."""
-    known = np.ones(other.shape, bool) if with_nan else np.isfinite(other)
-    finite = other[np.isfinite(other)]
-    scale = max([1.0, *np.abs(finite).ravel()])
-    if mine.dtype.itemsize < SINGLE.get(mine.dtype.kind, 0):
-        relative = max(relative, 1e-5)
-    with np.errstate(all="ignore"):
-        close = np.isclose(mine, other, relative, absolute * scale, equal_nan=with_nan)
-    wrong = known & ~close
-    if not wrong.any():
-        return ""
-    return f"{mine[wrong].ravel()[:3].tolist()}, not {other[wrong].ravel()[:3].tolist()}"
+def _heard(caught: list[warnings.WarningMessage]) -> list[tuple[str, str, str, int]]:
+    """Return categories, texts, files and lines of warnings, each once."""
+    return sorted(
+        {(w.category.__name__, str(w.message), Path(w.filename).name, w.lineno) for w in caught}
+    )
 
 
 def by_cause(finds: Iterable[Find]) -> Iterator[tuple[str, list[Find]]]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .levels import Leaves, Level, applied
+from .outcomes import Outcome, outcome, seen
 from .ways import Way
 
-__all__ = ["Outcome", "Plan", "Trial", "outcome"]
+__all__ = ["Plan", "Trial", "ran"]
 
 
 @dataclass(frozen=True)
@@ -64,63 +63,30 @@ class Plan:
     rest: Way
 
 
-@dataclass
-class Outcome:
-    """Everything that is compared of a run.
+def ran(trial: Trial, plan: Plan) -> Outcome:
+    """Run a trial by a plan.
 
-    Attributes
-    ----------
-    values
-        Arrays of the results.
-    strides
-        Strides of the results, without those of dimensions that are not stepped along; none where
-        a level is `vmap`, which leaves the batch dimension where it lies, while a loop stacks.
-    written
-        Which leaves count a write.
-    error
-        What was raised, or None.
-    warned
-        Categories, texts, files and lines of the warnings.
+    Strides are those of dimensions that are stepped along; none where a level is `vmap`, which
+    leaves the batch dimension where it lies, while a loop stacks. Of leaves, whether a write is
+    counted is a fact too.
     """
-
-    values: list[Any] = field(default_factory=list)
-    strides: list[tuple[int, ...]] = field(default_factory=list)
-    written: list[bool] = field(default_factory=list)
-    error: Exception | None = None
-    warned: list[tuple[str, str, str, int]] = field(default_factory=list)
-
-
-def outcome(trial: Trial, plan: Plan) -> Outcome:
-    """Run a trial by a plan."""
     lib = plan.outer.lib
     leaves = [lib.tensor(each) for each in trial.leaves]
 
-    def body(given: Leaves) -> list[Any]:
-        return trial.body(lib, given)
-
-    result = Outcome()
-    is_often = lib.is_warn_always_enabled()
-    with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
-        warnings.simplefilter("always")
-        lib.set_warn_always(True)  # otherwise the way that comes second would not warn
-        try:
-            inside = applied(trial.levels[1:], plan.rest, body)
+    def call() -> list[Any]:
+        with np.errstate(all="ignore"):
+            inside = applied(trial.levels[1:], plan.rest, lambda given: trial.body(lib, given))
             results = applied(trial.levels[:1], plan.outer, inside)(leaves)
-            kept = [*results, *(leaves if trial.watched else [])]
-            result.values = [np.asarray(each.detach().resolve_conj().numpy()) for each in kept]
-            if "vmap" not in [each.kind for each in trial.levels]:
-                result.strides = [_strides(each) for each in kept]
-            result.written = [each._version > 0 for each in leaves] if trial.watched else []
-        except Exception as error:
-            result.error = error
-        finally:
-            lib.set_warn_always(is_often)
-    result.warned = sorted(
-        {(w.category.__name__, str(w.message), Path(w.filename).name, w.lineno) for w in caught}
-    )
-    return result
+            kept = [seen(each, strides=_strides(each, trial)) for each in results]
+            for each in leaves if trial.watched else []:
+                kept.append(seen(each, strides=_strides(each, trial), written=each._version > 0))
+            return kept
+
+    return outcome(call, lib)
 
 
-def _strides(tensor: Any) -> tuple[int, ...]:
+def _strides(tensor: Any, trial: Trial) -> tuple[int, ...]:
+    if "vmap" in [each.kind for each in trial.levels] or not tensor.numel():
+        return ()
     pairs = zip(tensor.shape, tensor.stride(), strict=True)
-    return tuple([step for size, step in pairs if size > 1]) if tensor.numel() else ()
+    return tuple([step for size, step in pairs if size > 1])
