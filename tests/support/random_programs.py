@@ -9,7 +9,6 @@ leaves the pool as it was, and the program goes on.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import itertools
 import random
 import warnings
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import shrinking
+from oracle.outcomes import Closeness, Comparison, Seen, outcome, seen
 from random_operations import IN_PLACE, OPERATIONS
 
 # Most pairs broadcast or multiply; some do not, for the errors.
@@ -172,22 +172,6 @@ def make(lib: Any, leaf: Leaf) -> Any:
     )
 
 
-@dataclass(frozen=True)
-class State:
-    """What is compared of a tensor; of a node, its name and those of the nodes before it."""
-
-    dtype: str
-    shape: tuple[int, ...]
-    requires_grad: bool
-    is_leaf: bool
-    is_inference: bool
-    version: int
-    output_nr: int
-    nodes: tuple[str, ...]
-    is_view: bool
-    values: Any
-
-
 # PyTorch squeezes the product of a vector and a matrix in place, which Dovetail has no operator
 # for.
 _SAME_NODES = {"ReshapeAliasBackward0": "ViewBackward0", "SqueezeBackward4": "UnsafeViewBackward0"}
@@ -209,16 +193,26 @@ def node_names(node: Any) -> tuple[str, ...]:
     return (name, *(node_name(before) for before, _ in node.next_functions))
 
 
-def state(tensor: Any, *, values_only: bool = False, born: int | None = None) -> State | str:
+def state(tensor: Any, *, born: int | None = None) -> Seen | str:
     """Return what is compared of a tensor, or the type of the error for a view that a write spoilt.
 
     Versions count from `born`, that at birth: how often a composite writes to its own result before
     it returns it is its own affair.
     """
-    found, error = attempt(
-        lambda: read(tensor, values_only, version(tensor) if born is None else born)
+    at_birth = version(tensor) if born is None else born
+    result, error = attempt(
+        lambda: seen(
+            tensor,
+            requires_grad=tensor.requires_grad,
+            is_leaf=tensor.is_leaf,
+            is_inference=tensor.is_inference(),
+            version=version(tensor) - at_birth,
+            output_nr=tensor.output_nr,
+            nodes=node_names(tensor.grad_fn),
+            is_view=tensor._is_view(),
+        )
     )
-    return found or error
+    return result or error
 
 
 def version(tensor: Any) -> int:
@@ -226,36 +220,11 @@ def version(tensor: Any) -> int:
     return 0 if tensor.is_inference() else tensor._version
 
 
-def read(tensor: Any, values_only: bool, born: int) -> State:
-    dtype, shape, values = (
-        str(tensor.dtype).rpartition(".")[2],
-        tuple(tensor.shape),
-        np.array(tensor.detach().tolist()),
-    )
-    if values_only:
-        return State(
-            dtype, shape, tensor.requires_grad, tensor.is_leaf, False, 0, 0, (), False, values
-        )
-    return State(
-        dtype,
-        shape,
-        tensor.requires_grad,
-        tensor.is_leaf,
-        tensor.is_inference(),
-        version(tensor) - born,
-        tensor.output_nr,
-        node_names(tensor.grad_fn),
-        tensor._is_view(),
-        values,
-    )
-
-
-def attempt(call: Callable[[], Any]) -> tuple[Any, Any]:
+def attempt(call: Callable[[], Any]) -> tuple[Any, str]:
     """Return what a call gives and "", or None and the name of the type of its error."""
-    try:
-        return call(), ""
-    except Exception as error:
-        return None, SAVED if "cannot be saved for backward" in str(error) else type(error).__name__
+    found = outcome(call)
+    is_saved = "cannot be saved for backward" in str(found.error)
+    return found.result, SAVED if is_saved else (found.error and type(found.error).__name__) or ""
 
 
 def mode_of(lib: Any, step: Step) -> Any:
@@ -325,25 +294,24 @@ def differentiate(lib: Any, program: Program, leaves: list[Any], pool: list[Any]
         else:
             total(chosen).backward()
 
-    try:
-        backward()
-        error = ""
-    except Exception as found:
+    error = outcome(backward).error
+    if error is not None:
+        is_modified = any(text in str(error) for text in _MODIFIED_TEXTS)
         # One kind of formula that is not there raises the RuntimeError that a NotImplementedError
-        # is, too.
-        error = "RuntimeError" if isinstance(found, RuntimeError) else type(found).__name__
-        error = MODIFIED if any(text in str(found) for text in _MODIFIED_TEXTS) else error
-    if error:
-        # How many of the gradients were added before the error is the engine's own affair.
-        return [error]
+        # is, too. How many of the gradients were added before is the engine's own affair.
+        kind = RuntimeError if isinstance(error, RuntimeError) else type(error)
+        return [MODIFIED if is_modified else kind.__name__]
     # The version of .grad is left out: how often a gradient is added in place is the engine's own
     # affair.
     holders = [leaf for leaf in leaves if leaf.is_leaf] + [
         tensor for tensor in pool if tensor.retains_grad
     ]
     return [
-        error,
-        *(holder.grad is not None and state(holder.grad, values_only=True) for holder in holders),
+        "",
+        *[
+            grad is not None and seen(grad, requires_grad=grad.requires_grad, is_leaf=grad.is_leaf)
+            for grad in [holder.grad for holder in holders]
+        ],
     ]
 
 
@@ -392,27 +360,6 @@ _IN_MEMORY = ("nodes", "output_nr", "is_view", "version")
 """What of a tensor goes by whether a step was a copy or a view."""
 
 
-def difference(ours: Any, theirs: Any, tolerance: float, memory: bool = True) -> str:
-    """Return how two outcomes differ, values by more than the tolerance, or than that of their
-    dtype.
-    """
-    if not memory and isinstance(theirs, str) and theirs and isinstance(ours, str | State):
-        return ""  # arrays whose values come later refuse later
-    if not isinstance(ours, State) or not isinstance(theirs, State):
-        return "" if ours == theirs else f"{ours!r} instead of {theirs!r}"
-    for field in dataclasses.fields(State)[:-1]:
-        mine, other = getattr(ours, field.name), getattr(theirs, field.name)
-        if mine != other and (memory or field.name not in _IN_MEMORY):
-            return f"{field.name} {mine!r} instead of {other!r}"
-    tolerance = max(tolerance, TOLERANCE.get(ours.dtype, 0.0))
-    mine, other = ours.values, theirs.values
-    with np.errstate(all="ignore"):
-        scale = max(1.0, *np.abs(other[np.isfinite(other)]).ravel(), 1.0)
-        if np.allclose(mine, other, rtol=tolerance, atol=tolerance * scale, equal_nan=True):
-            return ""
-    return f"{ours.dtype} {mine.tolist()} instead of {other.tolist()}"
-
-
 def disagreement(ours: Any, theirs: Any, program: Program, *, memory: bool = True) -> str:
     """Return where and how two libraries first disagree on a program, or the empty string.
 
@@ -429,6 +376,11 @@ def disagreement(ours: Any, theirs: Any, program: Program, *, memory: bool = Tru
         tolerance = TOLERANCE["float16"]
     elif "exp(out=)" in names:  # of bools: computed in float32, whatever out is
         tolerance = max(tolerance, 2e-4)
+    comparison = Comparison(
+        "PyTorch",
+        lambda dtype: Closeness(*[max(tolerance, TOLERANCE.get(dtype, 0.0))] * 2),
+        without=() if memory else _IN_MEMORY,
+    )
     ends = [outcomes[-1][1][0] if outcomes[-1][1] else "" for outcomes in (mine, other)]
     if sorted(ends) == ["RuntimeError", MODIFIED]:
         # Which of two errors comes first depends on where the check is.
@@ -439,6 +391,8 @@ def disagreement(ours: Any, theirs: Any, program: Program, *, memory: bool = Tru
         if not memory and second and second[0]:
             return ""
         for one, another in itertools.zip_longest(first, second):
-            if found := difference(one, another, tolerance, memory):
+            if not memory and another and isinstance(another, str) and isinstance(one, str | Seen):
+                continue  # arrays whose values come later refuse later
+            if found := comparison.difference(one, another):
                 return f"{where}: {found}"
     return ""
