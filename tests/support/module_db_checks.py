@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from op_db_checks import Different, Outcome, compare, counted, flat, seed_of
+from op_db_checks import Check, Different, compare, counted, flat, seed_of
 from torch.testing._internal.common_modules import ModuleErrorEnum, module_db
 from torch_twins import here, twin
 
@@ -42,7 +42,7 @@ def family_of(entry: Any) -> str:
     return str(entry.module_cls.__module__).rpartition(".")[2]
 
 
-def run(name: str, check: str, most: int = 240) -> Outcome | None:
+def run(name: str, check: str, most: int = 240) -> Check | None:
     """Run one check of an entry; None where the entry has nothing to check.
 
     Parameters
@@ -163,14 +163,7 @@ def _same_results(entry: Any, drawn: tuple[bool, Any]) -> None:
         outputs = module(*args, **kwargs)
         found.append([outputs, list(module.state_dict().values())])
     values = entry.name not in RANDOM
-    compare(_plain(dovetail, found[0]), _plain(torch, found[1]), values=values)
-
-
-def _plain(lib: Any, value: Any) -> Any:
-    """Return nested results, of which named tuples are plain ones."""
-    if isinstance(value, list | tuple):
-        return [_plain(lib, each) for each in value]
-    return value
+    compare(*found, values=values)
 
 
 def _same_gradients(entry: Any, drawn: tuple[bool, Any]) -> None:

@@ -10,11 +10,12 @@ import functools
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
+from oracle.outcomes import Closeness, Comparison, Outcome, Seen, outcome, seen
 from torch.testing._internal.common_methods_invocations import op_db
 from torch_twins import Absent, function_twin, here, twin
 
@@ -81,13 +82,8 @@ UNINITIALISED = frozenset(
     ["empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"]
 )
 
-TOLERANCES = {
-    torch.float16: (2e-3, 2e-3),
-    torch.bfloat16: (2e-2, 2e-2),
-    torch.float32: (4e-5, 4e-5),
-    torch.complex64: (4e-5, 4e-5),
-}
-EXACT = (1e-7, 1e-7)
+TOLERANCES = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 4e-5, "complex64": 4e-5}
+"""How far results of a dtype may lie apart; others by a ten-millionth."""
 
 
 class Different(Exception):
@@ -95,7 +91,7 @@ class Different(Exception):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Check:
     """What one check of one entry gave.
 
     Attributes
@@ -138,7 +134,7 @@ def entries() -> dict[str, Any]:
     return {name_of(entry): entry for entry in op_db if entry.name not in LEFT_OUT}
 
 
-def run(name: str, check: str) -> Outcome | None:
+def run(name: str, check: str) -> Check | None:
     """Run one check of an entry; None where the entry has nothing to check."""
     entry = entries()[name]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -164,7 +160,7 @@ def _function(entry: Any) -> Callable[..., Any]:
         return here(entry.name)
 
 
-def counted(name: str, check: str, samples: Iterator[Any], one: Callable[[Any], None]) -> Outcome:
+def counted(name: str, check: str, samples: Iterator[Any], one: Callable[[Any], None]) -> Check:
     passed = count = 0
     reason = ""
     for sample in samples:
@@ -177,22 +173,22 @@ def counted(name: str, check: str, samples: Iterator[Any], one: Callable[[Any], 
                 str(error) if isinstance(error, Different) else f"{type(error).__name__}: {error}"
             )
             reason = reason or f"sample {count}: {text}"
-    return Outcome(name, check, passed, count, reason)
+    return Check(name, check, passed, count, reason)
 
 
-def _guarded(name: str, check: str, entry: Any, samples: Iterator[Any], one: Any) -> Outcome:
+def _guarded(name: str, check: str, entry: Any, samples: Iterator[Any], one: Any) -> Check:
     """Run the samples of an entry; none passes where its function is not here."""
     try:
         function = _function(entry)
     except Absent as missing:
-        return Outcome(name, check, 0, sum(1 for _ in samples), f"there is no {missing}")
+        return Check(name, check, 0, sum(1 for _ in samples), f"there is no {missing}")
     return counted(name, check, samples, functools.partial(one, entry, function))
 
 
 # -- results ---------------------------------------------------------------------------------------
 
 
-def _forward(name: str, entry: Any) -> Outcome | None:
+def _forward(name: str, entry: Any) -> Check | None:
     dtypes = entry.supported_dtypes("cpu")
     if not dtypes:
         return None
@@ -229,73 +225,42 @@ def compare(ours: Any, theirs: Any, *, values: bool = True, loose: float = 1.0) 
     Raises
     ------
     Different
-        If structure, dtypes, shapes or values differ.
+        If structure, types, dtypes, shapes or values differ.
     """
-    if isinstance(theirs, list | tuple):
-        if not isinstance(ours, list | tuple) or len(ours) != len(theirs):
-            raise Different(f"{ours!r:.200} instead of {len(theirs)} results")
-        for mine, other in zip(ours, theirs, strict=True):
-            compare(mine, other, values=values, loose=loose)
-    elif isinstance(theirs, torch.Tensor):
-        _compare_tensors(ours, theirs, values, loose)
-    elif theirs is None or isinstance(theirs, torch.dtype):
-        if str(ours).rpartition(".")[2] != str(theirs).rpartition(".")[2]:
-            raise Different(f"{ours!r:.200} instead of {theirs}")
-    elif isinstance(theirs, float | complex):
-        if not _close(ours, theirs, EXACT):
-            raise Different(f"{ours!r:.200} instead of {theirs!r:.200}")
-    elif ours != theirs:
-        raise Different(f"{ours!r:.200} instead of {theirs!r:.200}")
+
+    def close(dtype: str) -> Closeness:
+        most = TOLERANCES.get(dtype, 1e-7) * loose
+        # Numbers that cancel in a tensor are as exact as the greatest of them.
+        return Closeness(most, most, of_largest=dtype not in ("float", "complex"))
+
+    comparison = Comparison("PyTorch", close)
+    if text := comparison.difference(observed(ours, values), observed(theirs, values)):
+        raise Different(text)
 
 
-def _compare_tensors(ours: Any, theirs: Any, values: bool, loose: float) -> None:
-    if not isinstance(ours, dovetail.Tensor):
-        raise Different(f"{ours!r:.200} instead of a tensor")
-    if tuple(ours.shape) != tuple(theirs.shape):
-        raise Different(f"shape {tuple(ours.shape)} instead of {tuple(theirs.shape)}")
-    if str(ours.dtype).rpartition(".")[2] != str(theirs.dtype).rpartition(".")[2]:
-        raise Different(f"{ours.dtype} instead of {theirs.dtype}")
-    if not values:
-        return
-    relative, absolute = TOLERANCES.get(theirs.dtype, EXACT)
-    mine, other = _numbers(ours), _numbers(theirs)
-    # Numbers that cancel are as exact as the greatest of them.
-    absolute *= max([1.0, *np.abs(other[np.isfinite(other)]).ravel()])
-    if not _close(mine, other, (relative * loose, absolute * loose)):
-        raise Different(f"values {_shown(mine)} instead of {_shown(other)}")
-
-
-def _numbers(tensor: Any) -> Any:
-    """Return the values of a tensor of either library in the widest dtype of their kind."""
-    lib = torch if isinstance(tensor, torch.Tensor) else dovetail
-    plain = tensor.detach()
-    if lib is torch:
-        plain = plain.resolve_conj().resolve_neg()
-        plain = torch.zeros_like(plain) if plain._is_zerotensor() else plain
-    if plain.dtype.is_complex:
-        return plain.to(lib.complex128).cpu().numpy()
-    return (plain.to(lib.float64) if plain.dtype.is_floating_point else plain).cpu().numpy()
-
-
-def _close(ours: Any, theirs: Any, tolerance: tuple[float, float]) -> bool:
-    """Say whether values agree; of complex ones that are not finite, that neither is."""
-    mine, other = np.asarray(ours), np.asarray(theirs)
-    if other.dtype.kind == "c":
-        finite = np.isfinite(other)
-        if not np.array_equal(np.isfinite(mine), finite):
-            return False
-        mine, other = mine[finite], other[finite]
-    return bool(np.allclose(mine, other, *tolerance, equal_nan=True))
-
-
-def _shown(array: Any) -> str:
-    return np.array2string(array.ravel()[:6], precision=6, threshold=6)
+def observed(value: Any, values: bool = True) -> Any:
+    """Return what is compared of a result; of complex numbers that are not finite, only that."""
+    if isinstance(value, dict):
+        return [(key, observed(each, values)) for key, each in value.items()]
+    if isinstance(value, list | tuple):
+        plain = tuple if isinstance(value, tuple) else list
+        return plain([observed(each, values) for each in value])
+    if isinstance(value, torch.Tensor | dovetail.Tensor):
+        found = seen(value)
+    elif isinstance(value, float | complex):
+        found = Seen(type(value).__name__, (), np.array(value))
+    else:
+        kind = type(value).__name__
+        return kind, str(value).rpartition(".")[2] if kind == "dtype" else value
+    if found.values.dtype.kind == "c":
+        found.values[~np.isfinite(found.values)] = np.nan
+    return found if values else replace(found, values=None)
 
 
 # -- gradients -------------------------------------------------------------------------------------
 
 
-def _gradients(name: str, entry: Any) -> Outcome | None:
+def _gradients(name: str, entry: Any) -> Check | None:
     if not entry.supports_autograd:
         return None
     dtypes = entry.supported_backward_dtypes("cpu") & entry.supported_dtypes("cpu")
@@ -347,32 +312,30 @@ def flat(lib: Any, value: Any) -> list[Any]:
 # -- errors ----------------------------------------------------------------------------------------
 
 
-def _errors(name: str, entry: Any) -> Outcome | None:
+def _errors(name: str, entry: Any) -> Check | None:
     if entry.error_inputs_func is None:
         return None
-    refused = [each for each in entry.error_inputs("cpu") if _error_of(entry.op, each.sample_input)]
+    # PyTorch's own references refuse more than its operators.
+    refused = [each for each in entry.error_inputs("cpu") if _tried(entry.op, each).error]
     return _guarded(name, "errors", entry, iter(refused), _same_error)
 
 
-def _error_of(function: Any, sample: Any) -> Exception | None:
-    """Return what a call raises; PyTorch's own references refuse more than its operators."""
-    try:
-        _called(function, sample)
-    except Exception as error:
-        return error
-    return None
+def _tried(function: Any, refused: Any) -> Outcome:
+    return outcome(lambda: _called(function, refused.sample_input))
 
 
 def _same_error(entry: Any, function: Any, refused: Any) -> None:
-    sample = refused.sample_input
-    own = twin_of(sample)
-    wanted = type(_error_of(entry.op, sample))
-    found = _error_of(function, own)
-    if not isinstance(found, (wanted, refused.error_type)):
-        raise Different(f"{found!r:.200} instead of {wanted.__name__}")
+    comparison = Comparison(
+        "reference",
+        same_error=lambda mine, other: isinstance(mine, (type(other), refused.error_type)),
+    )
+    own = twin_of(refused.sample_input)
+    _, text = comparison.of(outcome(lambda: _called(function, own)), _tried(entry.op, refused))
+    if text:
+        raise Different(text)
 
 
-_RUNNERS: dict[str, Callable[[str, Any], Outcome | None]] = {
+_RUNNERS: dict[str, Callable[[str, Any], Check | None]] = {
     "forward": _forward,
     "gradients": _gradients,
     "errors": _errors,

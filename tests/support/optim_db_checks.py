@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import torch
 import yaml
-from op_db_checks import Different, Outcome
+from op_db_checks import Check, Different, observed
+from oracle.outcomes import Closeness, Comparison
 from torch.testing._internal.common_optimizers import OptimizerErrorEnum, optim_db
 from torch_twins import twin
 
@@ -89,7 +90,7 @@ def _configurations_of(entry: Any) -> Iterator[Configuration]:
         yield Configuration(f"{name}: schedulers {position}", entry, {"lr": 0.01}, tuple(makers))
 
 
-def run(name: str) -> Outcome:
+def run(name: str) -> Check:
     """Run one configuration in every dtype."""
     configuration = configurations()[name]
     dtypes = DTYPES if configuration.entry.supports_complex else DTYPES[:2]
@@ -105,7 +106,7 @@ def run(name: str) -> Outcome:
                 str(error) if isinstance(error, Different) else f"{type(error).__name__}: {error}"
             )
             reason = reason or f"{dtype}: {text}"
-    return Outcome(entry_name(configuration.entry), name, passed, len(dtypes), reason)
+    return Check(entry_name(configuration.entry), name, passed, len(dtypes), reason)
 
 
 # -- one library -----------------------------------------------------------------------------------
@@ -263,7 +264,7 @@ def converted(value: Any, lib: Any) -> Any:
     return value
 
 
-def compare_state(ours: Any, theirs: Any, tolerance: float, place: str = "") -> None:
+def compare_state(ours: Any, theirs: Any, tolerance: float) -> None:
     """Compare state dicts by keys, types, dtypes, shapes and values.
 
     Raises
@@ -271,35 +272,10 @@ def compare_state(ours: Any, theirs: Any, tolerance: float, place: str = "") -> 
     Different
         If they differ.
     """
-    if isinstance(theirs, torch.Tensor):
-        if not isinstance(ours, dovetail.Tensor):
-            raise Different(f"{place} is {type(ours).__name__} instead of a tensor")
-        layout = [
-            (str(each.dtype).rpartition(".")[2], tuple(each.shape)) for each in (ours, theirs)
-        ]
-        if layout[0] != layout[1]:
-            raise Different(f"{place} is {layout[0]} instead of {layout[1]}")
-        values = [each.detach().cpu().numpy() for each in (ours, theirs)]
-        if not np.allclose(*values, rtol=tolerance, atol=tolerance):
-            raise Different(f"{place} is {values[0]} instead of {values[1]}")
-        return
-    if type(ours) is not type(theirs):
-        raise Different(f"{place} is {type(ours).__name__} instead of {type(theirs).__name__}")
-    if isinstance(theirs, dict):
-        if list(ours) != list(theirs):
-            raise Different(f"{place} has {list(ours)} instead of {list(theirs)}")
-        for key, value in theirs.items():
-            compare_state(ours[key], value, tolerance, f"{place}.{key}")
-    elif isinstance(theirs, (list, tuple)):
-        if len(ours) != len(theirs):
-            raise Different(f"{place} has {len(ours)} items instead of {len(theirs)}")
-        for number, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
-            compare_state(mine, other, tolerance, f"{place}[{number}]")
-    elif isinstance(theirs, float):
-        if not np.allclose(ours, theirs, rtol=tolerance, atol=tolerance):
-            raise Different(f"{place} is {ours} instead of {theirs}")
-    elif ours != theirs:
-        raise Different(f"{place} is {ours!r} instead of {theirs!r}")
+    close = Closeness(tolerance, tolerance, of_largest=False)
+    comparison = Comparison("PyTorch", lambda dtype: close)
+    if text := comparison.difference(observed(ours), observed(theirs)):
+        raise Different(text)
 
 
 # -- errors ----------------------------------------------------------------------------------------
@@ -316,14 +292,14 @@ def error_inputs() -> dict[str, tuple[Any, Any]]:
     }
 
 
-def run_error(name: str) -> Outcome:
+def run_error(name: str) -> Check:
     """Run one error input: the type of the error and the beginning of its text."""
     entry, case = error_inputs()[name]
     try:
         _compare_error(entry, case)
     except Exception as error:
-        return Outcome(entry_name(entry), name, 0, 1, f"{type(error).__name__}: {error}")
-    return Outcome(entry_name(entry), name, 1, 1)
+        return Check(entry_name(entry), name, 0, 1, f"{type(error).__name__}: {error}")
+    return Check(entry_name(entry), name, 1, 1)
 
 
 def _compare_error(entry: Any, case: Any) -> None:
@@ -376,14 +352,14 @@ def exceptions() -> dict[str, str]:
     return {str(name): str(reason) for name, reason in listed.items()}
 
 
-def run_any(name: str) -> Outcome:
+def run_any(name: str) -> Check:
     """Run a configuration or an error input."""
     return run(name) if name in configurations() else run_error(name)
 
 
 def main() -> None:
     """Print how much of each entry passes, and what does not."""
-    table: dict[str, list[Outcome]] = {}
+    table: dict[str, list[Check]] = {}
     for name in (*configurations(), *error_inputs()):
         outcome = run_any(name)
         table.setdefault(outcome.entry, []).append(outcome)
