@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from call_values import TOLERANCES, Name, TensorValue, name_of
+from oracle.outcomes import numbers
 from random_calls import Call
 
 UNINITIALIZED = ("empty", "empty_like", "empty_strided", "new_empty")
@@ -65,26 +66,6 @@ def tensors_in(lib: Any, values: Any) -> list[Any]:
     for value in values:
         flat += value if isinstance(value, list | tuple) else [value]
     return [each for each in flat if isinstance(each, lib.Tensor)]
-
-
-def numbers(tensor: Any) -> np.ndarray[Any, Any]:
-    """Return the numbers of a tensor in the widest dtype of their kind."""
-    dtype = name_of(tensor.dtype)
-    kind = next(made for start, made in _WIDEST.items() if dtype.startswith(start))
-    shape = tuple(tensor.shape)
-    if getattr(tensor, "_is_zerotensor", bool)() or min(shape, default=0) < 0:
-        return np.zeros([max(size, 0) for size in shape], kind)  # PyTorch has no memory for it
-    return np.array(tensor.detach().tolist(), kind).reshape(shape)
-
-
-_WIDEST: dict[str, Any] = {
-    "bool": bool,
-    "uint": np.uint64,
-    "int": np.int64,
-    "complex": complex,
-    "float": float,
-    "bfloat": float,
-}
 
 
 def memory(tensor: Any) -> tuple[int, int]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from call_values import TOLERANCES, name_of
+from oracle.outcomes import numbers
 
 import dovetail
 from dovetail.testing import OpInfo, SampleInput
@@ -53,10 +54,6 @@ def as_torch(torch: Any, sample: SampleInput) -> tuple[list[Any], dict[str, Any]
     return [convert(value) for value in made.arguments], {
         name: convert(value) for name, value in made.kwargs.items()
     }
-
-
-def numbers(tensor: Any) -> Any:
-    return np.array(tensor.detach().tolist())
 
 
 def results_of(lib: Any, result: Any) -> list[Any]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["EXACT", "Closeness", "Comparison", "Outcome", "Seen", "outcome", "said", "seen"]
+__all__ = ["EXACT", "Closeness", "Comparison", "Outcome", "Seen", "numbers", "outcome", "seen"]
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,16 @@ class Seen:
 
 def seen(tensor: Any, **facts: Any) -> Seen:
     """Return what is compared of a tensor of either library."""
+    dtype = str(tensor.dtype).rpartition(".")[2]
+    return Seen(dtype, tuple(tensor.shape), numbers(tensor), facts)
+
+
+def numbers(tensor: Any) -> Any:
+    """Return the numbers of a tensor of either library, in the widest dtype of their kind."""
     shape = tuple(tensor.shape)
-    if getattr(tensor, "_is_zerotensor", bool)():
-        values = np.zeros(shape)  # PyTorch has no memory for it
-    else:
-        values = np.array(tensor.tolist()).reshape(shape)
-    return Seen(str(tensor.dtype).rpartition(".")[2], shape, values, facts)
+    if getattr(tensor, "_is_zerotensor", bool)() or min(shape, default=0) < 0:
+        return np.zeros([max(size, 0) for size in shape])  # PyTorch has no memory for it
+    return np.array(tensor.tolist()).reshape(shape)
 
 
 @dataclass
@@ -164,12 +168,12 @@ class Comparison:
         ``"refusal"`` (only the other does), ``"wrong"``.
         """
         if other.error is not None and mine.error is None:
-            return "accepted", f"the {self.name} raises {said(other.error)}"
+            return "accepted", f"the {self.name} raises {_said(other.error)}"
         if other.error is not None and mine.error is not None:
             if not self.same_error(mine.error, other.error):
-                return "wrong", f"raises {said(mine.error)}, not {said(other.error)}"
+                return "wrong", f"raises {_said(mine.error)}, not {_said(other.error)}"
         elif mine.error is not None:
-            return "refusal", said(mine.error)
+            return "refusal", _said(mine.error)
         heard, expected = self.warned(mine.warned), self.warned(other.warned)
         if heard != expected:
             return "wrong", f"warned: {heard}, not {expected}"
@@ -182,12 +186,9 @@ class Comparison:
         """Return where and how results differ first."""
         if isinstance(mine, Seen) and isinstance(other, Seen):
             return self._of_tensors(mine, other)
-        if isinstance(mine, dict) and isinstance(other, dict) and mine.keys() == other.keys():
+        if _are(dict, mine, other) and mine.keys() == other.keys():
             pairs = [(key, mine[key], value) for key, value in other.items()]
-        elif (
-            (isinstance(mine, list) and isinstance(other, list))
-            or (isinstance(mine, tuple) and isinstance(other, tuple))
-        ) and len(mine) == len(other):
+        elif _are(list, mine, other) or _are(tuple, mine, other):
             pairs = [(place, mine[place], value) for place, value in enumerate(other)]
         else:
             return "" if mine == other else f"{mine!s:.300}, not {other!s:.300}"
@@ -203,13 +204,15 @@ class Comparison:
             value, expected = mine.facts.get(name), other.facts.get(name)
             if value != expected and name not in self.without:
                 return f"{name}: {value}, not {expected}"
-        if (mine.values is None) != (other.values is None):
-            return f"{mine}, not {other}"
-        if mine.values is None:
-            return ""
+        if mine.values is None or other.values is None:
+            return "" if mine.values is other.values else f"{mine}, not {other}"
         return self.close(other.dtype).difference(mine.values, other.values)
 
 
-def said(error: Exception) -> str:
+def _are(kind: type[Any], mine: Any, other: Any) -> bool:
+    return isinstance(mine, kind) and isinstance(other, kind) and len(mine) == len(other)
+
+
+def _said(error: Exception) -> str:
     """Return the type and the beginning of the text of an exception."""
     return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
