@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 from op_db_checks import Check, Different, compare, counted, flat, seed_of
+from oracle.outcomes import outcome
 from torch.testing._internal.common_modules import ModuleErrorEnum, module_db
 from torch_twins import here, twin
 
@@ -234,18 +235,10 @@ def _error_of(lib: Any, entry: Any, refused: Any) -> Exception | None:
     """Return what a module raises where it is to."""
     sample = refused.module_error_input
     if refused.error_on is ModuleErrorEnum.CONSTRUCTION_ERROR:
-        try:
-            _made(lib, entry, sample)
-        except Exception as error:
-            return error
-        return None
+        return outcome(lambda: _made(lib, entry, sample)).error
     module = _made(lib, entry, sample)
     args, kwargs = _arguments(lib, sample)
-    try:
-        module(*args, **kwargs)
-    except Exception as error:
-        return error
-    return None
+    return outcome(lambda: module(*args, **kwargs)).error
 
 
 _CHECK_OF: dict[str, Callable[[Any, Any], None]] = {

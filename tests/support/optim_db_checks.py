@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 import yaml
-from op_db_checks import Check, Different, observed
+from op_db_checks import Check, Different, counted, observed
 from oracle.outcomes import Closeness, Comparison
 from torch.testing._internal.common_optimizers import OptimizerErrorEnum, optim_db
 from torch_twins import twin
@@ -94,19 +94,13 @@ def run(name: str) -> Check:
     """Run one configuration in every dtype."""
     configuration = configurations()[name]
     dtypes = DTYPES if configuration.entry.supports_complex else DTYPES[:2]
-    passed, reason = 0, ""
-    for dtype in dtypes:
-        try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
-                _compare_runs(configuration, dtype)
-            passed += 1
-        except Exception as error:
-            text = (
-                str(error) if isinstance(error, Different) else f"{type(error).__name__}: {error}"
-            )
-            reason = reason or f"{dtype}: {text}"
-    return Check(entry_name(configuration.entry), name, passed, len(dtypes), reason)
+
+    def one(dtype: str) -> None:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            _compare_runs(configuration, dtype)
+
+    return counted(entry_name(configuration.entry), name, iter(dtypes), one)
 
 
 # -- one library -----------------------------------------------------------------------------------
@@ -295,11 +289,7 @@ def error_inputs() -> dict[str, tuple[Any, Any]]:
 def run_error(name: str) -> Check:
     """Run one error input: the type of the error and the beginning of its text."""
     entry, case = error_inputs()[name]
-    try:
-        _compare_error(entry, case)
-    except Exception as error:
-        return Check(entry_name(entry), name, 0, 1, f"{type(error).__name__}: {error}")
-    return Check(entry_name(entry), name, 1, 1)
+    return counted(entry_name(entry), name, iter([case]), functools.partial(_compare_error, entry))
 
 
 def _compare_error(entry: Any, case: Any) -> None:
