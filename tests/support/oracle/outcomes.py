@@ -76,7 +76,8 @@ class Outcome:
 def outcome(call: Callable[[], Any], lib: Any = None) -> Outcome:
     """Run a call; with `lib`, record all warnings, those too that the library gives but once."""
     found = Outcome()
-    with contextlib.nullcontext([]) if lib is None else _recorded(lib) as found.warned:
+    recording: Any = contextlib.nullcontext([]) if lib is None else _recorded(lib)
+    with recording as found.warned:
         try:
             found.result = call()
         except Exception as error:
