@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LINE = re.compile(r"^    (pip install .*)$", re.MULTILINE)
 
 NEEDED = ("ml-dtypes", "numpy", "pluggy", "rich", "scipy", "threadpoolctl", "typer")
-BUILDING = ("hatchling", "pluggy")
+BUILDING = ("hatchling", "pluggy", "PyYAML")
 
 PROGRAM = """
 import dovetail

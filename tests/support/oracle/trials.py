@@ -67,8 +67,8 @@ def ran(trial: Trial, plan: Plan) -> Outcome:
     """Run a trial by a plan.
 
     Strides are those of dimensions that are stepped along; none where a level is `vmap`, which
-    leaves the batch dimension where it lies, while a loop stacks. Of leaves, whether a write is
-    counted is a fact too.
+    leaves the batch dimension where it lies, while a loop stacks, or `functionalize`, which
+    computes anew what is written. Of leaves, whether a write is counted is a fact too.
     """
     lib = plan.outer.lib
     leaves = [lib.tensor(each) for each in trial.leaves]
@@ -86,7 +86,7 @@ def ran(trial: Trial, plan: Plan) -> Outcome:
 
 
 def _strides(tensor: Any, trial: Trial) -> tuple[int, ...]:
-    if "vmap" in [each.kind for each in trial.levels] or not tensor.numel():
+    if {"vmap", "functionalize"} & {each.kind for each in trial.levels} or not tensor.numel():
         return ()
     pairs = zip(tensor.shape, tensor.stride(), strict=True)
     return tuple([step for size, step in pairs if size > 1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import CO_VARARGS
+from itertools import pairwise
 from types import FunctionType
 from typing import Any, Final
 
@@ -112,8 +113,8 @@ def operator_behind(function: FunctionType) -> Operator | None:
     code, names = function.__code__, function.__globals__
     if code.co_names[:1] == ("complete",):  # given the name, as the first such text, and overload
         texts = [x for x in code.co_consts if isinstance(x, str)]
-        first = next(n for n, text in enumerate(texts) if "::" in text)
-        return registry.find_or_throw(texts[first], texts[first + 1])
+        (name, overload), *_ = [pair for pair in pairwise(texts) if "::" in pair[0]]
+        return registry.find_or_throw(name, overload)
     for name in code.co_names:
         base, _, rest = name.rpartition("_")
         if rest == "routes":
