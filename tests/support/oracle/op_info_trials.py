@@ -46,6 +46,7 @@ OF_PHASES = (
 INSIDE = (
     *("aten::linalg_lstsq", "aten::linalg_pinv", "aten::pinverse"),
     *("aten::linalg_qr", "aten::qr", "aten::linalg_lu", "aten::_lu_with_info"),
+    *("aten::linalg_norm", "aten::linalg_matrix_norm", "aten::nuclear_norm", "aten::linalg_cond"),
     *("aten::slogdet", "aten::linalg_slogdet", "aten::logdet"),
     *("aten::sort", "aten::msort", "aten::median", "aten::nanmedian", "aten::kthvalue"),
     *("aten::topk", "aten::quantile", "aten::nanquantile"),
@@ -55,7 +56,8 @@ INSIDE = (
 """Operators without a derivative at boundary values, though differences may find a slope there. The
 pseudoinverse and the factors of QR and LU jump with the rank, a determinant has no logarithm
 at 0, where its sign jumps; which of equal numbers comes first depends on the direction; the origin
-has no angle; equal eigenvalues have no single vectors."""
+has no angle; equal eigenvalues and singular values have no single vectors, which higher derivatives
+of norms of matrices go through, in PyTorch too."""
 
 
 @functools.cache

@@ -36,7 +36,7 @@ written, which has the shape of `x`.
 """
 TARGETS: dict[str, Target] = {
     "a copy": (lambda lib, x: x.clone(), lambda base, x: base),
-    "a product": (lambda lib, x: x * 1, lambda base, x: base),
+    "a product": (lambda lib, x: x * True, lambda base, x: base),  # of the same dtype
     "an entry": (lambda lib, x: lib.stack([x, x]), lambda base, x: base[1]),
     "a squeezed view": (lambda lib, x: x.clone().unsqueeze(0), lambda base, x: base.squeeze(0)),
     "a transposed view": (
