@@ -423,8 +423,8 @@ def test_a_function_that_is_missing_at_registration_is_named() -> None:
 
     with pytest.raises(
         NotImplementedError,
-        match=rf"backend '{name}' needs 'exp_of', which its namespace \S+ lacks\. Add a "
-        rf"function of that name to the namespace, or .*Library\('aten', 'IMPL', '{name.upper()}'\)",
+        match=rf"backend '{name}' needs 'exp_of', which its namespace \S+ lacks\. Add a function "
+        rf"of that name to the namespace, or .*Library\('aten', 'IMPL', '{name.upper()}'\)",
     ):
         register_backend(name, np, kernels=[define])
 
