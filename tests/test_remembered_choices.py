@@ -18,7 +18,7 @@ from dovetail.overrides import TorchFunctionMode
 from dovetail.utils._python_dispatch import TorchDispatchMode
 from dovetail_aten.families.shapes.kernels import Shapes
 from dovetail_aten.families.views.kernels.views import Views
-from dovetail_cpu.kernels.shapes import FastJoining
+from dovetail_cpu.kernels.shapes import FastShapes
 from dovetail_cpu.kernels.views import FastViews
 from dovetail_kernel import backend
 
@@ -363,7 +363,7 @@ def test_views_of_the_cpu_are_those_of_any_backend(name: str) -> None:
 @pytest.mark.parametrize("name", ["cat", "stack"])
 def test_joining_on_the_cpu_is_that_of_any_backend(name: str) -> None:
     draw = random.Random(SEED)
-    fast, generic = FastJoining(numpy, ARRAYS), Shapes(numpy, ARRAYS)
+    fast, generic = FastShapes(numpy, ARRAYS), Shapes(numpy, ARRAYS)
     for _ in range(1000):
         first = arrays(draw)
         given = [first, *[first.copy() if draw.random() < 0.7 else arrays(draw) for _ in "ab"]]

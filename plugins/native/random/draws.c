@@ -38,7 +38,7 @@ begin(PyObject *const *arguments, int type, draw *made)
 }
 
 static int
-type_of(int precision)
+real_type(int precision)
 {
     return precision ? NPY_DOUBLE : NPY_FLOAT;
 }
@@ -88,7 +88,7 @@ uniform(PyObject *const *arguments)
     int precision;
     double low, high;
     if (!read_flag(arguments[2], &precision) || !read_number(arguments[3], &low) ||
-        !read_number(arguments[4], &high) || !begin(arguments, type_of(precision), &made)) {
+        !read_number(arguments[4], &high) || !begin(arguments, real_type(precision), &made)) {
         return NULL;
     }
     RELEASED(made.count, draw_uniform(made, precision, low, high));
@@ -218,7 +218,7 @@ normal(PyObject *const *arguments)
     if (!read_flag(arguments[2], &precision) || !read_number(arguments[3], &mean) ||
         !read_number(arguments[4], &std) ||
         (is_given(arguments[5]) && !read_number(arguments[5], &kept)) ||
-        !read_size(arguments[6], &blocks) || !begin(arguments, type_of(precision), &made)) {
+        !read_size(arguments[6], &blocks) || !begin(arguments, real_type(precision), &made)) {
         return NULL;
     }
     if (blocks != 0 && made.count >= NORMAL_BLOCK) {
@@ -259,7 +259,7 @@ exponential(PyObject *const *arguments)
     int precision;
     double rate;
     if (!read_flag(arguments[2], &precision) || !read_number(arguments[3], &rate) ||
-        !begin(arguments, type_of(precision), &made)) {
+        !begin(arguments, real_type(precision), &made)) {
         return NULL;
     }
     RELEASED(made.count, draw_times(made, precision, -1 / rate));

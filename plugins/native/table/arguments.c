@@ -122,6 +122,17 @@ transpose_into(PyArrayObject *result, PyArrayObject *array, int axis)
     }
 }
 
+axis_sizes
+sizes_around(PyArrayObject *array, int axis)
+{
+    axis_sizes along = {1, 1, 1};
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        npy_intp *size = i < axis ? &along.outer : i == axis ? &along.length : &along.inner;
+        *size *= PyArray_DIM(array, i);
+    }
+    return along;
+}
+
 PyArrayObject *
 in_c_order(PyObject *object)
 {

@@ -1,23 +1,6 @@
 /* Running sums, products and extrema as operators. */
 #include "indexed.h"
 
-/* Axes before and after the one that something runs along. */
-typedef struct {
-    npy_intp outer, length, inner;
-} run;
-
-static run
-read_run(PyArrayObject *array, int axis)
-{
-    run along = {1, PyArray_DIM(array, axis), 1};
-    for (int i = 0; i < PyArray_NDIM(array); i++) {
-        npy_intp size = PyArray_DIM(array, i);
-        along.outer *= i < axis ? size : 1;
-        along.inner *= i > axis ? size : 1;
-    }
-    return along;
-}
-
 /* Whether an object is an array with elements and axes, one of which is given. */
 static int
 read_array(PyObject *const *arguments, int *axis)
@@ -64,7 +47,7 @@ running(PyObject *const *arguments, running_kernel *const *kernels)
     PyArrayObject *x = as_summed((PyArrayObject *)arguments[0], arguments[2]), *result = NULL;
     int type = x == NULL ? -1 : type_of(x);
     if (type >= 0 && kernels[type] != NULL && (result = empty_like((PyObject *)x)) != NULL) {
-        run along = read_run(x, axis);
+        axis_sizes along = sizes_around(x, axis);
         const void *from = PyArray_DATA(x);
         void *to = PyArray_DATA(result);
         RELEASED(
@@ -107,7 +90,7 @@ extremum(PyObject *const *arguments, running_extremum *const *kernels)
             PyArray_NDIM(x), PyArray_DIMS(x), NPY_INT64, 0);
     }
     if (indices != NULL) {
-        run along = read_run(x, axis);
+        axis_sizes along = sizes_around(x, axis);
         const void *from = PyArray_DATA(x);
         void *to = PyArray_DATA(values);
         int64_t *at = PyArray_DATA(indices);

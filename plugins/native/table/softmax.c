@@ -34,15 +34,8 @@ static PyObject *
 compute(softmax_kind kind, int precision, PyObject *first, PyObject *second, int axis)
 {
     PyArrayObject *model = (PyArrayObject *)first;
-    int ndim = PyArray_NDIM(model);
-    ptrdiff_t outer = 1, inner = 1, length = ndim == 0 ? 1 : PyArray_DIM(model, axis);
-    for (int i = 0; i < axis; i++) {
-        outer *= PyArray_DIM(model, i);
-    }
-    for (int i = axis + 1; i < ndim; i++) {
-        inner *= PyArray_DIM(model, i);
-    }
-    if (inner > 1 && inner < SOFTMAX_WIDTH && length > SOFTMAX_MOST_GATHERED) {
+    axis_sizes along = sizes_around(model, axis);
+    if (along.inner > 1 && along.inner < SOFTMAX_WIDTH && along.length > SOFTMAX_MOST_GATHERED) {
         return compute_turned(kind, precision, first, second, axis);
     }
     PyArrayObject *result = empty_like(first);
@@ -57,7 +50,8 @@ compute(softmax_kind kind, int precision, PyObject *first, PyObject *second, int
         void *to = PyArray_DATA(result);
         const void *from = PyArray_DATA(input);
         const void *with = output == NULL ? from : PyArray_DATA(output);
-        RELEASED(outer * length * inner, kernel(to, from, with, outer, length, inner));
+        RELEASED(
+            PyArray_SIZE(result), kernel(to, from, with, along.outer, along.length, along.inner));
     }
     Py_XDECREF(input);
     Py_XDECREF(output);

@@ -112,6 +112,12 @@ int have_one_shape(PyObject *first, PyObject *second);
  * one: for 0 axes, those are 0 and -1. */
 int read_axis(PyObject *object, int ndim, int *axis);
 
+/* The number of elements along an axis, and of those before and after it; 1 without axes. */
+typedef struct {
+    npy_intp outer, length, inner;
+} axis_sizes;
+axis_sizes sizes_around(PyArrayObject *array, int axis);
+
 /* The array itself, or a copy, in C order and aligned: a new reference. */
 PyArrayObject *in_c_order(PyObject *array);
 

@@ -25,36 +25,6 @@ _STRIP = 64
 """Rows of a large triangle that are copied at a time."""
 
 
-class FastJoining(Shapes):
-    """cat and stack."""
-
-    @never_warns
-    def cat(self, tensors: Sequence[Any], dim: int = 0) -> Any:
-        """Return the arrays joined along `dim`: what is not plain is left to the generic kernel."""
-        dtype = tensors[0].dtype if tensors else None
-        for array in tensors:
-            if array.dtype is not dtype or not array.size or not array.ndim:
-                return Shapes.cat(self, tensors, dim)
-        try:
-            joined = _concatenate(tensors, dim)
-        except (ValueError, TypeError):
-            return Shapes.cat(self, tensors, dim)
-        return joined if joined.flags.c_contiguous else joined.copy()
-
-    @never_warns
-    def stack(self, tensors: Sequence[Any], dim: int = 0) -> Any:
-        """Return the arrays joined along a new dimension in front or behind the first."""
-        if not tensors or not 0 <= dim < 2:
-            return Shapes.stack(self, tensors, dim)
-        dtype, shape = tensors[0].dtype, tensors[0].shape
-        for array in tensors:
-            if array.dtype is not dtype or array.shape != shape or len(shape) < dim:
-                return Shapes.stack(self, tensors, dim)
-        key = _NEW[dim]
-        joined = _concatenate([array[key] for array in tensors], dim)
-        return joined if joined.flags.c_contiguous else joined.copy()
-
-
 @lru_cache(64)
 def _outside(name: str, rows: int, columns: int, diagonal: int) -> Any:
     """Return where a triangle is not."""
@@ -82,16 +52,42 @@ def _large_triangle(name: str, x: Any, diagonal: int) -> Any:
     return made
 
 
-class FastShapes(FastJoining):
-    """Triangles by remembered masks, or strips; large transposed arrays copied in strips; half
-    precision by its bits.
+class FastShapes(Shapes):
+    """Arrays of one dtype joined; triangles by remembered masks, or strips; large transposed arrays
+    copied in strips; half precision by its bits.
     """
+
+    @never_warns
+    def cat(self, tensors: Sequence[Any], dim: int = 0) -> Any:
+        """Return the arrays joined along `dim`: what is not plain is left to the generic kernel."""
+        dtype = tensors[0].dtype if tensors else None
+        for array in tensors:
+            if array.dtype is not dtype or not array.size or not array.ndim:
+                return Shapes.cat(self, tensors, dim)
+        try:
+            joined = _concatenate(tensors, dim)
+        except (ValueError, TypeError):
+            return Shapes.cat(self, tensors, dim)
+        return joined if joined.flags.c_contiguous else joined.copy()
+
+    @never_warns
+    def stack(self, tensors: Sequence[Any], dim: int = 0) -> Any:
+        """Return the arrays joined along a new dimension in front or behind the first."""
+        if not tensors or not 0 <= dim < 2:
+            return Shapes.stack(self, tensors, dim)
+        dtype, shape = tensors[0].dtype, tensors[0].shape
+        for array in tensors:
+            if array.dtype is not dtype or array.shape != shape or len(shape) < dim:
+                return Shapes.stack(self, tensors, dim)
+        key = _NEW[dim]
+        joined = _concatenate([array[key] for array in tensors], dim)
+        return joined if joined.flags.c_contiguous else joined.copy()
 
     def _arranged(self, array: Any, memory_format: Any) -> Any:
         """Return a new array in the memory order of a format."""
         if memory_format is contiguous_format and array.flags.fnc:
             return self.capabilities.contiguous(array)
-        return FastJoining._arranged(self, array, memory_format)
+        return Shapes._arranged(self, array, memory_format)
 
     def _converted(self, x: Any, dtype: Any) -> Any:
         """Return a copy in another dtype."""

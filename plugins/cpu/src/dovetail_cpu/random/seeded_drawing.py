@@ -48,8 +48,8 @@ class SeededDrawing(Drawing):
     def _uniform(
         self, like: Any, dtype: Any, generator: Any, low: float = 0.0, high: float = 1.0
     ) -> Any:
-        source = self.capabilities.source(generator)  # type: ignore[attr-defined]
-        if source.__class__ is not MersenneTwister:
+        source = self.twister(generator)
+        if source is None:
             return super()._uniform(like, dtype, generator, low, high)
         if dtype is not _SINGLE:
             self._check("check_uniform_bounds", dtype)
@@ -58,8 +58,8 @@ class SeededDrawing(Drawing):
     def _normal(
         self, like: Any, dtype: Any, generator: Any, mean: float = 0.0, std: float = 1.0
     ) -> Any:
-        source = self.capabilities.source(generator)  # type: ignore[attr-defined]
-        if source.__class__ is not MersenneTwister:
+        source = self.twister(generator)
+        if source is None:
             return super()._normal(like, dtype, generator, mean, std)
         if dtype is not _SINGLE:
             self._check("normal_kernel", dtype)
