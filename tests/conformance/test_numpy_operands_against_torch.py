@@ -220,3 +220,4 @@ def test_an_array_by_keyword_is_an_operand(function: Any) -> None:
     made.sum().backward()
     assert made.tolist() == function(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()
     assert x.grad is not None
+    assert x.grad.tolist() == ([3.0, 4.0] if function is np.dot else [7.0, 7.0])

@@ -186,6 +186,13 @@ def test_processes_that_a_program_starts_find_dovetail_too(how: str, tmp_path: P
     assert (done.stderr, done.returncode) == ("", 0)
 
 
+def test_processes_find_dovetail_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "lib").symlink_to(Path(dovetail.__file__).parents[1])
+    (tmp_path / "train.py").write_text(textwrap.dedent(next(iter(STARTED.values()))))
+    done = run("-q", "train.py", cwd=tmp_path, PYTHONPATH=str(tmp_path / "lib"))
+    assert done.stdout.split() == ["dovetail.nn", "torch.float32"]
+
+
 def test_processes_keep_their_own_start_and_path(tmp_path: Path) -> None:
     """The `sitecustomize` of before is executed; nothing is imported for other programs."""
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.custom = 7\n")

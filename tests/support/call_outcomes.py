@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from call_values import TOLERANCES, Name, TensorValue, name_of
-from oracle.outcomes import numbers
+from oracle.outcomes import numbers, steps
 from random_calls import Call
 
 UNINITIALIZED = ("empty", "empty_like", "empty_strided", "new_empty")
@@ -218,7 +218,7 @@ def _of_results(mine: Any, other: Any, call: Call, scale: float) -> Disagreement
             return found
     if mine.requires_grad != other.requires_grad:
         return Disagreement("requires_grad", f"{mine.requires_grad}, not {other.requires_grad}")
-    if _relevant(mine) != _relevant(other):
+    if steps(mine.shape, mine.strides) != steps(other.shape, other.strides):
         return Disagreement("strides", f"{mine.strides}, not {other.strides} of {mine.shape}")
     if mine.shares != other.shares:
         return Disagreement("memory", f"shared with {mine.shares}, not with {other.shares}")
@@ -229,12 +229,6 @@ def _tolerance(dtype: str, call: Call) -> float:
     """Return how far numbers may lie apart: in out= of another dtype, as those it is made of."""
     names = [dtype] + [each.dtype for each in call.tensors() if "out" in call.kwargs]
     return max([TOLERANCES.get(name, 0.0) for name in names])
-
-
-def _relevant(tensor: TensorOutcome) -> list[int]:
-    if 0 in tensor.shape:
-        return []
-    return [s for s, n in zip(tensor.strides, tensor.shape, strict=True) if n != 1]
 
 
 def of_values(mine: Any, other: Any, tolerance: float, scale: float) -> Disagreement | None:

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 import yaml
 from op_db_checks import Check, Different, counted, observed
-from oracle.outcomes import Closeness, Comparison
+from oracle.outcomes import Closeness, Comparison, outcome
 from torch.testing._internal.common_optimizers import OptimizerErrorEnum, optim_db
 from torch_twins import twin
 
@@ -193,7 +193,7 @@ def _compare_runs(configuration: Configuration, dtype: str) -> None:
         tolerance = max(tolerance, IN_FLOAT32)
     if name == "Muon":
         tolerance = IN_BFLOAT16 * float(theirs.optimizer.defaults["lr"])
-    if _refusal(theirs) is not None:
+    if outcome(theirs.step).error is not None:
         _compare_refusals(ours, theirs)
         return
     theirs = Training(torch, configuration, dtype)
@@ -214,16 +214,8 @@ def _compare_runs(configuration: Configuration, dtype: str) -> None:
         raise Different(f"{ours.optimizer!r} instead of {theirs.optimizer!r}")
 
 
-def _refusal(training: Training) -> Exception | None:
-    try:
-        training.step()
-    except Exception as error:
-        return error
-    return None
-
-
 def _compare_refusals(ours: Training, theirs: Training) -> None:
-    wanted, found = _refusal(theirs), _refusal(ours)
+    wanted, found = outcome(theirs.step).error, outcome(ours.step).error
     if type(found) is not type(wanted) or _words(wanted) not in str(found):
         raise Different(f"{found!r} instead of {wanted!r}")
 
@@ -323,17 +315,16 @@ def twin_of_parameters(value: Any, made: dict[int, Any]) -> Any:
 
 
 def _raised(lib: Any, entry: Any, case: Any, params: Any, options: Any) -> Exception | None:
+    def call() -> None:
+        made = getattr(lib.optim, entry_name(entry))(params, **options)
+        if case.error_on == OptimizerErrorEnum.STEP_ERROR:
+            for parameter in params:
+                parameter.grad = lib.ones_like(parameter)
+            made.step()
+
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        try:
-            made = getattr(lib.optim, entry_name(entry))(params, **options)
-            if case.error_on == OptimizerErrorEnum.STEP_ERROR:
-                for parameter in params:
-                    parameter.grad = lib.ones_like(parameter)
-                made.step()
-        except Exception as error:
-            return error
-    return None
+        return outcome(call).error
 
 
 def exceptions() -> dict[str, str]:
@@ -351,8 +342,8 @@ def main() -> None:
     """Print how much of each entry passes, and what does not."""
     table: dict[str, list[Check]] = {}
     for name in (*configurations(), *error_inputs()):
-        outcome = run_any(name)
-        table.setdefault(outcome.entry, []).append(outcome)
+        check = run_any(name)
+        table.setdefault(check.entry, []).append(check)
     for entry, outcomes in table.items():
         kinds = [[each for each in outcomes if (each.count == 1) is kind] for kind in (False, True)]
         good = [f"{sum(each.is_passed for each in kind)} of {len(kind)}" for kind in kinds]

@@ -223,8 +223,10 @@ def version(tensor: Any) -> int:
 def attempt(call: Callable[[], Any]) -> tuple[Any, str]:
     """Return what a call gives and "", or None and the name of the type of its error."""
     found = outcome(call)
+    if found.error is None:
+        return found.result, ""
     is_saved = "cannot be saved for backward" in str(found.error)
-    return found.result, SAVED if is_saved else (found.error and type(found.error).__name__) or ""
+    return None, SAVED if is_saved else type(found.error).__name__
 
 
 def mode_of(lib: Any, step: Step) -> Any:

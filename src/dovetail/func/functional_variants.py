@@ -27,6 +27,8 @@ _library: Library | None = None
 _lock = renewed_after_fork(RLock())
 _known: dict[tuple[str, str], OpOverload] = {}
 
+COPY_NAMES: Final = {"reshape": "view_copy"}
+"""Copying forms whose names are not that of the view operator with ``_copy``."""
 FUNCTIONAL_NAMES: Final = {"normal_": "normal_functional"}
 """Functional forms whose names are not that of the writing operator without its underscore."""
 
@@ -42,7 +44,8 @@ def copy_variant(view: OpOverload) -> OpOverload:
             else result.clone()
         )
 
-    return _variant(view, f"{view._opname}_copy", "", copying)
+    base = view._opname
+    return _variant(view, COPY_NAMES.get(base, f"{base}_copy"), "", copying)
 
 
 def scatter_variant(view: OpOverload) -> OpOverload:

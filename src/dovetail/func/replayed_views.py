@@ -63,9 +63,7 @@ class View(ReplayedView):
 
     def whole(self, op: OpOverload) -> Any:
         """Return the operator that is called for `op`: the one that copies, if that is wanted."""
-        if self.order is None:
-            return op
-        return copy_variant(ops.aten.view.default if op is ops.aten.reshape.default else op)
+        return op if self.order is None else copy_variant(op)
 
     def scattering(self, op: OpOverload) -> Any:
         """Return the operator that replaces what the view operator `op` shows."""

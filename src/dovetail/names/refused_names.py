@@ -63,8 +63,7 @@ def refused(module: str, name: str) -> Any:
     -------
     type or Callable or None
         A class without instances, or a function. Making an instance and calling the function raise
-        NotImplementedError. For a name of another module, what
-        that has.
+        NotImplementedError. For a name of another module, what that has.
     """
     inside = module.partition(".")[2]
     for place in _ELSEWHERE.get(inside, "").split():

@@ -8,13 +8,23 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["EXACT", "Closeness", "Comparison", "Outcome", "Seen", "numbers", "outcome", "seen"]
+__all__ = [
+    "EXACT",
+    "Closeness",
+    "Comparison",
+    "Outcome",
+    "Seen",
+    "numbers",
+    "outcome",
+    "seen",
+    "steps",
+]
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,14 @@ def seen(tensor: Any, **facts: Any) -> Seen:
     """Return what is compared of a tensor of either library."""
     dtype = str(tensor.dtype).rpartition(".")[2]
     return Seen(dtype, tuple(tensor.shape), numbers(tensor), facts)
+
+
+def steps(shape: Iterable[int], strides: Iterable[int]) -> tuple[int, ...]:
+    """Return the strides of the dimensions that are stepped along; none without elements."""
+    pairs = list(zip(shape, strides, strict=True))
+    if any([size == 0 for size, _ in pairs]):
+        return ()
+    return tuple([stride for size, stride in pairs if size != 1])
 
 
 def numbers(tensor: Any) -> Any:
@@ -120,14 +138,14 @@ class Closeness(NamedTuple):
         """Return how arrays of one shape differ; integers and truth values have to be equal."""
         if other.dtype.kind not in "fc":
             wrong = np.asarray(mine != other)
-            return f"{_shown(mine[wrong])}, not {_shown(other[wrong])}" if wrong.any() else ""
-        finite = np.isfinite(other)
-        largest = np.abs(other[finite]).max(initial=1.0) if self.of_largest else 1.0
-        with np.errstate(all="ignore"):
-            close = np.isclose(
-                mine, other, self.relative, self.absolute * largest, equal_nan=self.with_nan
-            )
-        wrong = ~close if self.with_nan else finite & ~close
+        else:
+            finite = np.isfinite(other)
+            largest = np.abs(other[finite]).max(initial=1.0) if self.of_largest else 1.0
+            with np.errstate(all="ignore"):
+                close = np.isclose(
+                    mine, other, self.relative, self.absolute * largest, equal_nan=self.with_nan
+                )
+            wrong = ~close if self.with_nan else finite & ~close
         return f"{_shown(mine[wrong])}, not {_shown(other[wrong])}" if wrong.any() else ""
 
 
@@ -168,13 +186,12 @@ class Comparison:
         Kinds are ``"same"``, ``"both raise"``, ``"accepted"`` (only the reference raises),
         ``"refusal"`` (only the other does), ``"wrong"``.
         """
-        if other.error is not None and mine.error is None:
+        if mine.error is None and other.error is not None:
             return "accepted", f"the {self.name} raises {_said(other.error)}"
-        if other.error is not None and mine.error is not None:
-            if not self.same_error(mine.error, other.error):
-                return "wrong", f"raises {_said(mine.error)}, not {_said(other.error)}"
-        elif mine.error is not None:
+        if mine.error is not None and other.error is None:
             return "refusal", _said(mine.error)
+        if mine.error and other.error and not self.same_error(mine.error, other.error):
+            return "wrong", f"raises {_said(mine.error)}, not {_said(other.error)}"
         heard, expected = self.warned(mine.warned), self.warned(other.warned)
         if heard != expected:
             return "wrong", f"warned: {heard}, not {expected}"

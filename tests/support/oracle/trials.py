@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .levels import Leaves, Level, applied
-from .outcomes import Outcome, outcome, seen
+from .outcomes import Outcome, outcome, seen, steps
 from .ways import Way
 
 __all__ = ["Plan", "Trial", "ran"]
@@ -86,7 +86,6 @@ def ran(trial: Trial, plan: Plan) -> Outcome:
 
 
 def _strides(tensor: Any, trial: Trial) -> tuple[int, ...]:
-    if {"vmap", "functionalize"} & {each.kind for each in trial.levels} or not tensor.numel():
+    if {"vmap", "functionalize"} & {each.kind for each in trial.levels}:
         return ()
-    pairs = zip(tensor.shape, tensor.stride(), strict=True)
-    return tuple([step for size, step in pairs if size > 1])
+    return steps(tensor.shape, tensor.stride())

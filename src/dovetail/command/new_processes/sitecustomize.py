@@ -40,7 +40,8 @@ class _FirstImport(MetaPathFinder):
     def _stand_in(self) -> Any:
         sys.meta_path.remove(self)
         here = find_spec("dovetail")
-        if here is None or here.origin is None or os.path.dirname(here.origin) != _PACKAGE:
+        place = None if here is None or here.origin is None else os.path.dirname(here.origin)
+        if place is None or os.path.realpath(place) != os.path.realpath(_PACKAGE):
             return None  # another environment's interpreter
         from dovetail.torch_imports import standing_in
 
