@@ -110,7 +110,7 @@ $(STAMPS)/install: $(STAMPS)/venv $(MANIFESTS)
 	$(PY) $(PIP_INSTALL) $$($(PY) tools/dependency_group.py build)
 	$(PY) $(PIP_INSTALL) --no-build-isolation $(foreach path,$(DISTRIBUTIONS) $(EXAMPLES),-e './$(path:aten=aten[codegen])')
 	@touch $@
-	@touch $(STAMPS)/native
+	@touch $(STAMPS)/native $(STAMPS)/docstrings
 
 # Compiles the core in place again when a source changes.
 $(STAMPS)/native: $(STAMPS)/install $(wildcard $(addprefix plugins/native/,core/*.[ch] engine/*.[ch] kernels/*.[ch] random/*.[ch] table/*.[ch])) plugins/native/hatch_build.py

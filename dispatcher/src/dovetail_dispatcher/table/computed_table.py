@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import takewhile
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from dovetail_kernel import Backend, DispatchKey, DispatchKeySet, is_included_in_alias, runtime_keys
 
@@ -196,6 +196,25 @@ def without_fallthrough(
     return keys
 
 
+class _FormulaKernel(Kernel):
+    """The Autograd kernel that a generated formula stands for. Its `fn`, the body, is compiled when
+    it is read; no call reads it.
+    """
+
+    __slots__ = ("_formula",)
+
+    def __init__(self, formula: Formula) -> None:
+        super().__init__(formula_kernel, Autograd, FORMULA, lambda: formula.where)
+        del self.fn
+        self._formula = formula
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "fn":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self.fn = self._formula.tensors or formula_kernel
+        return self.fn
+
+
 def formula_kernel(op: Operator) -> Kernel | None:
     """Return the Autograd kernel that the generated formula of `op` stands for.
 
@@ -204,7 +223,7 @@ def formula_kernel(op: Operator) -> Kernel | None:
     formula = op.derivative
     if not isinstance(formula, Formula):
         return None
-    return Kernel(formula.tensors or formula_kernel, Autograd, FORMULA, formula.where)
+    return _FormulaKernel(formula)
 
 
 def backends_of_autograd_other() -> tuple[DispatchKey, ...]:

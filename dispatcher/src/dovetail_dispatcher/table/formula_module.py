@@ -11,8 +11,8 @@ from .derivative_formula import Formula
 class FormulaOfModule(Formula):
     """The formula of an operator among the ``FORMULAS`` of a module.
 
-    Only the operator's name is known at first. Every other field is unset until one of them is
-    read, which imports the module and sets them all, so that later reads are those of a `Formula`.
+    Only the operator's name is known at first. Every other field is unset until it is read, which
+    imports the module; a body is compiled when it is read there.
 
     Parameters
     ----------
@@ -33,6 +33,6 @@ class FormulaOfModule(Formula):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         formulas = import_module(self._module).FORMULAS
         own = next(iter([formula for formula in formulas if formula.operator == self.operator]))
-        for field in Formula.__slots__:
-            setattr(self, field, getattr(own, field))
-        return getattr(own, name)
+        value = getattr(own, name)
+        setattr(self, name, value)
+        return value

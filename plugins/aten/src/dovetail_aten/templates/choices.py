@@ -5,15 +5,14 @@ arguments where that says it, else by trying one after the other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
+from dovetail_dispatcher.calls import INDENT
 from dovetail_dispatcher.schema import Argument, FunctionSchema
 
 from .python_function import python_schema, variadic_argument
 
 __all__ = ["Candidate", "choice_source", "operator_choice_source"]
-
-INDENT: Final = "    "
 
 
 class Candidate(NamedTuple):

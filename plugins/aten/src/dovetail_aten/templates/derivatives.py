@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+from dovetail_dispatcher.calls import INDENT
 from dovetail_dispatcher.compilation import compile_functions
 from dovetail_dispatcher.table import Formula, Forward, Saved
 
@@ -28,7 +29,6 @@ _IMPORT: Final = "import k  # the operators"
 than as a method.
 """
 
-INDENT: Final = "    "
 WIDTH: Final = 100
 
 

@@ -1,7 +1,7 @@
 """``Tensor(data)``, ``Tensor(2, 3)`` and ``FloatTensor(data)``: PyTorch's constructors of old.
 
-Results of operators are made by `bare_tensor_maker` of the kernel, past the metaclass, so that they
-cost nothing more.
+Results of operators are made by `bare_tensor_maker` of the kernel, past `Tensor.__new__`, so
+that they cost nothing more.
 """
 
 from __future__ import annotations

@@ -102,11 +102,6 @@ class Derivative:
     shares: NativeFunction | None = None
 
     @property
-    def bodies_of(self) -> NativeFunction:
-        """The operator by which the bodies are called, and with which they are written."""
-        return self.shares or self.function
-
-    @property
     def has_array_body(self) -> bool:
         """Whether every formula means the right thing over arrays."""
         return all([formula.rewritten.arrays for formula in self.formulas])

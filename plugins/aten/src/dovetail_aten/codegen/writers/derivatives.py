@@ -122,7 +122,7 @@ def _row(derivative: Derivative) -> list[str]:
         "output_differentiability": derivative.output_differentiability,
         "refused": derivative.refused,
     }
-    plain = {"grads": "grad", "output_differentiability": None}
+    plain = {"grads": "grad", "output_differentiability": None, "refused": ()}
     gradients = [_gradient(formula, kinds) for formula in derivative.formulas]
     tangents = [_tangent(forward) for forward in derivative.forward]
     fields = [
@@ -133,7 +133,6 @@ def _row(derivative: Derivative) -> list[str]:
         _tuple([_saved(saved) for saved in derivative.saved]),
     ]
     more = [f"{name}={value!r}" for name, value in named.items() if value != plain.get(name, "")]
-    more = [each for each in more if each != "refused=()"]
     lines = [INDENT + f"Row({', '.join(fields)}"]
     for formulas in (gradients, tangents) if tangents else (gradients,) if gradients else ():
         lines[-1] += ", ("
