@@ -362,6 +362,17 @@ _IN_MEMORY = ("nodes", "output_nr", "is_view", "version")
 """What of a tensor goes by whether a step was a copy or a view."""
 
 
+def closeness(program: Program) -> Callable[[str], Closeness]:
+    """Return how far numbers of a program may lie apart, by their dtype."""
+    tolerance = max(TOLERANCE.get(leaf.dtype, 2e-4) for leaf in program.leaves)
+    names = {step.name for step in program.steps}
+    if names & {"half", "float", "to"}:
+        tolerance = TOLERANCE["float16"]
+    elif "exp(out=)" in names:  # of bools: computed in float32, whatever out is
+        tolerance = max(tolerance, 2e-4)
+    return lambda dtype: Closeness(*[max(tolerance, TOLERANCE.get(dtype, 0.0))] * 2)
+
+
 def disagreement(ours: Any, theirs: Any, program: Program, *, memory: bool = True) -> str:
     """Return where and how two libraries first disagree on a program, or the empty string.
 
@@ -372,15 +383,9 @@ def disagreement(ours: Any, theirs: Any, program: Program, *, memory: bool = Tru
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         mine, other = run(ours, run_as), run(theirs, run_as)
-    tolerance = max(TOLERANCE.get(leaf.dtype, 2e-4) for leaf in program.leaves)
-    names = {step.name for step in program.steps}
-    if names & {"half", "float", "to"}:
-        tolerance = TOLERANCE["float16"]
-    elif "exp(out=)" in names:  # of bools: computed in float32, whatever out is
-        tolerance = max(tolerance, 2e-4)
     comparison = Comparison(
         "PyTorch",
-        lambda dtype: Closeness(*[max(tolerance, TOLERANCE.get(dtype, 0.0))] * 2),
+        closeness(program),
         without=() if memory else _IN_MEMORY,
     )
     ends = [outcomes[-1][1][0] if outcomes[-1][1] else "" for outcomes in (mine, other)]

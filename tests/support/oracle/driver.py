@@ -19,7 +19,7 @@ from .outcomes import Closeness, Comparison, Outcome
 from .trials import Plan, Trial, ran
 from .ways import NotSmooth, Way
 
-__all__ = ["Find", "Hunt", "Report", "by_cause", "compare"]
+__all__ = ["Find", "Hunt", "Report", "by_cause", "compare", "heard"]
 
 DOUBLE = ("float64", "complex128")
 """Dtypes of double precision: others are rounded more."""
@@ -189,10 +189,10 @@ def _comparison(way: Way) -> Comparison:
 
     if way.name == "differences":
         return Comparison(way.name, close, without=("strides",))
-    return Comparison(way.name, close, lambda mine, other: type(mine) is type(other), _heard)
+    return Comparison(way.name, close, lambda mine, other: type(mine) is type(other), heard)
 
 
-def _heard(caught: list[warnings.WarningMessage]) -> list[tuple[str, str, str, int]]:
+def heard(caught: list[warnings.WarningMessage]) -> list[tuple[str, str, str, int]]:
     """Return categories, texts, files and lines of warnings, each once."""
     return sorted(
         {(w.category.__name__, str(w.message), Path(w.filename).name, w.lineno) for w in caught}

@@ -179,7 +179,7 @@ _NUMBERS = np.random.default_rng(32).uniform(-1, 1, 997)
 def direction(lib: Any, like: Any, seed: str, shape: tuple[int, ...] | None = None) -> Any:
     """Return numbers without a pattern in the dtype of a tensor; `shape` is its own by default."""
     values = _values(tuple(like.shape) if shape is None else shape, like.is_complex(), seed)
-    return lib.from_numpy(values.copy()).to(like.dtype)
+    return lib.from_numpy(np.array(values)).to(like.dtype)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -161,7 +161,9 @@ def as_strided_backward(
 
 
 def to_copy_backward(k: Any, grad: Any, dtype: Any, device: Any) -> Any:
-    """Return the gradient of a conversion: `grad` converted back."""
+    """Return the gradient of a conversion: `grad` converted back, its real part to a real dtype."""
+    if "complex" in str(grad.dtype) and "complex" not in str(dtype):
+        grad = k.select(k.view_as_real(grad), -1, 0)
     return k.to(grad, device, dtype)
 
 
