@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import torch
-from same_programs import assert_same, tried
+from same_programs import assert_same, plain, tried
 
 import dovetail
 
@@ -222,3 +222,35 @@ def test_results_of_every_kind_of_call_may_be_written() -> None:
 
             assert dovetail.func.grad(function)(dovetail.ones(2)).tolist() == [1.0, 1.0]
             assert dovetail.func.jvp(function, (dovetail.ones(2),), (dovetail.ones(2),))[1] == 2
+
+
+@pytest.mark.parametrize("transform", [*TRANSFORMS, "grad of grad", "functionalize"])
+@pytest.mark.parametrize("norm", ["batch_norm", "instance_norm"])
+def test_running_statistics_follow_inside_of_transforms(transform: str, norm: str) -> None:
+    def program(lib: Any) -> Any:
+        mean, variance = lib.zeros(2), lib.ones(2)
+
+        def body(x: Any, running: tuple[Any, Any] = (mean, variance)) -> Any:
+            rows = lib.stack([x * x, x.sin(), x * 3], -1)[None]
+            return getattr(lib.nn.functional, norm)(
+                rows, *running, None, None, True, momentum=0.5
+            ).exp()
+
+        x = lib.tensor([0.5, 2.0])
+        if transform == "grad of grad":
+            inner = lib.func.grad(lambda y: body(y).sum())
+            made = lib.func.grad(lambda y: (inner(y) ** 2).sum())(x)
+        elif transform == "functionalize":
+            made = lib.func.functionalize(lambda *each: body(each[0], each[1:]))(x, mean, variance)
+        elif transform == "vmap":
+            means, variances = lib.zeros(3, 2), lib.ones(3, 2)
+            made = lib.func.vmap(lambda y, *each: body(y, each))(
+                x * lib.ones(3, 1), means, variances
+            )
+            mean, variance = means, variances
+        else:
+            scalar = transform in ("grad", "vjp")
+            made = TRANSFORMS[transform](lib, lambda y: body(y).sum() if scalar else body(y), x)
+        return plain([made, mean, variance, mean.requires_grad], 4)
+
+    assert_same(program)

@@ -10,7 +10,8 @@ from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.dims import wrap_dim
-from dovetail_kernel import finfo, float32, uint8
+from dovetail_kernel import DatalessArray, bump_version, finfo, float32, uint8, wrap
+from dovetail_kernel.tensor import inside_counter
 
 
 def batch_norm(
@@ -54,9 +55,22 @@ def native_batch_norm(
         input, _vector(weight), _vector(bias), mean, variance, True, momentum, eps
     )
     if running_mean is not None:
-        F.copy_(running_mean, made[3])
-        F.copy_(running_var, made[4])
+        _follow(running_mean, made[3])
+        _follow(running_var, made[4])
     return made[:3]
+
+
+def _follow(running: Any, values: Any) -> None:
+    """Write running statistics as kernels write: a function that is differentiated may capture
+    them, for no gradient goes through.
+    """
+    target = running
+    if not isinstance(running.array, DatalessArray):
+        target = wrap(running.array, running._backend)
+        target._counter = inside_counter()
+    F.copy_(target, values)
+    if target is not running:
+        bump_version(running)
 
 
 def _vector(parameter: Any) -> Any:
@@ -171,7 +185,7 @@ def instance_norm(
     made = native_batch_norm(rows, w, b, *statistics, use_input_stats, momentum, eps)[0]
     for running, each in zip((running_mean, running_var), statistics, strict=True):
         if use_input_stats and running is not None:
-            F.copy_(running, F.mean(F.reshape(each, (samples, channels)), (0,)))
+            _follow(running, F.mean(F.reshape(each, (samples, channels)), (0,)))
     return F.reshape(made, input.shape)
 
 
