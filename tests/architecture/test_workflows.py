@@ -1,4 +1,4 @@
-"""The workflows, which run elsewhere: their commands exist, and they try what the distributions say."""
+"""The workflows, which run elsewhere: commands exist, Pythons are those of the distributions."""
 
 from __future__ import annotations
 
