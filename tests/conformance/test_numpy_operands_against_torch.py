@@ -4,6 +4,7 @@ it takes.
 
 from __future__ import annotations
 
+import operator as operator_module
 import warnings
 from typing import Any
 
@@ -123,8 +124,11 @@ def test_samples_of_a_transform_meet_arrays() -> None:
 
 def test_a_write_to_an_array_makes_a_tensor() -> None:
     z = array = np.ones(3)
-    z *= dovetail.ones(3, dtype=dovetail.float64, requires_grad=True) * 2
-    assert z.requires_grad
+    factor = dovetail.ones(3, dtype=dovetail.float64, requires_grad=True) * 2
+    z *= factor
+    for made in (z, operator_module.imul(array, factor), array.__imul__(factor)):
+        assert made.requires_grad
+        assert made.tolist() == [2.0, 2.0, 2.0]
     assert array.tolist() == [1.0, 1.0, 1.0]
 
 
@@ -207,8 +211,6 @@ def test_functions_without_an_operator_refuse_gradients() -> None:
     x = MATRIX.clone().requires_grad_()
     with pytest.raises(RuntimeError, match="requires grad"):
         np.percentile(x, 50)
-    with pytest.raises(RuntimeError, match="requires grad"):
-        np.sin(x)
     with pytest.raises(TypeError):
         np.concatenate([x, x], out=np.empty((6, 3)))
 

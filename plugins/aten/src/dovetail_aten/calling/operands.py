@@ -20,13 +20,16 @@ from dovetail_kernel import (
     float16,
     float32,
     float64,
+    is_grad_enabled,
     promote_types,
     wrap,
 )
+from dovetail_kernel.keys import PYTHON_DISPATCH
 from dovetail_kernel.signature import WRAPPED_BIT
 
 _COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
 _OF_TENSORS_ALONE = ("matmul",)
+_UNREADABLE: Final = WRAPPED_BIT | PYTHON_DISPATCH
 
 _SYMMETRIC: Final = {
     "add": "__radd__",
@@ -61,7 +64,7 @@ def operate(function: Callable[..., Any], input: Any, other: Any) -> Any:
         return NotImplemented
     if name in _COMPARISONS:
         return function(input, wrap(other, backend))
-    if _needs_operator(input):
+    if needs_operator(input):
         return function(*_promoted(input, wrap(other, backend)))
     if name == "rsub":
         return _by_array(name, other, input, backend)
@@ -75,7 +78,7 @@ def reflect(function: Callable[..., Any], other: Any, input: Any) -> Any:
     backend = backend_of_operand(other)
     if backend is None:
         return NotImplemented
-    if _needs_operator(input):
+    if needs_operator(input):
         return function(*_promoted(wrap(other, backend), input))
     return _by_array(function.__name__, other, input, backend)
 
@@ -106,11 +109,11 @@ def _is_operand(value: Any, function: Callable[..., Any]) -> bool:
     return isinstance(value, int | float | complex) or backend_of_array(value) is None
 
 
-def _needs_operator(tensor: Any) -> bool:
+def needs_operator(tensor: Any) -> bool:
     """Return whether NumPy cannot compute with the tensor's data without losing a gradient, or the
-    samples of a transform.
+    samples of a transform, or has none to read: it is a subclass's.
     """
-    return bool(tensor.requires_grad or tensor._signature & WRAPPED_BIT)
+    return bool(tensor._signature & _UNREADABLE or (tensor.requires_grad and is_grad_enabled()))
 
 
 def _promoted(first: Any, second: Any) -> tuple[Any, Any]:

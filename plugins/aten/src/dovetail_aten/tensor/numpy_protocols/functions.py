@@ -1,8 +1,4 @@
-"""NumPy's functions of tensors that require grad: ``np.concatenate([x, y])`` records a graph.
-
-Tensors that do not require grad are arrays to NumPy, as PyTorch's are; they have no
-``__array_function__``. So nothing changes for what works there.
-"""
+"""NumPy's functions by operators: ``np.concatenate([x, y])`` records a graph."""
 
 from __future__ import annotations
 
@@ -11,35 +7,17 @@ from typing import Any, Final
 
 from dovetail_kernel import TensorBase, wrap
 
-from .._generated import functions as aten
-from ..calling.operands import backend_of_operand
-from .functions.einsum import einsum
-from .functions.variadic_functions import tensordot
+from ..._generated import functions as aten
+from ...calling.operands import backend_of_operand
+from ..functions.einsum import einsum
+from ..functions.variadic_functions import tensordot
 
-__all__ = ["ArrayFunction"]
-
-
-class ArrayFunction:
-    """Attribute ``__array_function__``: NumPy finds it in the class, and the tensors that require
-    grad have it.
-    """
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        if instance is None:
-            return array_function
-        if not instance.requires_grad:
-            raise AttributeError(
-                f"'{type(instance).__name__}' object has no attribute '__array_function__': it "
-                "does not require grad. NumPy takes it as an array."
-            )
-        return array_function.__get__(instance)
+__all__ = ["call_function"]
 
 
-def array_function(
-    tensor: Any, func: Any, types: Sequence[type], args: Sequence[Any], kwargs: dict[str, Any]
-) -> Any:
-    """Return what NumPy's function `func` gives: computed by operators if a tensor among the
-    arguments requires grad and they can, else by NumPy.
+def call_function(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Return what NumPy's function `func` gives, computed by operators if there are some for it,
+    else by NumPy.
 
     Raises
     ------
@@ -48,24 +26,11 @@ def array_function(
     TypeError
         For parameters of `func` that its operator lacks.
     """
-    if not all([issubclass(each, TensorBase) or each.__module__ == "numpy" for each in types]):
-        return NotImplemented  # another library's arrays are asked
     found = _FUNCTIONS.get(f"{func.__module__}.{func.__name__}")
-    if found is None or not _any_requires_grad((args, tuple(kwargs.values()))):
+    if found is None:
         return func._implementation(*args, **kwargs)
     named = {name: _tensors(each) for name, each in kwargs.items()}
     return found(*[_tensors(each) for each in args], **named)
-
-
-def _any_requires_grad(values: Any) -> bool:
-    return any(
-        [
-            _any_requires_grad(each)
-            if isinstance(each, (tuple, list))
-            else isinstance(each, TensorBase) and each.requires_grad
-            for each in values
-        ]
-    )
 
 
 def _tensors(value: Any) -> Any:

@@ -1,0 +1,7 @@
+"""NumPy's functions and ufuncs of tensors that require grad, or belong to a transform."""
+
+from __future__ import annotations
+
+from .attributes import ArrayFunction, ArrayUfunc
+
+__all__ = ["ArrayFunction", "ArrayUfunc"]
