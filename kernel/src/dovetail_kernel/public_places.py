@@ -102,7 +102,7 @@ def publish_name(module: str, name: str, value: Any, called: str = "") -> None:
     type.__setattr__(value, "__module__", place)
 
 
-def defining_module(value: Any) -> str:
+def defining_module(value: object) -> str:
     """Return the name of the module whose code defines a function or class, wherever users import
     it from; of another object, the module that it names, or "".
     """

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from contextlib import AbstractContextManager
     from typing import Protocol
 
@@ -181,7 +181,7 @@ class AutogradInterface:
         """Return the mapping of tensor hooks, or None."""
         return None
 
-    def set_backward_hooks(self, tensor: TensorBase, hooks: Any) -> None:
+    def set_backward_hooks(self, tensor: TensorBase, hooks: object) -> None:
         """Put a mapping of tensor hooks in the place of the one there is; None takes it away."""
         if hooks:
             self._missing("_backward_hooks")
@@ -190,11 +190,13 @@ class AutogradInterface:
         """Return the mapping of post-accumulate hooks, or None."""
         return None
 
-    def register_hook(self, tensor: TensorBase, hook: Any) -> Any:
+    def register_hook(self, tensor: TensorBase, hook: Callable[..., object]) -> Any:
         """Register `hook` on the gradient of `tensor`."""
         self._missing("register_hook()")
 
-    def register_post_accumulate_grad_hook(self, tensor: TensorBase, hook: Any) -> Any:
+    def register_post_accumulate_grad_hook(
+        self, tensor: TensorBase, hook: Callable[..., object]
+    ) -> Any:
         """Register `hook` to run after a gradient was accumulated into the leaf `tensor`."""
         self._missing("register_post_accumulate_grad_hook()")
 
@@ -204,7 +206,7 @@ class AutogradInterface:
         gradient: TensorBase | None,
         retain_graph: bool | None,
         create_graph: bool,
-        inputs: Any,
+        inputs: TensorBase | Sequence[TensorBase] | None,
     ) -> None:
         """Compute the gradient of `tensor` with respect to the leaves of its graph."""
         self._missing("backward()")
@@ -246,7 +248,7 @@ if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
             """Prepare for tensors of `cls`, which overrides functions as none of its bases does."""
 
     class CompiledAccessor(Protocol):
-        def __call__(self, name: str, function: Callable[..., Any], /) -> Callable[..., Any]:
+        def __call__(self, name: str, function: Callable[..., object], /) -> Callable[..., Any]:
             """Return a compiled callable that does what `function` does, which reads the attribute
             `name` of a tensor, or `function` itself.
             """
@@ -254,9 +256,9 @@ if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
     class ExchangeFactory(Protocol):
         def __call__(
             self,
-            from_array: Callable[[Any], Any],
-            from_capsule: Callable[[Any], Any],
-            to_capsule: Callable[[Any], Any],
+            from_array: Callable[..., object],
+            from_capsule: Callable[..., object],
+            to_capsule: Callable[..., object],
             stream_of: Callable[[int, int], int],
             /,
         ) -> Any:

@@ -40,8 +40,8 @@ class DataPtr:
         self,
         address: int,
         nbytes: int,
-        context: Any = None,
-        deleter: Callable[[Any], object] | None = None,
+        context: object = None,
+        deleter: Callable[..., object] | None = None,
         *,
         is_shared: bool = False,
     ) -> None:
@@ -128,7 +128,7 @@ class Allocator:
         """
         raise NotImplementedError
 
-    def release(self, context: Any) -> None:
+    def release(self, context: object) -> None:
         """Free what `acquire` returned. Default: nothing, it frees itself when it is let go of."""
 
     def allocate(self, nbytes: int, device_index: int | None = None) -> DataPtr:
@@ -150,7 +150,7 @@ class Allocator:
         self._count(device_index, nbytes)
         return DataPtr(address, nbytes, context, partial(self._released, device_index, nbytes))
 
-    def _released(self, device_index: int | None, nbytes: int, context: Any) -> None:
+    def _released(self, device_index: int | None, nbytes: int, context: object) -> None:
         # Runs wherever the last reference goes, also in a collection while the lock is held.
         self.release(context)
         self._freed.append((device_index, nbytes))

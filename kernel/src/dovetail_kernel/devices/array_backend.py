@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..types.dtype import dtype
 from ..types.named_dtype import AskedDtypes
 from ..user_warning import warn_user
 from .allocator import Allocator, DataPtr
 from .lowering import Lowering
+
+if TYPE_CHECKING:
+    from ..typing import Array, NativeDtype
 
 _RENAMED: Final = {
     "lift": "to_scalar_array",
@@ -91,13 +94,13 @@ class ArrayBackend(Lowering):
         """
         raise NotImplementedError
 
-    def to_scalar_array(self, result: Any) -> Any:
+    def to_scalar_array(self, result: Array) -> Any:
         """Return as an array what a kernel returned instead of one: a 0-d scalar of the array
         library.
         """
         return self.asarray(result)
 
-    def scalar(self, value: Any, native_dtype: Any) -> Any:
+    def scalar(self, value: object, native_dtype: NativeDtype) -> Any:
         """Return the Python number `value` as a new 0-d array of `native_dtype`, wrapping
         out-of-range integers.
         """
@@ -109,23 +112,23 @@ class ArrayBackend(Lowering):
         """
         raise NotImplementedError
 
-    def from_host_soon(self, array: Any) -> Any:
+    def from_host_soon(self, array: Array) -> Any:
         """Return a copy of an array in host memory, which a device may still be reading where that
         memory is page-locked. Default: `asarray`.
         """
         return self.asarray(array)
 
-    def to_host_soon(self, array: Any) -> Any:
+    def to_host_soon(self, array: Array) -> Any:
         """Return a copy of `array` as a NumPy array, in page-locked memory, to which a device may
         still be writing. Default: a copy of what `to_host` returns.
         """
         return self.to_host(array).copy()
 
-    def is_pinned(self, array: Any) -> bool:
+    def is_pinned(self, array: Array) -> bool:
         """Return whether a NumPy array lies in memory that is page-locked for these devices."""
         return False
 
-    def empty_pinned(self, like: Any) -> Any:
+    def empty_pinned(self, like: object) -> Any:
         """Return an uninitialised NumPy array in page-locked memory, in the shape and order of
         strides of a NumPy array.
         """
@@ -137,7 +140,7 @@ class ArrayBackend(Lowering):
         """Return an uninitialised C-contiguous array."""
         raise NotImplementedError
 
-    def full(self, shape: tuple[int, ...], value: Any, native_dtype: Any) -> Any:
+    def full(self, shape: tuple[int, ...], value: object, native_dtype: NativeDtype) -> Any:
         """Return an array full of the number `value`."""
         array = self.empty(shape, native_dtype)
         self.copy_into(array, self.scalar(value, native_dtype))
@@ -151,7 +154,7 @@ class ArrayBackend(Lowering):
         """Return a context in which new arrays are made on the device `index`."""
         return nullcontext()
 
-    def to_device(self, array: Any, index: int) -> Any:
+    def to_device(self, array: Array, index: int) -> Any:
         """Return `array` on the device `index`."""
         return array
 
@@ -206,7 +209,7 @@ class ArrayBackend(Lowering):
         """
         return None
 
-    def byte_bounds(self, array: Any) -> tuple[int, int]:
+    def byte_bounds(self, array: Array) -> tuple[int, int]:
         """Return the addresses of the lowest byte of `array` and of the one behind its highest."""
         low = high = self.data_ptr(array)
         itemsize = array.dtype.itemsize
@@ -222,7 +225,7 @@ class ArrayBackend(Lowering):
                 high += (size - 1) * step
         return low, high + itemsize
 
-    def memory_bounds(self, array: Any) -> tuple[int, int]:
+    def memory_bounds(self, array: Array) -> tuple[int, int]:
         """Return the address where the memory that `array` lies in begins, and the one behind its
         end.
 
@@ -240,7 +243,7 @@ class ArrayBackend(Lowering):
             "makes an array of what it allocates."
         )
 
-    def pointer_of(self, memory: Any) -> DataPtr | None:
+    def pointer_of(self, memory: Array) -> DataPtr | None:
         """Return the pointer that `memory`, the owner of some memory, was made of; None if no
         allocator of ours made it.
         """
@@ -276,7 +279,7 @@ class ArrayBackend(Lowering):
         """
         return False
 
-    def owns(self, holder: Any) -> tuple[Any, ...]:
+    def owns(self, holder: object) -> tuple[Any, ...]:
         """Return what `holder`, an array or what one of them keeps, refers to of the objects that
         keep its memory.
         """
@@ -297,7 +300,7 @@ class ArrayBackend(Lowering):
             expected *= size
         return True
 
-    def is_column_major(self, array: Any) -> bool:
+    def is_column_major(self, array: Array) -> bool:
         """Return whether the matrix `array` lies in memory column by column, without gaps."""
         return self.strides(array) == (1, array.shape[0])
 
@@ -305,7 +308,7 @@ class ArrayBackend(Lowering):
         """Write `source`, broadcast and cast, into `destination`."""
         destination[...] = source
 
-    def write_once(self, array: Any, source: Any, memory: Any) -> bool:
+    def write_once(self, array: Array, source: Array, memory: Array) -> bool:
         """Write `source` into `array`, which refuses writes since it, or what it is a view of, has
         elements that share memory; return whether that was possible.
 
@@ -320,7 +323,7 @@ class ArrayBackend(Lowering):
         """
         return False
 
-    def overwritten(self, array: Any, source: Any) -> Any:
+    def overwritten(self, array: Array, source: Array) -> Any:
         """Return a new array of the shape and dtype of `array` with the elements of `source`; for
         immutable arrays.
         """
@@ -340,7 +343,7 @@ class ArrayBackend(Lowering):
         """Return a DLPack capsule of `array`, which shares its memory; see ``array.__dlpack__``."""
         return array.__dlpack__(stream=stream, max_version=max_version)
 
-    def from_dlpack(self, source: Any) -> Any:
+    def from_dlpack(self, source: object) -> Any:
         """Return an array that shares memory with `source`, an object of the DLPack protocol in
         this backend's memory.
 

@@ -92,19 +92,19 @@ class Lowering:
         tuple[Callable[[], Any], Callable[[Any], Any], Callable[[Any], Any], Any] | None
     ) = None
 
-    def may_warn(self, function: Callable[..., Any]) -> bool:
+    def may_warn(self, function: Callable[..., object]) -> bool:
         """Return whether a call of `function` needs the quiet error state; what warns in its
         caller's name does not.
         """
         return self.error_state is not None
 
-    def for_halves(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def for_halves(self, function: Callable[..., object]) -> Callable[..., Any]:
         """Return what a route for arguments in half precision calls in the place of an array
         function, with the same results but for the order of sums: the function itself.
         """
         return function
 
-    def by_size(self, function: Callable[..., Any], dtype: dtype | None) -> BySize | None:
+    def by_size(self, function: Callable[..., object], dtype: dtype | None) -> BySize | None:
         """Return what a route calls in the place of an array function, by the number of elements;
         None: always the function. A backend whose library computes in one thread may share large
         arrays among several, or have something faster for few elements.
@@ -119,7 +119,7 @@ class Lowering:
         return None
 
     def lower(
-        self, kernel: Mapping[str, Callable[..., Any]], facts: PlanFacts
+        self, kernel: Mapping[str, Callable[..., object]], facts: PlanFacts
     ) -> dict[str, CallSpec]:
         """Return how a route calls the functions of an array kernel: the one question that a plan
         asks of the backend.

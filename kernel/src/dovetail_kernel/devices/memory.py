@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..types.dtype import uint8
 from .allocator import check_size
 from .array_backend import ArrayBackend
 
+if TYPE_CHECKING:
+    from ..typing import Array
 
-def is_writable(array: Any) -> bool:
+
+def is_writable(array: Array) -> bool:
     """Return whether an array can be written; not all array libraries say so."""
     return bool(getattr(getattr(array, "flags", None), "writeable", True))
 

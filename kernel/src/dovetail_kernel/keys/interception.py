@@ -31,10 +31,10 @@ NOT_PLAIN: Final = OVERRIDES | PYTHON_DISPATCH
 
 
 def disabled_torch_function_impl(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     types: Sequence[type],
-    args: Sequence[Any] = (),
-    kwargs: Mapping[str, Any] | None = None,
+    args: Sequence[object] = (),
+    kwargs: Mapping[str, object] | None = None,
 ) -> Any:
     """Call `func` as if no argument overrode it. As the ``__torch_function__`` of a class it says
     that the class has none.
@@ -50,10 +50,10 @@ def disabled_torch_function_impl(
 
 
 def disabled_torch_dispatch_impl(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     types: Sequence[type],
-    args: Sequence[Any] = (),
-    kwargs: Mapping[str, Any] | None = None,
+    args: Sequence[object] = (),
+    kwargs: Mapping[str, object] | None = None,
 ) -> Any:
     """Call `func` as if neither modes nor arguments had a ``__torch_dispatch__``. As that of a
     class it says that the class has none; a subclass reaches it by ``super()``.

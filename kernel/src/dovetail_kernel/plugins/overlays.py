@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from ..errors import PluginError
 from ..user_warning import warn_user
@@ -31,7 +31,7 @@ class Overlay:
         Whether the kernels were not in force before.
     """
 
-    def __init__(self, name: str, manager: PluginManager, plugin: Any, *, is_new: bool) -> None:
+    def __init__(self, name: str, manager: PluginManager, plugin: object, *, is_new: bool) -> None:
         self.name = name
         self.plugin = plugin
         self._manager = manager

@@ -55,7 +55,7 @@ class PluginHooks:
             self._pluggy.register(plugin)
         return plugin
 
-    def _hooks_of(self, plugin: Any) -> set[str]:
+    def _hooks_of(self, plugin: object) -> set[str]:
         specified = [name for name in vars(hookspecs) if name.startswith("dovetail_")]
         options = {name: self._pluggy.parse_hookimpl_opts(plugin, name) for name in dir(plugin)}
         implemented = {
@@ -68,7 +68,7 @@ class PluginHooks:
             )
         return implemented
 
-    def call(self, plugin: Any, hook: str, **arguments: Any) -> Any:
+    def call(self, plugin: object, hook: str, **arguments: Any) -> Any:
         """Call a hook of one plugin, and return what it returns."""
         others = [each for each in self._pluggy.get_plugins() if each is not plugin]
         return self._pluggy.subset_hook_caller(hook, others)(**arguments)

@@ -7,7 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 from types import SimpleNamespace
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from ..typing import NativeDtype
 
 
 class DatalessArray:
@@ -37,7 +40,7 @@ class DatalessArray:
     def __init__(
         self,
         shape: Sequence[int],
-        dtype: Any,
+        dtype: NativeDtype,
         element_strides: Sequence[int] | None = None,
         offset: int = 0,
         device_index: int | None = None,
@@ -86,10 +89,10 @@ class DatalessArray:
     def __array__(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         self.refuse()
 
-    def __getitem__(self, key: Any) -> NoReturn:
+    def __getitem__(self, key: object) -> NoReturn:
         self.refuse()
 
-    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+    def __setitem__(self, key: object, value: object) -> NoReturn:
         self.refuse()
 
     def __dlpack__(self, **_options: Any) -> NoReturn:

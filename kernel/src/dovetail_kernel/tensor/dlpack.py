@@ -42,7 +42,7 @@ class DlpackSource:
         If it is something else.
     """
 
-    def __init__(self, capsule: Any) -> None:
+    def __init__(self, capsule: object) -> None:
         self._capsule = capsule
         self._tensor = _address(capsule)
 
@@ -54,7 +54,7 @@ class DlpackSource:
         return kind, index
 
 
-def change_dtype_code(capsule: Any, old: int, new: int) -> bool:
+def change_dtype_code(capsule: object, old: int, new: int) -> bool:
     """Write the dtype code `new` into an unconsumed capsule whose code is `old`; return whether it
     was.
 
@@ -68,7 +68,7 @@ def change_dtype_code(capsule: Any, old: int, new: int) -> bool:
     return True
 
 
-def _address(capsule: Any) -> int:
+def _address(capsule: object) -> int:
     """Return the address of the ``DLTensor`` in `capsule`."""
     name = _get_name(capsule) if type(capsule).__name__ == "PyCapsule" else None
     offset = None if name is None else _OFFSETS.get(name.decode())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..devices.backends import Backend
 from ..keys.state import DispatchState, dispatch_state, known_state, state
@@ -13,6 +13,9 @@ from ..sockets import AUTOGRAD, TENSOR_CLASS
 from .dataless import DatalessArray
 from .tensor_base import TensorBase
 from .version import bump_version, inside_counter
+
+if TYPE_CHECKING:
+    from ..typing import Array
 
 _frozen = False
 
@@ -55,7 +58,7 @@ def bare_tensor_maker() -> Callable[[], TensorBase]:
     return partial(object.__new__, tensor_class())
 
 
-def wrap(array: Any, backend: Backend, cls: type[TensorBase] | None = None) -> TensorBase:
+def wrap(array: Array, backend: Backend, cls: type[TensorBase] | None = None) -> TensorBase:
     """Return a new leaf around `array`, in whatever inference state the task is in.
 
     Parameters
@@ -85,7 +88,7 @@ def wrap(array: Any, backend: Backend, cls: type[TensorBase] | None = None) -> T
     return tensor
 
 
-def new_tensor(array: Any, signature: int, cls: type[TensorBase]) -> TensorBase:
+def new_tensor(array: Array, signature: int, cls: type[TensorBase]) -> TensorBase:
     """Return a new leaf of class `cls` with every slot stored; what routes write out inline."""
     tensor = object.__new__(cls)
     tensor.array = array
@@ -98,12 +101,12 @@ def new_tensor(array: Any, signature: int, cls: type[TensorBase]) -> TensorBase:
     return tensor
 
 
-def signature_of(array: Any, backend: Backend) -> int:
+def signature_of(array: Array, backend: Backend) -> int:
     """Return the signature of a new tensor around `array`, made in the present state."""
     return _signature_in(dispatch_state(), array, backend)
 
 
-def _signature_in(now: DispatchState, array: Any, backend: Backend) -> int:
+def _signature_in(now: DispatchState, array: Array, backend: Backend) -> int:
     signature = backend.bit | backend.arrays.dtype_bits[array.dtype]
     if not array.shape:
         signature |= ZERO_DIM
@@ -135,7 +138,7 @@ def show_view(tensor: TensorBase, name: str, view: Callable[[], TensorBase]) -> 
     return shown
 
 
-def replace_array(tensor: TensorBase, array: Any) -> None:
+def replace_array(tensor: TensorBase, array: Array) -> None:
     """Give `tensor` another array of the same backend (``.data =``, ``set_``), keeping its graph
     and version.
     """

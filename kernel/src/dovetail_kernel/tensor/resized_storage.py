@@ -53,7 +53,7 @@ def resize_storage(storage: Storage, nbytes: int, tensor: TensorBase | None = No
         _move(storage, tensors, lambda: new_memory(arrays, nbytes, device_index))
 
 
-def move_storage(storage: Storage, allocate: Callable[[], Any]) -> None:
+def move_storage(storage: Storage, allocate: Callable[[], object]) -> None:
     """Move `storage` and all tensors on it to the memory that `allocate` returns as a line of
     uint8. Arrays that show the old memory keep it.
     """
@@ -182,7 +182,7 @@ def _holds_all(storage: Storage, tensors: Sequence[TensorBase]) -> bool:
 
 
 def _note(
-    holder: Any, arrays: ArrayBackend, counts: dict[int, int], holders: dict[int, Any]
+    holder: object, arrays: ArrayBackend, counts: dict[int, int], holders: dict[int, object]
 ) -> None:
     """Count one reference to `holder`, and once those that it has to others."""
     key = id(holder)

@@ -53,12 +53,12 @@ class Size(tuple[int, ...]):
         item: int = _item(self, key)
         return item
 
-    def __add__(self, other: Any) -> Size:
+    def __add__(self, other: object) -> Size:
         if not isinstance(other, tuple):
             return NotImplemented
         return Size((*self, *other))
 
-    def __radd__(self, other: Any) -> Size:
+    def __radd__(self, other: object) -> Size:
         if not isinstance(other, tuple):
             return NotImplemented
         return Size((*other, *self))

@@ -24,6 +24,8 @@ from .unsupported_layouts import OtherKinds
 from .version import DETACHED, VersionCounter, WritableCounter
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from ..types.dtype import dtype as Dtype
 
 
@@ -329,7 +331,7 @@ class TensorBase(OtherKinds):
         return AUTOGRAD.plug.backward_hooks(self)
 
     @_backward_hooks.setter
-    def _backward_hooks(self, hooks: Any) -> None:
+    def _backward_hooks(self, hooks: object) -> None:
         AUTOGRAD.plug.set_backward_hooks(self, hooks)
 
     @property
@@ -341,11 +343,11 @@ class TensorBase(OtherKinds):
         """A name for graphs and messages; None unless given by a subclass."""
         return None
 
-    def register_hook(self, hook: Any) -> Any:
+    def register_hook(self, hook: Callable[..., object]) -> Any:
         """Call `hook` with the gradient whenever it is computed; returns a removable handle."""
         return AUTOGRAD.plug.register_hook(self, hook)
 
-    def register_post_accumulate_grad_hook(self, hook: Any) -> Any:
+    def register_post_accumulate_grad_hook(self, hook: Callable[..., object]) -> Any:
         """Call `hook` with this leaf after a gradient came; returns a removable handle."""
         return AUTOGRAD.plug.register_post_accumulate_grad_hook(self, hook)
 
@@ -358,7 +360,7 @@ class TensorBase(OtherKinds):
         gradient: TensorBase | None = None,
         retain_graph: bool | None = None,
         create_graph: bool = False,
-        inputs: Any = None,
+        inputs: TensorBase | Sequence[TensorBase] | None = None,
     ) -> None:
         """Compute the gradient of this tensor with respect to the leaves of its graph.
 
