@@ -8,7 +8,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 
 from .elementwise import ElementwiseOptimizer, decayed, first_step
-from .functional_steps import take_steps
+from .functional_steps import functional_step
 from .optimizer import Params
 from .options import add_scaled, check_non_negative, check_rate, mix_square, option
 
@@ -103,6 +103,9 @@ class Adadelta(ElementwiseOptimizer):
         add_scaled(parameter, step, -option(group, "lr"))
 
 
+@functional_step(
+    Adadelta, {"square_avg": "square_avgs", "acc_delta": "acc_deltas", "step": "state_steps"}
+)
 def adadelta(
     params: list[Tensor],
     grads: list[Tensor],
@@ -119,37 +122,5 @@ def adadelta(
     eps: float,
     weight_decay: float,
     maximize: bool,
-) -> None:
-    """Take a step of `Adadelta` with states that the caller keeps, in place.
-
-    Parameters
-    ----------
-    params, grads
-        Parameters and their gradients.
-    square_avgs, acc_deltas, state_steps
-        The states, a list each with a value for each parameter.
-    has_complex
-        Accepted: the parameters say it.
-    capturable, foreach, differentiable, lr, rho, eps, weight_decay, maximize
-        The options of `Adadelta`.
-
-    Raises
-    ------
-    RuntimeError, IndexError, AssertionError
-        As in `take_steps`.
-    """
-    states = {"square_avg": square_avgs, "acc_delta": acc_deltas, "step": state_steps}
-    take_steps(
-        Adadelta,
-        params,
-        grads,
-        states,
-        capturable=capturable,
-        foreach=foreach,
-        differentiable=differentiable,
-        lr=lr,
-        rho=rho,
-        eps=eps,
-        weight_decay=weight_decay,
-        maximize=maximize,
-    )
+) -> dict[str, Any]:
+    return locals()

@@ -8,7 +8,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 
 from .elementwise import ElementwiseOptimizer, decayed, first_step
-from .functional_steps import refuse_scaling, take_steps
+from .functional_steps import functional_step
 from .optimizer import Params
 from .options import (
     add_number,
@@ -126,6 +126,7 @@ class Adagrad(ElementwiseOptimizer):
         add_quotient(parameter, gradient, denominator, factor)
 
 
+@functional_step(Adagrad, {"sum": "state_sums", "step": "state_steps"})
 def adagrad(
     params: list[Tensor],
     grads: list[Tensor],
@@ -144,40 +145,5 @@ def adagrad(
     lr_decay: float,
     eps: float,
     maximize: bool,
-) -> None:
-    """Take a step of `Adagrad` with states that the caller keeps, in place.
-
-    Parameters
-    ----------
-    params, grads
-        Parameters and their gradients.
-    state_sums, state_steps
-        The states, a list each with a value for each parameter.
-    has_sparse_grad, has_complex
-        Accepted: gradients are dense, and the parameters say what they are.
-    grad_scale, found_inf
-        To be None: `amp.GradScaler` takes the scale out before a step.
-    fused, foreach, differentiable, lr, weight_decay, lr_decay, eps, maximize
-        The options of `Adagrad`.
-
-    Raises
-    ------
-    RuntimeError, IndexError, AssertionError
-        As in `take_steps`.
-    """
-    refuse_scaling(grad_scale, found_inf)
-    states = {"sum": state_sums, "step": state_steps}
-    take_steps(
-        Adagrad,
-        params,
-        grads,
-        states,
-        fused=fused,
-        foreach=foreach,
-        differentiable=differentiable,
-        lr=lr,
-        weight_decay=weight_decay,
-        lr_decay=lr_decay,
-        eps=eps,
-        maximize=maximize,
-    )
+) -> dict[str, Any]:
+    return locals()

@@ -8,7 +8,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 
 from .elementwise import ElementwiseOptimizer, decayed, first_step, shrink
-from .functional_steps import refuse_scaling, take_steps
+from .functional_steps import functional_step
 from .optimizer import Params
 from .options import (
     add_number,
@@ -191,6 +191,16 @@ class AdamW(Adam):
         )
 
 
+@functional_step(
+    Adam,
+    {
+        "exp_avg": "exp_avgs",
+        "exp_avg_sq": "exp_avg_sqs",
+        "max_exp_avg_sq": "max_exp_avg_sqs",
+        "step": "state_steps",
+    },
+    only={"max_exp_avg_sq": lambda options: options["amsgrad"]},
+)
 def adam(
     params: list[Tensor],
     grads: list[Tensor],
@@ -214,47 +224,5 @@ def adam(
     weight_decay: float,
     eps: float,
     maximize: bool,
-) -> None:
-    """Take a step of `Adam` with states that the caller keeps, in place.
-
-    Parameters
-    ----------
-    params, grads
-        Parameters and their gradients.
-    exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps
-        The states, a list each with a value for each parameter;
-        ``max_exp_avg_sqs`` is read with ``amsgrad`` alone.
-    has_complex
-        Accepted: the parameters say it.
-    grad_scale, found_inf
-        To be None: `amp.GradScaler` takes the scale out before a step.
-    foreach, capturable, differentiable, fused, decoupled_weight_decay, amsgrad, beta1, beta2,
-    lr, weight_decay, eps, maximize
-        The options of `Adam`.
-
-    Raises
-    ------
-    RuntimeError, IndexError, AssertionError
-        As in `take_steps`.
-    """
-    refuse_scaling(grad_scale, found_inf)
-    states = {"exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs, "step": state_steps}
-    if amsgrad:
-        states["max_exp_avg_sq"] = max_exp_avg_sqs
-    take_steps(
-        Adam,
-        params,
-        grads,
-        states,
-        foreach=foreach,
-        capturable=capturable,
-        differentiable=differentiable,
-        fused=fused,
-        decoupled_weight_decay=decoupled_weight_decay,
-        amsgrad=amsgrad,
-        betas=(beta1, beta2),
-        lr=lr,
-        weight_decay=weight_decay,
-        eps=eps,
-        maximize=maximize,
-    )
+) -> dict[str, Any]:
+    return locals()

@@ -8,7 +8,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 
 from .elementwise import ElementwiseOptimizer, decayed, first_step
-from .functional_steps import take_steps
+from .functional_steps import functional_step
 from .optimizer import Params
 from .options import add_quotient, check_betas, check_non_negative, check_rate, mix, option
 
@@ -104,6 +104,7 @@ class Adamax(ElementwiseOptimizer):
         )
 
 
+@functional_step(Adamax, {"exp_avg": "exp_avgs", "exp_inf": "exp_infs", "step": "state_steps"})
 def adamax(
     params: list[Tensor],
     grads: list[Tensor],
@@ -121,37 +122,5 @@ def adamax(
     beta2: float,
     lr: float,
     weight_decay: float,
-) -> None:
-    """Take a step of `Adamax` with states that the caller keeps, in place.
-
-    Parameters
-    ----------
-    params, grads
-        Parameters and their gradients.
-    exp_avgs, exp_infs, state_steps
-        The states, a list each with a value for each parameter.
-    has_complex
-        Accepted: the parameters say it.
-    foreach, maximize, differentiable, capturable, eps, beta1, beta2, lr, weight_decay
-        The options of `Adamax`.
-
-    Raises
-    ------
-    RuntimeError, IndexError, AssertionError
-        As in `take_steps`.
-    """
-    states = {"exp_avg": exp_avgs, "exp_inf": exp_infs, "step": state_steps}
-    take_steps(
-        Adamax,
-        params,
-        grads,
-        states,
-        foreach=foreach,
-        maximize=maximize,
-        differentiable=differentiable,
-        capturable=capturable,
-        eps=eps,
-        betas=(beta1, beta2),
-        lr=lr,
-        weight_decay=weight_decay,
-    )
+) -> dict[str, Any]:
+    return locals()

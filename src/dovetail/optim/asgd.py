@@ -8,7 +8,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 
 from .elementwise import ElementwiseOptimizer, decayed, first_step
-from .functional_steps import take_steps
+from .functional_steps import functional_step
 from .optimizer import Params
 from .options import add_scaled, check_non_negative, check_rate, count, option
 
@@ -111,6 +111,7 @@ class ASGD(ElementwiseOptimizer):
         values["mu"] = 1 / max(1, step - group["t0"])
 
 
+@functional_step(ASGD, {"ax": "axs", "mu": "mus", "eta": "etas", "step": "state_steps"})
 def asgd(
     params: list[Tensor],
     grads: list[Tensor],
@@ -129,38 +130,5 @@ def asgd(
     t0: float,
     alpha: float,
     weight_decay: float,
-) -> None:
-    """Take a step of `ASGD` with states that the caller keeps, in place.
-
-    Parameters
-    ----------
-    params, grads
-        Parameters and their gradients.
-    axs, mus, etas, state_steps
-        The states, a list each with a value for each parameter.
-    has_complex
-        Accepted: the parameters say it.
-    foreach, maximize, differentiable, capturable, lambd, lr, t0, alpha, weight_decay
-        The options of `ASGD`.
-
-    Raises
-    ------
-    RuntimeError, IndexError, AssertionError
-        As in `take_steps`.
-    """
-    states = {"ax": axs, "mu": mus, "eta": etas, "step": state_steps}
-    take_steps(
-        ASGD,
-        params,
-        grads,
-        states,
-        foreach=foreach,
-        maximize=maximize,
-        differentiable=differentiable,
-        capturable=capturable,
-        lambd=lambd,
-        lr=lr,
-        t0=t0,
-        alpha=alpha,
-        weight_decay=weight_decay,
-    )
+) -> dict[str, Any]:
+    return locals()

@@ -5,15 +5,108 @@ The rule of the optimizer is applied to each parameter; parameters and states ch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, Final, ParamSpec
 
 from dovetail_aten import Tensor
 
 from .elementwise import ElementwiseOptimizer
 from .options import check_implementation
 
-__all__ = ["check_states", "refuse_scaling", "take_steps"]
+__all__ = ["check_states", "functional_step", "refuse_scaling", "take_steps"]
+
+P = ParamSpec("P")
+
+_PAIRS: Final = {
+    "betas": ("beta1", "beta2"),
+    "etas": ("etaminus", "etaplus"),
+    "step_sizes": ("step_size_min", "step_size_max"),
+}
+"""Options of two numbers, and the parameters that have them."""
+
+_ACCEPTED: Final = ("has_complex", "has_sparse_grad")
+
+_DOCSTRING: Final = """Take a step of `{kind}` with states that the caller keeps, in place.
+
+Parameters
+----------
+params, {gradients}
+    Parameters and their gradients.
+{states}
+    The states, a list each with a value for each parameter. A value None is replaced by the first
+    one. Lists of states that the options do without are not read.
+grad_scale, found_inf
+    Where they are accepted, None: `amp.GradScaler` takes the scale out before a step.
+has_complex, has_sparse_grad
+    Accepted: gradients are dense, and the parameters tell their dtypes.
+{options}
+    The options of `{kind}`.
+
+Raises
+------
+RuntimeError
+    If steps are not counted by tensors.
+IndexError
+    If a list is shorter than that of the parameters; nothing has changed then.
+AssertionError
+    For flags that contradict each other, and for gradients that are still scaled.
+"""
+
+
+def functional_step(
+    kind: type[ElementwiseOptimizer],
+    states: Mapping[str, str],
+    only: Mapping[str, Callable[[dict[str, Any]], bool]] | None = None,
+) -> Callable[[Callable[P, dict[str, Any]]], Callable[P, None]]:
+    """Return a decorator that makes the functional form of an optimizer of a signature.
+
+    The decorated function has PyTorch's parameters, first those of parameters and gradients, and
+    returns ``locals()``.
+
+    Parameters
+    ----------
+    kind
+        The optimizer whose rule is applied.
+    states
+        Entries of the state, with the parameters that are their lists.
+    only
+        For entries that some options do without, whether these options read them.
+    """
+    conditions = only or {}
+
+    def decorate(function: Callable[P, dict[str, Any]]) -> Callable[P, None]:
+        code: Any = function.__code__
+        names = code.co_varnames
+        gradients = names[1]
+        function.__annotations__["return"] = None
+
+        @wraps(function)
+        def step(*args: P.args, **kwargs: P.kwargs) -> None:
+            options = function(*args, **kwargs)
+            refuse_scaling(options.pop("grad_scale", None), options.pop("found_inf", None))
+            params, grads = options.pop("params"), options.pop(gradients)
+            lists = {entry: options.pop(name) for entry, name in states.items()}
+            for entry, is_read in conditions.items():
+                if not is_read(options):
+                    del lists[entry]
+            for pair, (first, second) in _PAIRS.items():
+                if first in options:
+                    options[pair] = options.pop(first), options.pop(second)
+            for name in _ACCEPTED:
+                options.pop(name, None)
+            take_steps(kind, params, grads, lists, **options)
+
+        rest = {"params", gradients, *states.values(), *_ACCEPTED, "grad_scale", "found_inf"}
+        step.__doc__ = _DOCSTRING.format(
+            kind=kind.__name__,
+            gradients=gradients,
+            states=", ".join(states.values()),
+            options=", ".join([name for name in names if name not in rest]),
+        )
+        return step
+
+    return decorate
 
 
 def take_steps(

@@ -8,7 +8,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 
 from .elementwise import ElementwiseOptimizer, decayed, first_step, shrink
-from .functional_steps import take_steps
+from .functional_steps import functional_step
 from .optimizer import Params
 from .options import (
     add_number,
@@ -134,6 +134,15 @@ class NAdam(ElementwiseOptimizer):
         add_quotient(parameter, mean, denominator, -rate * following / (1 - product * following))
 
 
+@functional_step(
+    NAdam,
+    {
+        "exp_avg": "exp_avgs",
+        "exp_avg_sq": "exp_avg_sqs",
+        "mu_product": "mu_products",
+        "step": "state_steps",
+    },
+)
 def nadam(
     params: list[Tensor],
     grads: list[Tensor],
@@ -154,45 +163,5 @@ def nadam(
     weight_decay: float,
     momentum_decay: float,
     eps: float,
-) -> None:
-    """Take a step of `NAdam` with states that the caller keeps, in place.
-
-    Parameters
-    ----------
-    params, grads
-        Parameters and their gradients.
-    exp_avgs, exp_avg_sqs, mu_products, state_steps
-        The states, a list each with a value for each parameter.
-    has_complex
-        Accepted: the parameters say it.
-    decoupled_weight_decay, foreach, capturable, differentiable, maximize, beta1, beta2, lr,
-    weight_decay, momentum_decay, eps
-        The options of `NAdam`.
-
-    Raises
-    ------
-    RuntimeError, IndexError, AssertionError
-        As in `take_steps`.
-    """
-    states = {
-        "exp_avg": exp_avgs,
-        "exp_avg_sq": exp_avg_sqs,
-        "mu_product": mu_products,
-        "step": state_steps,
-    }
-    take_steps(
-        NAdam,
-        params,
-        grads,
-        states,
-        decoupled_weight_decay=decoupled_weight_decay,
-        foreach=foreach,
-        capturable=capturable,
-        differentiable=differentiable,
-        maximize=maximize,
-        betas=(beta1, beta2),
-        lr=lr,
-        weight_decay=weight_decay,
-        momentum_decay=momentum_decay,
-        eps=eps,
-    )
+) -> dict[str, Any]:
+    return locals()

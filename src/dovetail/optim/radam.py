@@ -8,7 +8,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 
 from .elementwise import ElementwiseOptimizer, decayed, first_step, shrink
-from .functional_steps import take_steps
+from .functional_steps import functional_step
 from .optimizer import Params
 from .options import (
     add_number,
@@ -139,6 +139,7 @@ def rectified(step: float, beta: float) -> float | None:
     return float(ratio**0.5)
 
 
+@functional_step(RAdam, {"exp_avg": "exp_avgs", "exp_avg_sq": "exp_avg_sqs", "step": "state_steps"})
 def radam(
     params: list[Tensor],
     grads: list[Tensor],
@@ -157,39 +158,5 @@ def radam(
     lr: float,
     weight_decay: float,
     eps: float,
-) -> None:
-    """Take a step of `RAdam` with states that the caller keeps, in place.
-
-    Parameters
-    ----------
-    params, grads
-        Parameters and their gradients.
-    exp_avgs, exp_avg_sqs, state_steps
-        The states, a list each with a value for each parameter.
-    has_complex
-        Accepted: the parameters say it.
-    decoupled_weight_decay, foreach, differentiable, capturable, maximize, beta1, beta2, lr,
-    weight_decay, eps
-        The options of `RAdam`.
-
-    Raises
-    ------
-    RuntimeError, IndexError, AssertionError
-        As in `take_steps`.
-    """
-    states = {"exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs, "step": state_steps}
-    take_steps(
-        RAdam,
-        params,
-        grads,
-        states,
-        decoupled_weight_decay=decoupled_weight_decay,
-        foreach=foreach,
-        differentiable=differentiable,
-        capturable=capturable,
-        maximize=maximize,
-        betas=(beta1, beta2),
-        lr=lr,
-        weight_decay=weight_decay,
-        eps=eps,
-    )
+) -> dict[str, Any]:
+    return locals()

@@ -8,7 +8,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 
 from .elementwise import ElementwiseOptimizer, decayed, first_step
-from .functional_steps import take_steps
+from .functional_steps import functional_step
 from .optimizer import Params
 from .options import (
     add_number,
@@ -130,6 +130,19 @@ class RMSprop(ElementwiseOptimizer):
             add_quotient(parameter, gradient, root, -rate)
 
 
+@functional_step(
+    RMSprop,
+    {
+        "square_avg": "square_avgs",
+        "grad_avg": "grad_avgs",
+        "momentum_buffer": "momentum_buffer_list",
+        "step": "state_steps",
+    },
+    only={
+        "grad_avg": lambda options: options["centered"],
+        "momentum_buffer": lambda options: options["momentum"] > 0,
+    },
+)
 def rmsprop(
     params: list[Tensor],
     grads: list[Tensor],
@@ -149,45 +162,5 @@ def rmsprop(
     weight_decay: float,
     momentum: float,
     centered: bool,
-) -> None:
-    """Take a step of `RMSprop` with states that the caller keeps, in place.
-
-    Parameters
-    ----------
-    params, grads
-        Parameters and their gradients.
-    square_avgs, grad_avgs, momentum_buffer_list, state_steps
-        The states, a list each with a value for each parameter;
-        ``grad_avgs`` is read with ``centered`` alone, ``momentum_buffer_list`` with
-        ``momentum``.
-    has_complex
-        Accepted: the parameters say it.
-    foreach, maximize, differentiable, capturable, lr, alpha, eps, weight_decay, momentum, centered
-        The options of `RMSprop`.
-
-    Raises
-    ------
-    RuntimeError, IndexError, AssertionError
-        As in `take_steps`.
-    """
-    states = {"square_avg": square_avgs, "step": state_steps}
-    if centered:
-        states["grad_avg"] = grad_avgs
-    if momentum > 0:
-        states["momentum_buffer"] = momentum_buffer_list
-    take_steps(
-        RMSprop,
-        params,
-        grads,
-        states,
-        foreach=foreach,
-        maximize=maximize,
-        differentiable=differentiable,
-        capturable=capturable,
-        lr=lr,
-        alpha=alpha,
-        eps=eps,
-        weight_decay=weight_decay,
-        momentum=momentum,
-        centered=centered,
-    )
+) -> dict[str, Any]:
+    return locals()

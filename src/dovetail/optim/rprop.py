@@ -8,7 +8,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 
 from .elementwise import ElementwiseOptimizer, first_step
-from .functional_steps import take_steps
+from .functional_steps import functional_step
 from .optimizer import Params
 from .options import check_rate, option
 
@@ -102,6 +102,7 @@ class Rprop(ElementwiseOptimizer):
         previous.copy_(gradient)
 
 
+@functional_step(Rprop, {"prev": "prevs", "step_size": "step_sizes", "step": "state_steps"})
 def rprop(
     params: list[Tensor],
     grads: list[Tensor],
@@ -118,35 +119,5 @@ def rprop(
     step_size_max: float,
     etaminus: float,
     etaplus: float,
-) -> None:
-    """Take a step of `Rprop` with states that the caller keeps, in place.
-
-    Parameters
-    ----------
-    params, grads
-        Parameters and their gradients.
-    prevs, step_sizes, state_steps
-        The states, a list each with a value for each parameter.
-    has_complex
-        Accepted: the parameters say it.
-    foreach, capturable, maximize, differentiable, step_size_min, step_size_max, etaminus, etaplus
-        The options of `Rprop`.
-
-    Raises
-    ------
-    RuntimeError, IndexError, AssertionError
-        As in `take_steps`.
-    """
-    states = {"prev": prevs, "step_size": step_sizes, "step": state_steps}
-    take_steps(
-        Rprop,
-        params,
-        grads,
-        states,
-        foreach=foreach,
-        capturable=capturable,
-        maximize=maximize,
-        differentiable=differentiable,
-        step_sizes=(step_size_min, step_size_max),
-        etas=(etaminus, etaplus),
-    )
+) -> dict[str, Any]:
+    return locals()

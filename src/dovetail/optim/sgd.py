@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from dovetail_aten import Tensor
 
 from .elementwise import ElementwiseOptimizer, decayed
-from .functional_steps import refuse_scaling, take_steps
+from .functional_steps import functional_step
 from .fused_steps import take_fused
 from .optimizer import Params
 from .options import (
@@ -141,6 +141,11 @@ class SGD(ElementwiseOptimizer):
         add_scaled(parameter, gradient, -option(group, "lr"))
 
 
+@functional_step(
+    SGD,
+    {"momentum_buffer": "momentum_buffer_list"},
+    only={"momentum_buffer": lambda options: options["momentum"]},
+)
 def sgd(
     params: list[Tensor],
     d_p_list: list[Tensor],
@@ -157,41 +162,5 @@ def sgd(
     dampening: float,
     nesterov: bool,
     maximize: bool,
-) -> None:
-    """Take a step of `SGD` with states that the caller keeps, in place.
-
-    Parameters
-    ----------
-    params, d_p_list
-        Parameters and their gradients.
-    momentum_buffer_list
-        The states, a list each with a value for each parameter;
-        None is replaced by the first buffer. Read with ``momentum`` alone.
-    has_sparse_grad
-        Accepted: gradients are dense.
-    grad_scale, found_inf
-        To be None: `amp.GradScaler` takes the scale out before a step.
-    foreach, fused, weight_decay, momentum, lr, dampening, nesterov, maximize
-        The options of `SGD`.
-
-    Raises
-    ------
-    RuntimeError, IndexError, AssertionError
-        As in `take_steps`.
-    """
-    refuse_scaling(grad_scale, found_inf)
-    states = {"momentum_buffer": momentum_buffer_list} if momentum else {}
-    take_steps(
-        SGD,
-        params,
-        d_p_list,
-        states,
-        foreach=foreach,
-        fused=fused,
-        weight_decay=weight_decay,
-        momentum=momentum,
-        lr=lr,
-        dampening=dampening,
-        nesterov=nesterov,
-        maximize=maximize,
-    )
+) -> dict[str, Any]:
+    return locals()
