@@ -8,8 +8,9 @@ the operator table, and no array library; importing it loads nothing but this mo
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from dovetail_kernel import names_on_demand
 
 if TYPE_CHECKING:
     from .check import Check, CheckSkipped, current_sample, part_of_samples, samples_in_part
@@ -35,33 +36,6 @@ if TYPE_CHECKING:
         register_op_infos,
     )
     from .tensors import TensorMaker, sample_tensor
-
-_MODULES = {
-    "check": ("Check", "CheckSkipped", "current_sample", "part_of_samples", "samples_in_part"),
-    "installed_checks": ("checks",),
-    "dtypes": (
-        "all_types",
-        "all_types_and",
-        "all_types_and_complex",
-        "all_types_and_complex_and",
-        "complex_types",
-        "floating_and_complex_types",
-        "floating_and_complex_types_and",
-        "floating_types",
-        "floating_types_and",
-        "integral_types",
-        "integral_types_and",
-    ),
-    "op_info": ("ErrorInput", "OpInfo", "SampleInput", "Skip"),
-    "registration": (
-        "find_op_info",
-        "op_infos",
-        "operators_without_op_info",
-        "register_op_infos",
-    ),
-    "tensors": ("TensorMaker", "sample_tensor"),
-}
-_ON_DEMAND = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "Check",
@@ -93,11 +67,31 @@ __all__ = [
     "samples_in_part",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    module = _ON_DEMAND.get(name)
-    if module is None:
-        raise AttributeError(
-            f"module {__name__!r} has no attribute {name!r}. It has: {', '.join(__all__)}."
-        )
-    return getattr(import_module(f".{module}", __name__), name)
+__getattr__ = names_on_demand(
+    __name__,
+    {
+        "check": ("Check", "CheckSkipped", "current_sample", "part_of_samples", "samples_in_part"),
+        "installed_checks": ("checks",),
+        "dtypes": (
+            "all_types",
+            "all_types_and",
+            "all_types_and_complex",
+            "all_types_and_complex_and",
+            "complex_types",
+            "floating_and_complex_types",
+            "floating_and_complex_types_and",
+            "floating_types",
+            "floating_types_and",
+            "integral_types",
+            "integral_types_and",
+        ),
+        "op_info": ("ErrorInput", "OpInfo", "SampleInput", "Skip"),
+        "registration": (
+            "find_op_info",
+            "op_infos",
+            "operators_without_op_info",
+            "register_op_infos",
+        ),
+        "tensors": ("TensorMaker", "sample_tensor"),
+    },
+)
