@@ -5,6 +5,7 @@ static const kernel_row *const families[] = {
     creation_rows,
     elementwise_rows,
     extremum_rows,
+    grid_sampling_rows,
     indexing_rows,
     likelihood_rows,
     normalization_rows,

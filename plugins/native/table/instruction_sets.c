@@ -26,7 +26,8 @@ static const instruction_set sets[] = {
      &JOIN(windows, name),                                                                        \
      &JOIN(random, name),                                                                         \
      &JOIN(indexing, name),                                                                       \
-     &JOIN(scans, name)},
+     &JOIN(scans, name),                                                                          \
+     &JOIN(grid_sampling, name)},
     FOR_INSTRUCTION_SETS(SET)
 #undef SET
 };

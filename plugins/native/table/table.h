@@ -5,6 +5,7 @@
 #include "../core/native.h"
 #include "../kernels/copies.h"
 #include "../kernels/elementwise.h"
+#include "../kernels/grid_sampling.h"
 #include "../kernels/indexing.h"
 #include "../kernels/likelihood.h"
 #include "../kernels/normalization.h"
@@ -31,6 +32,7 @@ typedef struct {
     const random_kernels *random;
     const indexing_kernels *indexing;
     const scan_kernels *scans;
+    const grid_sampling_kernels *grid_sampling;
 } instruction_set;
 
 /* instruction_sets.c: chooses the highest set that the processor has, or the one that
@@ -57,6 +59,7 @@ typedef struct {
 extern const kernel_row creation_rows[];
 extern const kernel_row elementwise_rows[];
 extern const kernel_row extremum_rows[];
+extern const kernel_row grid_sampling_rows[];
 extern const kernel_row indexing_rows[];
 extern const kernel_row likelihood_rows[];
 extern const kernel_row normalization_rows[];
@@ -168,6 +171,10 @@ PyArrayObject *new_array(int ndim, const npy_intp *shape, int precision);
 /* The tuple of `count` objects, to which it takes the references; NULL is None. If `failed`, the
  * references are released and the result is NULL. */
 PyObject *tuple_of(PyObject **objects, int count, int failed);
+
+/* halves.c. The result of an operator of single precision for `count` arguments, of which arrays of
+ * one half precision are converted, and results back. Others are computed as they are. */
+PyObject *in_single(bound_kernel *compute, PyObject *const *arguments, int count);
 
 /* A new array in C order with the shape and dtype of `array`. */
 PyArrayObject *empty_like(PyObject *array);

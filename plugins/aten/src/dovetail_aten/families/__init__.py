@@ -17,16 +17,6 @@ if TYPE_CHECKING:
     from .fft.kernels import Fourier
     from .indexing.kernels.indexing import Indexing
     from .indexing.kernels.indexing_along import IndexingAlong
-    from .interpolation.kernels.grid_sampling import (
-        BICUBIC,
-        BILINEAR,
-        BORDER,
-        CUBIC,
-        NEAREST,
-        ZEROS,
-        Geometry,
-        GridSampling,
-    )
     from .interpolation.kernels.resampling_taps import Taps, TapsOf
     from .interpolation.kernels.upsampling import Upsampling, check_upsampled
     from .linalg.kernels.factor_checks import (
@@ -86,13 +76,7 @@ if TYPE_CHECKING:
     from .views.kernels.views import Views
 
 __all__ = [
-    "BICUBIC",
-    "BILINEAR",
-    "BORDER",
-    "CUBIC",
     "FEW",
-    "NEAREST",
-    "ZEROS",
     "Arithmetic",
     "Attention",
     "AveragePooling",
@@ -107,8 +91,6 @@ __all__ = [
     "Fourier",
     "GammaNumbers",
     "GatedUnits",
-    "Geometry",
-    "GridSampling",
     "HardActivations",
     "IndexedWrites",
     "Indexing",
@@ -188,16 +170,6 @@ __getattr__ = names_on_demand(
         "fft.kernels": ("Fourier",),
         "indexing.kernels.indexing": ("Indexing",),
         "indexing.kernels.indexing_along": ("IndexingAlong",),
-        "interpolation.kernels.grid_sampling": (
-            "BICUBIC",
-            "BILINEAR",
-            "BORDER",
-            "CUBIC",
-            "Geometry",
-            "GridSampling",
-            "NEAREST",
-            "ZEROS",
-        ),
         "interpolation.kernels.resampling_taps": (
             "Taps",
             "TapsOf",

@@ -1,0 +1,150 @@
+/* Images and volumes sampled at the points of a grid, with the gradients, as operators. */
+#include "table.h"
+
+/* Read images, a grid and how to sample, from `how` on: mode, padding, align_corners. Return whether
+ * all fit together, with elements. */
+static int
+read_sampling(
+    PyObject *images, PyObject *grid, PyObject *const *how, grid_sampling *read, int *precision)
+{
+    npy_intp mode, padding, size = 1;
+    *precision = precision_of(images);
+    if (*precision < 0 || precision_of(grid) != *precision || !read_size(how[0], &mode) ||
+        !read_size(how[1], &padding) || !read_flag(how[2], &read->align_corners)) {
+        return 0;
+    }
+    PyArrayObject *x = (PyArrayObject *)images, *at = (PyArrayObject *)grid;
+    read->ndim = PyArray_NDIM(x) - 2;
+    int last = PyArray_NDIM(at) - 1;
+    if (read->ndim < 2 || read->ndim > 3 || last != read->ndim + 1 ||
+        PyArray_DIM(at, 0) != PyArray_DIM(x, 0) || PyArray_DIM(at, last) != read->ndim ||
+        mode > GRID_CUBIC || padding > GRID_REFLECTION ||
+        (mode == GRID_CUBIC && read->ndim == 3) || PyArray_SIZE(x) == 0 ||
+        PyArray_SIZE(at) == 0) {
+        return 0;
+    }
+    read->mode = (grid_mode)mode;
+    read->padding = (grid_padding)padding;
+    read->images = PyArray_DIM(x, 0);
+    read->channels = PyArray_DIM(x, 1);
+    read->points = PyArray_SIZE(at) / (read->images * read->ndim);
+    for (int i = 0; i < 3; i++) {
+        read->sizes[i] = i < read->ndim ? PyArray_DIM(x, 2 + i) : 1;
+        size *= read->sizes[i];
+    }
+    return size <= INT32_MAX;
+}
+
+/* The shape of the values at points. */
+static void
+set_shape(npy_intp *shape, PyObject *images, PyObject *grid)
+{
+    int ndim = PyArray_NDIM((PyArrayObject *)images);
+    for (int i = 0; i < ndim; i++) {
+        shape[i] = i < 2 ? PyArray_DIM((PyArrayObject *)images, i)
+                         : PyArray_DIM((PyArrayObject *)grid, i - 1);
+    }
+}
+
+static PyObject *
+values(PyObject *const *arguments, int ndim)
+{
+    grid_sampling how;
+    int precision;
+    npy_intp shape[5];
+    operands taken = {0};
+    const void *x, *at;
+    PyObject *images = arguments[0], *grid = arguments[1];
+    if (!read_sampling(images, grid, arguments + 2, &how, &precision) || how.ndim != ndim) {
+        return NULL;
+    }
+    set_shape(shape, images, grid);
+    PyArrayObject *made = NULL;
+    if (is_addressable(ndim + 2, shape, precision ? 8 : 4) &&
+        take_operand(&taken, images, precision, PyArray_SIZE((PyArrayObject *)images), &x) &&
+        take_operand(&taken, grid, precision, PyArray_SIZE((PyArrayObject *)grid), &at) &&
+        (made = new_array(ndim + 2, shape, precision)) != NULL) {
+        void *to = PyArray_DATA(made);
+        RELEASED(
+            PyArray_SIZE(made),
+            kernels_in_force->grid_sampling->of[precision].values(to, x, at, &how));
+    }
+    release_operands(&taken);
+    return (PyObject *)made;
+}
+
+static PyObject *
+of_images(PyObject *const *arguments)
+{
+    return values(arguments, 2);
+}
+
+static PyObject *
+of_volumes(PyObject *const *arguments)
+{
+    return values(arguments, 3);
+}
+
+static PyObject *
+gradients(PyObject *const *arguments)
+{
+    grid_sampling how;
+    int precision, asked[2];
+    npy_intp shape[5], size = 1;
+    operands taken = {0};
+    const void *gradient, *x, *at;
+    PyObject *grad = arguments[0], *images = arguments[1], *grid = arguments[2];
+    if (!read_sampling(images, grid, arguments + 3, &how, &precision) ||
+        !read_flags(arguments[6], 2, asked)) {
+        return NULL;
+    }
+    set_shape(shape, images, grid);
+    for (int i = 0; i < how.ndim + 2; i++) {
+        size *= shape[i];
+        if (precision_of(grad) != precision ||
+            PyArray_NDIM((PyArrayObject *)grad) != how.ndim + 2 ||
+            PyArray_DIM((PyArrayObject *)grad, i) != shape[i]) {
+            return NULL;
+        }
+    }
+    PyObject *made[2] = {NULL, NULL}, *given[2] = {images, grid};
+    int fits =
+        take_operand(&taken, grad, precision, size, &gradient) &&
+        take_operand(&taken, images, precision, PyArray_SIZE((PyArrayObject *)images), &x) &&
+        take_operand(&taken, grid, precision, PyArray_SIZE((PyArrayObject *)grid), &at);
+    void *to[2] = {NULL, NULL};
+    for (int i = 0; i < 2 && fits; i++) {
+        if (asked[i]) {
+            made[i] = (PyObject *)empty_like(given[i]);
+            fits = made[i] != NULL;
+            to[i] = fits ? PyArray_DATA((PyArrayObject *)made[i]) : NULL;
+        }
+    }
+    if (fits) {
+        RELEASED(
+            size, kernels_in_force->grid_sampling->of[precision].gradients(
+                      to[0], to[1], gradient, x, at, &how));
+    }
+    release_operands(&taken);
+    return tuple_of(made, 2, !fits);
+}
+
+#define IN_SINGLE(name, count)                                                                    \
+    static PyObject *name##_of_floats(PyObject *const *arguments)                                 \
+    {                                                                                             \
+        return in_single(name, arguments, count);                                                 \
+    }
+IN_SINGLE(of_images, 5)
+IN_SINGLE(of_volumes, 5)
+IN_SINGLE(gradients, 7)
+
+#define ROW(operator, compute, ...)                                                               \
+    {operator, "table/grid_sampling.c", __LINE__, compute##_of_floats, {__VA_ARGS__}, 1}
+#define HOW "interpolation_mode", "padding_mode", "align_corners"
+const kernel_row grid_sampling_rows[] = {
+    ROW("grid_sampler_2d", of_images, "input", "grid", HOW),
+    ROW("grid_sampler_3d", of_volumes, "input", "grid", HOW),
+    ROW("grid_sampler_backward", gradients, "grad", "x", "grid", "mode", "padding",
+        "align_corners", "mask"),
+    {NULL},
+};
