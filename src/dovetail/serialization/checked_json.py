@@ -16,6 +16,7 @@ __all__ = [
     "checked_list",
     "checked_text",
     "parse_json",
+    "printable",
     "shown",
 ]
 
@@ -62,6 +63,13 @@ def shown(value: Any) -> str:
     """Return a short spelling of a value for an error message."""
     text = value if isinstance(value, str) else json.dumps(value)
     return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def printable(text: str) -> str:
+    """Return `text` with control characters but line ends escaped: a terminal obeys them."""
+    return "".join(
+        [each if each.isprintable() or each == "\n" else repr(each)[1:-1] for each in text]
+    )
 
 
 def checked_dict(value: Any, what: str, keys: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from .checked_json import (
     checked_list,
     checked_text,
     parse_json,
+    printable,
     shown,
 )
 from .element_bytes import line_of_bytes, line_of_mapped
@@ -242,7 +243,8 @@ def _load(
             return plain_tensors(entries, options.placement, _lines(is_mapped))
         return _described_object(entries, metadata, options, is_mapped)
     except FormatError as error:
-        raise RuntimeError(f"can't load {options.file}: {error}. {error.remedy}") from error
+        problem = printable(str(error))
+        raise RuntimeError(f"can't load {options.file}: {problem}. {error.remedy}") from error
     except RecursionError as error:
         problem = "its containers are nested too deeply"
         raise RuntimeError(f"can't load {options.file}: {problem}. {FormatError.remedy}") from error
@@ -293,8 +295,12 @@ def _described_object(
             "model.state_dict()."
         )
     reader = TensorReader(entries, storages, records, options.placement, _lines(is_mapped))
-    allowed = TorchGlobals(options.file) if options.weights_only else None
-    others = unpickle_objects(entries[PICKLE_ENTRY], reader, allowed) if types else []
+    others = []
+    if types:
+        pickled = entries[PICKLE_ENTRY]
+        size = len(pickled.data)
+        allowed = TorchGlobals(options.file, size) if options.weights_only else None
+        others = unpickle_objects(pickled, reader, allowed)
     return Decoder(reader.tensor, others).decode(description["root"])
 
 

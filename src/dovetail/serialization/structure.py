@@ -14,6 +14,7 @@ from dovetail_kernel import Device, NamedDtype, Size, dtype, sparse_coo
 
 from ..nn.parameter import Parameter
 from .checked_json import FormatError, checked_integer, checked_list, checked_text, shown
+from .checked_keys import KeyChecks
 from .stored_tensors import parts_of_sparse
 from .tensor_records import device_name, dtype_named
 from .torch_format.rebuilt_tensors import rebuild_sparse_tensor
@@ -32,7 +33,8 @@ class Encoder:
 
     Numbers (but nan, infinities and large integers), strings, booleans, None and lists stand for
     themselves; anything else is an object with one key that says what it is. A list, dict or set
-    that occurs again is ``{"again": n}``, counted in order of first occurrence.
+    that occurs again is ``{"again": n}``, counted in the order in which they begin. A tuple with
+    elements that occurs again is ``{"same": n}``, counted in the order in which they end.
 
     Parameters
     ----------
@@ -50,6 +52,7 @@ class Encoder:
     def __init__(self, tensor_number: Callable[[Tensor, str], int]) -> None:
         self._tensor_number = tensor_number
         self._containers: dict[int, int] = {}
+        self._tuples: dict[int, int] = {}
         self._others: dict[int, int] = {}
         self.others: list[Any] = []
         self.other_types: list[str] = []
@@ -80,13 +83,21 @@ class Encoder:
         if kind is Size:
             return {"Size": list(value)}
         if kind is tuple:
-            return {"tuple": self._items(value, path)}
+            return self._tuple(value, path)
         if kind in (list, set, *_DICTS.values()):
             return self._container(value, kind, path)
         return self._other(value, kind)
 
     def _items(self, values: Any, path: str) -> list[Any]:
         return [self.encode(item, _join(path, position)) for position, item in enumerate(values)]
+
+    def _tuple(self, value: tuple[Any, ...], path: str) -> Any:
+        if id(value) in self._tuples:
+            return {"same": self._tuples[id(value)]}
+        items = self._items(value, path)
+        if items:
+            self._tuples[id(value)] = len(self._tuples)
+        return {"tuple": items}
 
     def _container(self, value: Any, kind: type[Any], path: str) -> Any:
         if id(value) in self._containers:
@@ -133,6 +144,8 @@ class Decoder:
         self._tensor = tensor
         self._others = others
         self._containers: list[Any] = []
+        self._tuples: list[tuple[Any, ...]] = []
+        self._keys = KeyChecks()
 
     def decode(self, node: Any) -> Any:
         """Return the object that ``node`` describes."""
@@ -158,11 +171,13 @@ class Decoder:
             case "sparse_coo":
                 return self._sparse(checked_list(content, what))
             case "tuple":
-                return tuple([self.decode(item) for item in checked_list(content, what)])
+                return self._tuple(checked_list(content, what))
             case "set":
                 return self._set(checked_list(content, what))
             case "again":
                 return self._containers[checked_integer(content, what, len(self._containers))]
+            case "same":
+                return self._tuples[checked_integer(content, what, len(self._tuples))]
             case "other":
                 return self._others[checked_integer(content, what, len(self._others))]
             case "int":
@@ -184,6 +199,12 @@ class Decoder:
                 return Size([_checked_int64(size) for size in checked_list(content, what)])
         raise FormatError(f"{shown(kind)} is no kind of object")
 
+    def _tuple(self, items: list[Any]) -> tuple[Any, ...]:
+        result = tuple([self.decode(item) for item in items])
+        if result:
+            self._tuples.append(result)
+        return result
+
     def _sparse(self, parts: list[Any]) -> Tensor:
         if len(parts) != 4:
             raise FormatError(f"a sparse tensor has four parts, not {shown(parts)}")
@@ -202,7 +223,7 @@ class Decoder:
         members: set[Any] = set()
         self._containers.append(members)
         for item in items:
-            members.add(_new_key(self.decode(item), members))
+            members.add(self._new_key(self.decode(item), members))
         return members
 
     def _dict(self, kind: str, node: dict[str, Any]) -> Any:
@@ -212,11 +233,18 @@ class Decoder:
             if not isinstance(pair, list) or len(pair) != 2:
                 raise FormatError(f"a key and its value should be a list of two, not {shown(pair)}")
             # In this order containers are counted as they were at encoding.
-            key = _new_key(self.decode(pair[0]), result)
+            key = self._new_key(self.decode(pair[0]), result)
             result[key] = self.decode(pair[1])
         if len(node) > 1:
             self._set_attributes(result, node)
         return result
+
+    def _new_key(self, key: Any, known: Container[Any]) -> Any:
+        """Return `key` if it can be one of a dict or set, and is not in it."""
+        self._keys.check(key, id(known), lambda each: type(each).__hash__ is not None)
+        if key in known:
+            raise FormatError(f"a dict or set has {key!r:.60} twice")
+        return key
 
     def _set_attributes(self, result: Any, node: dict[str, Any]) -> None:
         if len(node) > 2 or "attributes" not in node or not hasattr(result, "__dict__"):
@@ -228,17 +256,6 @@ class Decoder:
             if name.startswith("__") or hasattr(result, name):
                 raise FormatError(f"{shown(name)} is no attribute of a saved dict")
             setattr(result, name, self.decode(pair[1]))
-
-
-def _new_key(key: Any, known: Container[Any]) -> Any:
-    """Return `key` if it can be one of a dict or set, and is not in it."""
-    try:
-        hash(key)  # a set is looked for in a set as if it were frozen
-    except TypeError:
-        raise FormatError(f"a {type(key).__name__} is no key of a dict or set") from None
-    if key in known:
-        raise FormatError(f"a dict or set has {key!r:.60} twice")
-    return key
 
 
 def _parsed(pattern: re.Pattern[str], text: Any, what: str, read: Callable[[str], Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import dovetail_aten as aten
@@ -94,10 +95,22 @@ def _tensor_on(
         made = _part_of(untyped, record)
     for name, applied in _set_bits(metadata):
         if applied:
-            made = made.conj().resolve_conj() if name == "conj" else made.neg()
+            made = _on_memory(made, Tensor.conj if name == "conj" else Tensor.neg)
     if requires_grad:
         made.requires_grad_()
     return made
+
+
+def _on_memory(tensor: Tensor, function: Callable[[Tensor], Tensor]) -> Tensor:
+    """Return ``function(tensor)`` with the strides of `tensor`, of its memory element by element:
+    an expanded tensor may have any number of elements in a small file.
+    """
+    if not tensor.numel():
+        return tensor
+    shape, strides = tensor.shape, tensor.stride()
+    span = 1 + sum([(size - 1) * step for size, step in zip(shape, strides, strict=True)])
+    line = function(tensor.as_strided((span,), (1,)))
+    return line.resolve_conj().as_strided(shape, strides, 0)
 
 
 def _part_of(storage: UntypedStorage, record: TensorRecord) -> Tensor:

@@ -9,13 +9,11 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import IO, Any, Final, Protocol
 
-from dovetail_kernel import Device, dtype
-
 from ..checked_json import FormatError
+from ..checked_keys import KeyChecks
 
-__all__ = ["AllowedGlobals", "check_key", "corrupt", "unpickle"]
+__all__ = ["AllowedGlobals", "corrupt", "unpickle"]
 
-_MOST_NODES: Final = 1000
 _VALUES: Final = frozenset(
     [
         "INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT",
@@ -31,7 +29,6 @@ _EMPTY: Final[dict[str, Any]] = {"EMPTY_LIST": list, "EMPTY_DICT": dict, "EMPTY_
 _TUPLES: Final = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 _IGNORED: Final = frozenset(["PROTO", "FRAME"])
 _DICTS: Final = (dict, OrderedDict, Counter)
-_KEYS: Final = (str, int, float, complex, bool, bytes, type(None), dtype, Device)
 
 
 def corrupt(problem: str) -> FormatError:
@@ -89,20 +86,6 @@ def unpickle(
     return _Machine(allowed, persistent_load, encoding).run(stream)
 
 
-def check_key(key: Any, is_trusted: Callable[[Any], bool]) -> None:
-    """Refuse what is no key of a dict or set, or what would take long to hash."""
-    rest, count = [key], 0
-    while rest:
-        each = rest.pop()
-        count += 1
-        if isinstance(each, tuple | frozenset):
-            if count + len(rest) + len(each) > _MOST_NODES:
-                raise corrupt(f"a key of a dict or set has more than {_MOST_NODES} parts")
-            rest += each
-        elif not isinstance(each, _KEYS) and not is_trusted(each):
-            raise corrupt(f"a {type(each).__name__} is no key of a dict or set")
-
-
 class _Machine:
     """The stack, the marks on it, and the memo."""
 
@@ -115,6 +98,7 @@ class _Machine:
         self._stack: list[Any] = []
         self._marks: list[int] = []
         self._memo: dict[int, Any] = {}
+        self._keys = KeyChecks()
 
     def run(self, stream: IO[bytes]) -> Any:
         while True:
@@ -210,9 +194,14 @@ class _Machine:
 
     def _frozenset(self) -> None:
         members = self._since_mark()
+        checks = KeyChecks()
         for member in members:
-            check_key(member, self._allowed.is_trusted)
+            checks.check(member, 0, self._allowed.is_trusted)
         self._stack.append(frozenset(members))
+
+    def _check_keys(self, keys: list[Any], container: Any) -> None:
+        for key in keys:
+            self._keys.check(key, id(container), self._allowed.is_trusted)
 
     def _append(self) -> None:
         self._extend([self._pop()])
@@ -231,8 +220,7 @@ class _Machine:
         target = self._top()
         if type(target) is not set:
             raise corrupt(f"it adds to a {type(target).__name__} as to a set")
-        for member in members:
-            check_key(member, self._allowed.is_trusted)
+        self._check_keys(members, target)
         target.update(members)
 
     def _set_item(self) -> None:
@@ -247,8 +235,8 @@ class _Machine:
             raise corrupt(f"it sets items of a {type(target).__name__}")
         if len(items) % 2:
             raise corrupt("a key has no value")
+        self._check_keys(items[::2], target)
         for key, value in zip(items[::2], items[1::2], strict=True):
-            check_key(key, self._allowed.is_trusted)
             target[key] = value
 
     def _stack_global(self) -> None:

@@ -103,7 +103,7 @@ def load_legacy(stream: IO[bytes], options: LoadOptions) -> Any:
 
     Raises as `load_zip`.
     """
-    described = TorchGlobals(options.file)
+    described = TorchGlobals(options.file, _rest(stream))
     if unpickle(stream, described, _no_storage) != _MAGIC:
         raise FormatError("it does not begin with the magic number of torch.save")
     if unpickle(stream, described, _no_storage) != _PROTOCOL:
@@ -244,11 +244,20 @@ def _no_storage(identity: Any) -> Any:
 
 def _unpickled(stream: IO[bytes], options: LoadOptions, load: Callable[[Any], Any]) -> Any:
     if options.weights_only:
-        return unpickle(stream, TorchGlobals(options.file), load, options.encoding)
+        allowed = TorchGlobals(options.file, _rest(stream))
+        return unpickle(stream, allowed, load, options.encoding)
     try:
         return _TrustingUnpickler(stream, load, options.encoding).load()
     except (pickle.UnpicklingError, EOFError) as error:
         raise corrupt(f"{error}") from error
+
+
+def _rest(stream: IO[bytes]) -> int:
+    """Return the number of bytes from where `stream` stands."""
+    start = stream.tell()
+    end = stream.seek(0, io.SEEK_END)
+    stream.seek(start)
+    return end - start
 
 
 class _TrustingUnpickler(pickle.Unpickler):

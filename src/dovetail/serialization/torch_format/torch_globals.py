@@ -16,7 +16,8 @@ from dovetail_aten import Tensor
 from dovetail_kernel import Device, Size, dtype
 
 from ...nn.parameter import Parameter
-from ..checked_json import FormatError
+from ..checked_json import FormatError, printable
+from ..checked_keys import KeyChecks
 from ..safe_globals import named_safe_globals
 from .rebuilt_tensors import (
     checked_sizes,
@@ -28,7 +29,7 @@ from .rebuilt_tensors import (
     rebuild_tensor_v3,
     set_attributes,
 )
-from .restricted_pickles import check_key, corrupt
+from .restricted_pickles import corrupt
 
 __all__ = ["TorchGlobals", "global_named"]
 
@@ -44,8 +45,7 @@ def _ordered(pairs: Any = ()) -> OrderedDict[Any, Any]:
         [type(pair) in (list, tuple) and len(pair) == 2 for pair in pairs]
     ):
         raise corrupt("an OrderedDict is made of no list of pairs")
-    for key, _ in pairs:
-        check_key(key, lambda _: False)
+    _check_keys([key for key, _ in pairs])
     return OrderedDict(pairs)
 
 
@@ -58,9 +58,14 @@ def _counter(counts: Any = None) -> Counter[Any]:
 def _members(values: Any = ()) -> Any:
     if type(values) not in (list, tuple):
         raise corrupt("a set is made of no list")
-    for value in values:
-        check_key(value, lambda _: False)
+    _check_keys(values)
     return values
+
+
+def _check_keys(keys: Any) -> None:
+    checks = KeyChecks()
+    for key in keys:
+        checks.check(key, 0, lambda _: False)
 
 
 def _set(values: Any = ()) -> set[Any]:
@@ -125,6 +130,8 @@ def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> An
     return made
 
 
+_COPIED: Final = (str, bytes, list, tuple, dict)
+_COPIED_AT_LEAST: Final = 1000
 _REBUILD: Final[dict[Any, str]] = {
     rebuild_sparse_tensor: "torch._utils._rebuild_sparse_tensor",
     rebuild_tensor: "torch._utils._rebuild_tensor",
@@ -204,16 +211,25 @@ def _storage_class(name: str) -> Any:
 class TorchGlobals:
     """What a pickle may name, and what it may do: make tensors and containers, and call what the
     user allowed by `add_safe_globals`.
+
+    Parameters
+    ----------
+    file : str
+        Its name in errors.
+    size : int
+        Bytes of the pickle. It may copy about as many elements: each copy of a string or list that
+        is stored once costs the file a few bytes, and as much memory as the first.
     """
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, size: int) -> None:
         self._file = file
+        self._left = 2 * size + _COPIED_AT_LEAST
         self._safe = named_safe_globals()
         self._safe_ids = {id(each) for each in self._safe.values()}
 
     def find(self, module: str, name: str) -> Any:
         """Return the object of a name; raises `pickle.UnpicklingError` if it is not allowed."""
-        full = f"{_OLD_MODULES.get(module, module)}.{name}"
+        full = printable(f"{_OLD_MODULES.get(module, module)}.{name}")
         if full in self._safe:
             return self._safe[full]
         found = global_named(module, name)
@@ -229,13 +245,19 @@ class TorchGlobals:
         """Return ``function(*args)`` if it is one of the user's, or makes a tensor or container."""
         if id(function) in self._safe_ids:
             return function(*args)
-        return _called(function, args)
+        return self._made(function, args)
 
     def new(self, cls: Any, args: tuple[Any, ...]) -> Any:
         """Return ``cls.__new__(cls, *args)`` of one of the user's classes."""
         if id(cls) in self._safe_ids and isinstance(cls, type):
             return cls.__new__(cls, *args)
-        return _called(cls, args)
+        return self._made(cls, args)
+
+    def _made(self, function: Any, args: tuple[Any, ...]) -> Any:
+        self._left -= sum([len(each) for each in args if isinstance(each, _COPIED)])
+        if self._left < 0:
+            raise corrupt("it copies more elements than it has bytes")
+        return _called(function, args)
 
     def build(self, obj: Any, state: Any) -> None:
         """Give an object of one of the user's classes its state; other objects get attributes."""
