@@ -9,6 +9,8 @@
 /* What a parameter takes on the fast path. */
 #define PARAMETER_KINDS(X) \
     X(TENSOR) \
+    X(SINGLE) /* a tensor over an array of NumPy with one element */ \
+    X(PLAIN_SINGLE) /* the same, which cannot require grad */ \
     X(TENSOR_OR_NUMBER) \
     X(TENSORS) /* a list or tuple of tensors */ \
     X(OPTIONAL_TENSORS) /* the same, with None among them */ \
@@ -40,10 +42,11 @@ typedef struct {
 /* How a call of one operator is bound, keyed and run. */
 typedef struct {
     PyObject *source; /* the tuple, see entry_form.c */
-    PyObject *routes, *finish;
+    PyObject *routes, *finish, *finished; /* the class of results that stay as they are, or None */
     PyObject *key; /* the int that was looked up last */
     long long last_key;
     int count, positional, is_variadic;
+    int leading; /* parameters that cannot be given, before the first one that can */
     int passed; /* parameters that the route gets */
     parameter *parameters;
 } call_form;

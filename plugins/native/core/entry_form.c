@@ -35,21 +35,22 @@ read_parameter(PyObject *item, parameter *into)
     return 0;
 }
 
-/* The source: (routes, parameters, positional, is_variadic, own, finish, missing). A default that is
- * `missing` is none. */
+/* The source: (routes, parameters, positional, is_variadic, own, leading, finish, finished,
+ * missing). A default that is `missing` is none. */
 call_form *
 read_form(PyObject *source)
 {
-    PyObject *routes, *parameters, *finish, *missing;
-    int positional, is_variadic, own;
+    PyObject *routes, *parameters, *finish, *finished, *missing;
+    int positional, is_variadic, own, leading;
     if (!PyArg_ParseTuple(
-            source, "O!O!ipiOO:form", &PyDict_Type, &routes, &PyTuple_Type, &parameters,
-            &positional, &is_variadic, &own, &finish, &missing)) {
+            source, "O!O!ipiiOOO:form", &PyDict_Type, &routes, &PyTuple_Type, &parameters,
+            &positional, &is_variadic, &own, &leading, &finish, &finished, &missing)) {
         return NULL;
     }
     Py_ssize_t count = PyTuple_GET_SIZE(parameters);
     if (count > MAX_PARAMETERS || positional > count || positional < is_variadic ||
-        own < 0 || own > count) {
+        own < 0 || own > count || leading < 0 || leading > positional ||
+        (leading > 0 && is_variadic)) {
         PyErr_SetString(PyExc_ValueError, "number of parameters");
         return NULL;
     }
@@ -62,9 +63,9 @@ read_form(PyObject *source)
         return NULL;
     }
     *form = (call_form){
-        .source = Py_NewRef(source), .routes = routes, .finish = finish, .count = (int)count,
-        .positional = positional, .is_variadic = is_variadic, .passed = (int)count - own,
-        .parameters = read};
+        .source = Py_NewRef(source), .routes = routes, .finish = finish, .finished = finished,
+        .count = (int)count, .positional = positional, .is_variadic = is_variadic,
+        .leading = leading, .passed = (int)count - own, .parameters = read};
     for (Py_ssize_t i = 0; i < count; i++) {
         if (read_parameter(PyTuple_GET_ITEM(parameters, i), &read[i]) < 0) {
             free_form(form);
@@ -107,6 +108,20 @@ static inline int
 add_tensor(const module_state *state, PyObject *value, long long *key)
 {
     return is_tensor(state, value) && add_bits(SLOT(value, state->tensor_signature), key);
+}
+
+/* The signature of a tensor of one element, without `refused` bits. */
+static int
+add_single(const module_state *state, PyObject *value, long long refused, long long *key)
+{
+    PyObject *array = is_tensor(state, value) ? SLOT(value, state->tensor_array) : NULL;
+    long long bits = 0;
+    if (array == NULL || !PyArray_CheckExact(array) ||
+        PyArray_SIZE((PyArrayObject *)array) != 1 || !add_tensor(state, value, &bits)) {
+        return 0;
+    }
+    *key |= bits;
+    return !(bits & refused);
 }
 
 static int
@@ -185,6 +200,10 @@ fits(const module_state *state, const parameter *each, PyObject *value, long lon
     switch (each->kind) {
     case PARAMETER_TENSOR:
         return add_tensor(state, value, key);
+    case PARAMETER_SINGLE:
+        return add_single(state, value, 0, key);
+    case PARAMETER_PLAIN_SINGLE:
+        return add_single(state, value, state->grad_bit, key);
     case PARAMETER_TENSOR_OR_NUMBER:
         return is_tensor(state, value) ? add_bits(SLOT(value, state->tensor_signature), key)
                                        : add_number(state, value, key);
@@ -254,14 +273,17 @@ static int
 bind(const call_form *form, PyObject *const *args, Py_ssize_t given, PyObject *names,
      PyObject **values)
 {
-    Py_ssize_t placed = given < form->positional ? given : form->positional;
-    if (given > form->positional && !form->is_variadic) {
+    Py_ssize_t most = form->positional - form->leading, placed = given < most ? given : most;
+    if (given > most && !form->is_variadic) {
         return 0;
     }
-    for (Py_ssize_t i = 0; i < placed; i++) {
-        values[i] = args[i];
+    for (Py_ssize_t i = 0; i < form->leading; i++) {
+        values[i] = NULL;
     }
-    for (Py_ssize_t i = placed; i < form->count; i++) {
+    for (Py_ssize_t i = 0; i < placed; i++) {
+        values[form->leading + i] = args[i];
+    }
+    for (Py_ssize_t i = form->leading + placed; i < form->count; i++) {
         values[i] = NULL;
     }
     Py_ssize_t named = names == NULL ? 0 : PyTuple_GET_SIZE(names);
@@ -325,7 +347,8 @@ run_route(const module_state *state, const call_form *form, PyObject *route, PyO
                            ? route_vectorcall(route, values, (size_t)form->passed, NULL)
                            : PyObject_Vectorcall(route, values, (size_t)form->passed, NULL);
     Py_LeaveRecursiveCall();
-    if (result == NULL || form->finish == Py_None) {
+    if (result == NULL || form->finish == Py_None ||
+        (PyObject *)Py_TYPE(result) == form->finished) {
         return result;
     }
     PyObject *finished = form->finish == (PyObject *)&PyTuple_Type

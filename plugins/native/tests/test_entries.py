@@ -532,3 +532,67 @@ def test_errors_of_a_description_are_raised_and_it_is_asked_again() -> None:
         entry(1)
     assert entry(1) == 2
     assert registry.is_defined("aten::add")
+
+
+@pytest.mark.parametrize("shape", ((), (1,), (1, 1)))
+@pytest.mark.parametrize(
+    ("dtype", "value"),
+    [
+        ("float32", 1.5),
+        ("float64", -0.0),
+        ("float16", 2.5),
+        ("bfloat16", 1.5),
+        ("int64", -(2**63)),
+        ("uint8", 255),
+        ("bool", True),
+        ("complex64", 1 + 0j),
+    ],
+)
+def test_numbers_of_tensors_are_those_of_the_methods_without_entries(shape, dtype, value):
+    x = dovetail.full(shape, value, dtype=getattr(dovetail, dtype))
+    for convert in (dovetail.Tensor.item, bool, int, float):
+        method = getattr(dovetail.Tensor, f"__{convert.__name__}__", convert)
+        for _ in range(2):  # the first call may make the route
+            found, expected = convert(x), method.text(x)
+            assert type(found) is type(expected)
+            assert repr(found) == repr(expected)
+
+
+@pytest.mark.parametrize("convert", (dovetail.Tensor.item, bool, int, float))
+def test_numbers_of_other_tensors_are_refused_as_by_the_methods(convert):
+    method = getattr(dovetail.Tensor, f"__{convert.__name__}__", convert)
+    convert(dovetail.ones(()))
+    for x in (dovetail.ones(2), dovetail.ones(0), dovetail.ones((), device="meta")):
+        with pytest.raises((RuntimeError, ValueError, TypeError)) as expected:
+            method.text(x)
+        with pytest.raises(type(expected.value)) as found:
+            convert(x)
+        assert str(found.value) == str(expected.value)
+    imaginary = dovetail.full((), 1j)
+    if convert in (int, float):
+        with pytest.raises(RuntimeError, match="without overflow"):
+            convert(imaginary)
+
+
+def test_a_kernel_of_a_library_reads_the_numbers_of_tensors():
+    x = dovetail.ones(())
+    assert x.item() == 1.0
+    library = dovetail.library.Library("aten", "IMPL")
+    library.impl("_local_scalar_dense", lambda self: 7.0, "CPU", allow_override=True)
+    try:
+        assert (x.item(), bool(x), int(x), float(x)) == (7.0, True, 7, 7.0)
+    finally:
+        library._destroy()
+    assert (x.item(), float(x)) == (1.0, 1.0)
+
+
+def test_a_number_that_has_a_gradient_is_warned_of():
+    x = dovetail.ones((), requires_grad=True)
+    assert float(dovetail.ones(())) == x.item() == 1.0
+    dovetail.set_warn_always(True)
+    try:
+        for _ in range(2):
+            with pytest.warns(UserWarning, match="requires_grad=True to a scalar"):
+                float(x)
+    finally:
+        dovetail.set_warn_always(False)

@@ -116,6 +116,117 @@ def test_a_factory_sees_defaults_and_modes_at_each_call(factory):
     assert factory(2, out=out) is out
 
 
+NUMBER_CALLS = [
+    ("full", ((2, 3), 1.5), {}),
+    ("full", ([2], 3), {"requires_grad": False}),
+    ("full", ((), -2), {"dtype": dovetail.float64}),
+    ("arange", (4,), {}),
+    ("arange", (0,), {"dtype": None}),
+    ("arange", (2, 5), {}),
+    ("arange", (5, 1, -2), {"dtype": dovetail.float32}),
+    ("arange", (1.5,), {}),
+    ("arange", (0, 1, 0.25), {}),
+    ("linspace", (0, 1, 5), {}),
+    ("linspace", (2.5, -1, 1), {"dtype": dovetail.float64}),
+    ("eye", (3,), {}),
+    ("eye", (0,), {"dtype": dovetail.int64}),
+    ("randint", (7, (3,)), {}),
+    ("randint", (-3, 7, [2, 2]), {"dtype": dovetail.float32}),
+    ("randperm", (5,), {}),
+    ("randperm", (0,), {"dtype": dovetail.int32}),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "options"), NUMBER_CALLS)
+def test_a_factory_of_numbers_gives_without_its_text_what_its_text_gives(name, args, options):
+    factory = getattr(dovetail, name)
+    factory(*args, **options)
+    with pytest.MonkeyPatch.context() as patch:
+        if options.get("dtype", 0) is not None:  # None given is the text's
+            patch.setattr(factory.text, "__code__", refused.__code__)
+        dovetail.manual_seed(3)
+        made = factory(*args, **options)
+    dovetail.manual_seed(3)
+    expected = factory.text(*args, **options)
+    assert made.dtype is expected.dtype
+    assert made.shape == expected.shape
+    assert made.tolist() == expected.tolist()
+    assert not made.requires_grad
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "options"),
+    [
+        ("full", ((2,),), {"fill_value": 2.0}),
+        ("full", ((2,), True), {}),
+        ("arange", (3,), {"end": 4}),
+        ("arange", (3,), {"start": 1}),
+        ("arange", (9,), {"step": 2}),
+        ("arange", (), {"start": 1.5, "end": 4}),
+        ("linspace", (0,), {"end": 1, "steps": 3}),
+        ("linspace", (0, 1j, 3), {}),
+        ("eye", (2, 3), {}),
+        ("eye", (2,), {"m": 3}),
+        ("randint", (5,), {"size": (2,)}),
+        ("randint", (2,), {"high": 5, "size": (2,)}),
+        ("randperm", (), {"n": 4}),
+    ],
+)
+def test_a_factory_of_numbers_takes_keywords_as_its_text_does(name, args, options):
+    factory = getattr(dovetail, name)
+
+    def outcome(function):
+        dovetail.manual_seed(3)
+        try:
+            made = function(*args, **options)
+        except (TypeError, RuntimeError) as error:
+            return type(error)
+        return made.dtype, made.tolist()
+
+    for _ in range(2):
+        assert outcome(factory) == outcome(factory.text)
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "options"),
+    [
+        ("full", ((2,),), {}),
+        ("full", (2, 1.0), {}),
+        ("full", ((-1,), 1.0), {}),
+        ("full", ((2,), "x"), {}),
+        ("full", ((2,), 300), {"dtype": dovetail.int8}),
+        ("arange", (), {}),
+        ("arange", (1, 2, 3, 4), {}),
+        ("arange", (-1,), {}),
+        ("arange", (1, 2, 0), {}),
+        ("arange", (0.0, float("nan")), {}),
+        ("arange", (float("inf"),), {}),
+        ("arange", (2**70,), {}),
+        ("arange", (3,), {"dtype": dovetail.complex64}),
+        ("linspace", (0, 1), {}),
+        ("linspace", (0, 1, -1), {}),
+        ("linspace", (0, 1, 2.5), {}),
+        ("linspace", (0, 1, 3), {"dtype": dovetail.bool}),
+        ("eye", (-1,), {}),
+        ("eye", (2.5,), {}),
+        ("randint", ((3,),), {}),
+        ("randint", (0, (3,)), {}),
+        ("randint", (3, 3, (2,)), {}),
+        ("randint", (2**70, (2,)), {}),
+        ("randint", (300, (2,)), {"dtype": dovetail.uint8}),
+        ("randperm", (-1,), {}),
+        ("randperm", (300,), {"dtype": dovetail.int8}),
+    ],
+)
+def test_a_factory_of_numbers_refuses_what_its_text_refuses(name, args, options):
+    factory = getattr(dovetail, name)
+    with pytest.raises((TypeError, ValueError, RuntimeError)) as expected:
+        factory.text(*args, **options)
+    for _ in range(2):
+        with pytest.raises(type(expected.value)):
+            factory(*args, **options)
+
+
 @pytest.mark.parametrize("key", ("CPU", "BackendSelect"))
 def test_a_factory_calls_the_kernel_that_is_registered_now(factory, key):
     name = {"empty": "empty.memory_format"}.get(factory.__name__, factory.__name__)
@@ -172,3 +283,47 @@ def test_arrays_like_others_are_those_of_the_reference(name):
             assert found.dtype == expected.dtype
             if name != "empty_like":
                 assert (found == expected).all()
+
+
+@pytest.mark.parametrize("dtype", ("f4", "f8", "i8", "i4", "f2"))
+def test_progressions_have_the_bits_of_the_reference(dtype):
+    compiled = kernel("arange.start_step")
+    ints = (-7, -1, 0, 1, 2, 9, 2**53 + 1, 2**62, -(2**63))
+    floats = (-2.5, -0.0, 0.1, 3.3, 1e30)
+    bounds = [(a, b, s) for a in ints for b in ints for s in (-3, -1, 1, 2, 2**61)]
+    bounds += [(a, b, s) for a in (*ints[:6], *floats) for b in floats for s in (0.3, -0.25, 7.0)]
+    for start, end, step in bounds:
+        if abs(end - start) / abs(step) > 1000:
+            continue
+        compare(compiled, start, end, step, dtype=np.dtype(dtype))
+    compiled = kernel("linspace")
+    for start in (*ints[:6], *floats):
+        for end in (*ints[:7], *floats, 1e308):
+            for steps in (0, 1, 2, 3, 8, 17):
+                compare(compiled, start, end, steps, dtype=np.dtype(dtype))
+
+
+@pytest.mark.parametrize("dtype", ("f4", "f8", "i8", "i4", "?", "c8", "f2"))
+def test_full_arrays_and_unit_matrices_are_those_of_the_reference(dtype):
+    compiled = kernel("full")
+    numbers = (0, 1, -3, 300, 2**40, 2**63 - 1, 2**64, 1.5, -0.0, 3.4e38, 3.5e38, 1e300)
+    for number in (*numbers, float("inf"), float("-inf"), float("nan"), True):
+        for size in ((), (0,), (3, 2)):
+            compare(compiled, size, number, dtype=np.dtype(dtype))
+    for rows in (0, 1, 4):
+        compare(kernel("eye"), rows, dtype=np.dtype(dtype))
+
+
+def compare(compiled: Any, *args: Any, dtype: np.dtype[Any]) -> None:
+    """Compare a compiled kernel with its reference: bits, or errors."""
+    try:
+        with np.errstate(all="ignore"):
+            expected = compiled.__wrapped__(*args, dtype=dtype)
+    except (RuntimeError, ValueError, OverflowError, TypeError) as error:
+        with pytest.raises(type(error)):
+            compiled(*args, dtype=dtype)
+        return
+    with np.errstate(all="ignore"):
+        found = compiled(*args, dtype=dtype)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape), args
+    assert found.tobytes() == expected.tobytes(), (args, found, expected)

@@ -28,7 +28,8 @@ class Parameter(NamedTuple):
     name
         By which it is given; None if it cannot be.
     kind
-        ``TENSOR``, ``TENSOR_OR_NUMBER``, ``TENSORS``, ``OPTIONAL_TENSORS``, ``CLASSES``,
+        ``TENSOR``, ``SINGLE``: a tensor of one element; ``PLAIN_SINGLE``: one that cannot require
+        grad; ``TENSOR_OR_NUMBER``, ``TENSORS``, ``OPTIONAL_TENSORS``, ``CLASSES``,
         ``NUMBER``: its class counts in the key; ``INTS``, ``SIZES``: ints from 0 on; ``DTYPE``,
         ``DEVICE``: for None the route gets the default; ``DEFAULT``: nothing but the default.
     is_optional
@@ -64,6 +65,10 @@ class EntryForm(NamedTuple):
         Whether the ints of the last positional one may be given one by one.
     finish
         Makes of what the route returns what the entry returns; None: the same.
+    finished
+        The class of results that the entry returns without `finish`; None: there is none.
+    leading
+        How many of the first parameters cannot be given: they have their defaults.
     own
         How many of the last parameters are the function's own: they have their defaults, and the
         route does not get them.
@@ -75,6 +80,8 @@ class EntryForm(NamedTuple):
     is_variadic: bool = False
     finish: Callable[..., Any] | None = None
     own: int = 0
+    finished: type | None = None
+    leading: int = 0
 
 
 def form_of(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from functools import cache, partial
+from functools import cache
 from typing import Any, Final
 
 from dovetail_kernel import (
@@ -171,6 +171,7 @@ def _check_settings(function: str, chosen: object, enabled: object) -> None:
             )
 
 
+@cache  # keys of backends stay
 def autocast_key(device_type: str) -> DispatchKey:
     """Return the Autocast key of a device type.
 
@@ -235,8 +236,8 @@ def casting_kernel(op: Operator, device_type: str, wanted: dtype | None) -> Call
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         dtype = get_autocast_dtype(device_type) if wanted is None else wanted
-        cast = partial(cast_value, device_type=device_type, wanted=dtype)
-        values, named = [*map(cast, args)], {k: cast(v) for k, v in kwargs.items()}
+        values = [cast_value(value, device_type, dtype) for value in args]
+        named = {name: cast_value(v, device_type, dtype) for name, v in kwargs.items()}
         if op.schema.is_mutable:
             for position, argument in enumerate(op.schema.arguments):
                 if argument.is_write and argument.name in named:
@@ -296,8 +297,9 @@ def cast_value(value: Any, device_type: str, wanted: dtype) -> Any:
     """Return an argument with every eligible tensor in it cast to `wanted`; the cast is
     differentiable.
     """
-    if is_eligible(value, device_type) and value.dtype is not wanted:
-        return base_operator("convert")(value, wanted)
-    if isinstance(value, list | tuple):
+    if isinstance(value, TensorBase):
+        if is_eligible(value, device_type) and value.dtype is not wanted:
+            return base_operator("convert")(value, wanted)
+    elif isinstance(value, list | tuple):
         return type(value)([cast_value(item, device_type, wanted) for item in value])
     return value

@@ -375,7 +375,7 @@ class ArrayBackend(Lowering):
         )
 
     def restored_generator(self, state: bytes, like: Any) -> tuple[Any, int]:
-        """Return a new source of random numbers of the kind of `like` that stands where
+        """Return `like`, or another source of random numbers of its kind, that stands where
         `generator_state` says, and the seed that it started from.
         """
         raise NotImplementedError

@@ -24,7 +24,9 @@ EntrySource = (
         int,
         bool,
         int,
+        int,
         Callable[..., Any] | None,
+        type | None,
         object,
     ]
     | Callable[[tuple[Any, ...], dict[str, Any]], Callable[..., Any] | None]

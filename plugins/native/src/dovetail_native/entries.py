@@ -64,6 +64,8 @@ def _source_of(form: EntryForm) -> EntrySource:
         form.positional,
         form.is_variadic,
         form.own,
+        form.leading,
         form.finish,
+        form.finished,
         MISSING,
     )

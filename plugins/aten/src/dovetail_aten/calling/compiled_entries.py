@@ -11,6 +11,7 @@ from typing import Any, Final
 from dovetail_dispatcher import Operator
 from dovetail_dispatcher.calls import EntryForm, Parameter, form_of
 from dovetail_dispatcher.compiled_code import load_compiled_code
+from dovetail_dispatcher.missing import MISSING
 from dovetail_dispatcher.sockets import COMPILED_ENTRY
 from dovetail_dispatcher.table import registry
 
@@ -24,7 +25,13 @@ from .compile_on_first_call import complete_choice
 from .overloads import Overloads, is_decided_by_class
 from .return_types import names_results
 
-__all__ = ["compile_entries", "described", "factory_entry", "operator_behind"]
+__all__ = [
+    "compile_entries",
+    "described",
+    "factory_entry",
+    "operator_behind",
+    "scalar_entry",
+]
 
 _OF_FACTORIES: Final = {
     "size": "SIZES",
@@ -34,6 +41,11 @@ _OF_FACTORIES: Final = {
     "pin_memory": "DEFAULT",
 }
 """What entries of factories take, by parameters of schemas."""
+
+Arrangement = Callable[[tuple[type, ...]], tuple[tuple[Any, ...], Any]]
+"""Returns, for the classes of the positional arguments of a factory, the arguments of the schema
+before the first one given, and the dtype of the result; None for the default dtype.
+"""
 
 
 def compile_entries(names: dict[str, Any]) -> list[str]:
@@ -79,33 +91,85 @@ def described(
 
 
 def factory_entry(
-    op: Operator, routes: dict[int, Callable[..., Any]], function: Callable[..., Any]
+    op: Operator,
+    routes: dict[int, Callable[..., Any]],
+    function: Callable[..., Any],
+    arrange: Arrangement | None,
 ) -> Callable[..., Any]:
-    """Return the compiled entry before the public function of a factory, which takes its sizes one
-    by one too, and hands all arguments of the schema on as they are; other functions themselves.
+    """Return the compiled entry before the public function of a factory, which takes sizes one by
+    one too and hands all arguments of the schema on as they are, or as `arrange` says.
 
     Parameters
     ----------
     routes
         By state, past the choice of the backend, on the cpu.
     """
+    positional = [a.name for a in op.schema.arguments if not a.kwarg_only]
+    takes_sizes = positional == ["size"]
+    known: dict[Any, Callable[..., Any]] = {}
 
-    def form(text: FunctionType) -> EntryForm | None:
-        found = form_of(op, routes=routes, is_variadic=True)
+    def form(
+        text: FunctionType, leading: tuple[Any, ...] = (), dtype: Any = None
+    ) -> EntryForm | None:
+        found = form_of(op, routes=routes, is_variadic=takes_sizes)
         if found is None:
             return None
         taken = [p._replace(kind=_OF_FACTORIES.get(p.name or "", p.kind)) for p in found.parameters]
+        if arrange is not None:  # by position alone: it saw no others
+            taken = [p._replace(name=None) if p.name in positional else p for p in taken]
+        for place, value in enumerate(leading):
+            taken[place] = Parameter(None, "DEFAULT", False, 0, value, ())
+        if dtype is not None:
+            place = [p.kind for p in taken].index("DTYPE")
+            own = taken[place]._replace(kind="CLASSES", is_optional=False, default=dtype)
+            taken[place] = own
         names = {p.name for p in taken}
-        own = [
+        rest = [
             Parameter(name, "DEFAULT", False, 0, default, ())
             for name, default in (text.__kwdefaults__ or {}).items()
-            if name not in names
+            if name not in names and name not in positional
         ]
-        return found._replace(parameters=(*taken, *own), own=len(own))
+        return found._replace(parameters=(*taken, *rest), own=len(rest), leading=len(leading))
+
+    def choose(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
+        assert arrange is not None
+        arranged = arrange(tuple(map(type, args)))
+        if arranged not in known:
+            known[arranged] = COMPILED_ENTRY.plug(function, lambda text: form(text, *arranged))
+        return known[arranged]
 
     load_compiled_code()
-    takes_sizes = [a.name for a in op.schema.arguments if not a.kwarg_only] == ["size"]
-    return COMPILED_ENTRY.plug(function, form) if takes_sizes else function
+    if takes_sizes:
+        return COMPILED_ENTRY.plug(function, form)
+    return function if arrange is None else COMPILED_ENTRY.plug(function, lambda text: choose)
+
+
+def scalar_entry(
+    finish: Callable[..., Any] | None = None,
+    finished: type | None = None,
+    *,
+    is_detached: bool = False,
+) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator of methods that read the only element of a tensor: it puts compiled
+    entries before them.
+
+    Parameters
+    ----------
+    finish, finished
+        As for `EntryForm`.
+    is_detached
+        Whether tensors that require grad are left to the method.
+    """
+
+    def form(text: FunctionType) -> EntryForm | None:
+        op = registry.find("aten::_local_scalar_dense")
+        kind = "PLAIN_SINGLE" if is_detached else "SINGLE"
+        taken = Parameter(None, kind, False, 0, MISSING, ())
+        if op is None:  # a selective build may lack it
+            return None
+        return EntryForm(op.routes, (taken,), 1, finish=finish, finished=finished)
+
+    return lambda method: COMPILED_ENTRY.plug(method, form)
 
 
 def operator_behind(function: FunctionType) -> Operator | None:

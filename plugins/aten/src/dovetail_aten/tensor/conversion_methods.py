@@ -33,6 +33,7 @@ from dovetail_kernel.signature import GRAD, ZERO_DIM
 
 from .._generated import functions as aten
 from ..backend.devices import as_device, is_on
+from ..calling.compiled_entries import scalar_entry
 from ..kernel_support.geometry.memory_layout import is_contiguous
 from .array_namespace import TensorNamespace
 from .batch_errors import ItemOfBatchError
@@ -80,6 +81,7 @@ class TensorConversions(TensorNamespace):
             memory_format=memory_format,
         )
 
+    @scalar_entry(bool, bool)
     def __bool__(self) -> bool:
         size = 1 if self._signature & ZERO_DIM else prod(self.array.shape)
         if size != 1:
@@ -94,12 +96,14 @@ class TensorConversions(TensorNamespace):
         except ItemOfBatchError as error:
             raise error.of_control_flow() from None
 
+    @scalar_entry(lambda number: int(_real(number, "int64_t")), int)
     def __int__(self) -> int:
         return int(_real(self._single(), "int64_t"))
 
     __long__ = __int__
     __nonzero__ = __bool__
 
+    @scalar_entry(lambda number: float(_real(number, "double")), float, is_detached=True)
     def __float__(self) -> float:
         if self._signature & GRAD and self.requires_grad:  # a view has the bit as well
             _warn_of_lost_gradient()

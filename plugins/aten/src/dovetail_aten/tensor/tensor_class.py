@@ -28,6 +28,7 @@ from dovetail_kernel.tensor import WritableCounter, detach_version
 
 from .._generated import functions as aten
 from ..backend.pinned_memory import is_pinned, pin_memory
+from ..calling.compiled_entries import scalar_entry
 from ..kernel_support.geometry.memory_layout import is_contiguous
 from . import indexing, printing
 from .copying import deepcopy_tensor, reduce_tensor
@@ -176,6 +177,7 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
 
     # -- numbers -----------------------------------------------------------------------------------
 
+    @scalar_entry()
     def item(self) -> Any:
         """Return the only element as a Python number.
 

@@ -4,6 +4,8 @@ Nishimura 1998, doi:10.1145/272991.272995), a normal number that is kept, and th
 
 from __future__ import annotations
 
+from ctypes import c_char
+from functools import cache, lru_cache
 from threading import RLock
 from typing import Any, Final
 
@@ -28,6 +30,10 @@ _STATE: Final = np.dtype(
 """The layout of PyTorch's states, in the machine's order of bytes."""
 
 
+_INSIDE: Final = np.dtype([("words", "u4", _WORDS), ("drawn", "i4")])
+"""The layout of NumPy's ``mt19937_state``, if `_layout_is_known`."""
+
+
 class MersenneTwister:
     """32-bit words, from a seed as PyTorch's cpu generator makes them.
 
@@ -46,23 +52,29 @@ class MersenneTwister:
         Held while numbers are drawn.
     """
 
-    __slots__ = ("__weakref__", "bits", "kept", "lock")
+    __slots__ = ("__weakref__", "_inside", "bits", "kept", "lock")
 
     state_size: Final = _STATE.itemsize
 
     def __init__(self, seed: int) -> None:
         self.bits = np.random.MT19937(0)
+        self._inside = _memory_of(self.bits) if _layout_is_known() else None
         self.go_to(_seeded(seed), _WORDS)
         self.kept: float | None = None
         self.lock = renewed_after_fork(RLock())
 
     def position(self) -> tuple[Array, int]:
         """Return the words, and how many of them have been drawn."""
-        inside: Any = self.bits.state["state"]
-        return inside["key"], int(inside["pos"])
+        if self._inside is None:
+            return _position_of(self.bits)
+        words, drawn = self._inside
+        return words.copy(), int(drawn)
 
     def go_to(self, words: Array, drawn: int) -> None:
         """Go to where `position` said so."""
+        if self._inside is not None:
+            self._inside[0][:], self._inside[1][()] = words, drawn
+            return
         self.bits.state = {"bit_generator": "MT19937", "state": {"key": words, "pos": drawn}}
 
     # -- the state ---------------------------------------------------------------------------------
@@ -84,16 +96,15 @@ class MersenneTwister:
             made["y"], made["kept"] = self.kept, 1
         return made.tobytes()
 
-    @classmethod
-    def of_state(cls, state: bytes) -> tuple[MersenneTwister, int]:
-        """Return a generator that stands where a state says, and the seed that it started from.
+    def restore(self, state: bytes) -> int:
+        """Go to where a state says, and return the seed that it started from.
 
         Raises
         ------
         RuntimeError
             If the bytes are no such state.
         """
-        found = np.frombuffer(state, _STATE)[0]
+        found = np.frombuffer(state, _STATE).reshape(())
         left, position = int(found["left"]), int(found["next"])
         fresh = left == 1 and position == 0
         if not found["seeded"] or not (fresh or (left >= 1 and left + position == _WORDS + 1)):
@@ -101,19 +112,45 @@ class MersenneTwister:
                 "Invalid mt19937 state: its numbers contradict each other. Give what get_state() "
                 "of a generator on cpu returned."
             )
-        made = cls(0)
-        made.go_to(found["words"].astype(np.uint32), _WORDS if fresh else position)
-        if found["kept"]:
-            made.kept = float(found["y"])
-        return made, int(found["seed"])
+        with self.lock:
+            self.go_to(found["words"].astype(np.uint32), _WORDS if fresh else position)
+            self.kept = float(found["y"]) if found["kept"] else None
+        return int(found["seed"])
 
     def __deepcopy__(self, memo: Any) -> MersenneTwister:
+        made = type(self)(0)
         with self.lock:
-            return self.of_state(self.state(0))[0]
+            made.restore(self.state(0))
+        return made
 
 
+@lru_cache(maxsize=8)  # asked for by each `state`; NumPy takes 0.1 ms to make a RandomState
 def _seeded(seed: int) -> Array:
     """Return the words that a seed stands for: those of NumPy's ``RandomState(seed)``."""
     state: Any = np.random.RandomState(seed & 0xFFFFFFFF).get_state(legacy=False)
     words: Array = state["state"]["key"]
+    words.flags.writeable = False
     return words
+
+
+def _position_of(bits: np.random.MT19937) -> tuple[Array, int]:
+    inside: Any = bits.state["state"]
+    return inside["key"], int(inside["pos"])
+
+
+def _memory_of(bits: np.random.MT19937) -> tuple[Array, Array]:
+    """Return what `_INSIDE` names in the memory of `bits`, which must outlive it."""
+    memory: Any = (c_char * _INSIDE.itemsize).from_address(bits.ctypes.state_address)
+    inside = np.frombuffer(memory, _INSIDE).reshape(())
+    return inside["words"], inside["drawn"]
+
+
+@cache
+def _layout_is_known() -> bool:
+    """Return whether NumPy keeps words and position as `_INSIDE` says: reading its own ``state``
+    takes twenty times as long.
+    """
+    bits = np.random.MT19937(5)
+    bits.random_raw(3, output=False)
+    inside, (words, drawn) = _memory_of(bits), _position_of(bits)
+    return bool((inside[0] == words).all() and inside[1] == drawn)

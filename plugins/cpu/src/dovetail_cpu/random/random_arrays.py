@@ -46,11 +46,11 @@ class CpuRandom(CpuMemory):
         return state_of_generator(native, seed)
 
     def restored_generator(self, state: bytes, like: Any) -> tuple[Any, int]:
-        """Return a new source of random numbers that stands where `generator_state` says, and the
-        seed that it started from. Raises as `MersenneTwister.of_state`.
+        """Return a source of random numbers that stands where `generator_state` says, and the seed
+        that it started from. Raises as `MersenneTwister.restore`.
         """
         if isinstance(like, MersenneTwister):
-            return MersenneTwister.of_state(state)
+            return like, like.restore(state)
         return generator_of_state(state, like)
 
     def bytes_as_array(self, state: bytes) -> Array:

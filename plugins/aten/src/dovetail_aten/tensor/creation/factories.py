@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import Layout, int64, scalar_category, scalar_dtype
 
+from ...kernel_support.checks.range_checks import check_range
 from .factory import Factory, check_out, finished, number_of
 from .sizes import shape_of, whole
 
@@ -31,10 +32,14 @@ __all__ = [
 _zeros = Factory("zeros")
 _ones = Factory("ones")
 _empty = Factory("empty", "memory_format")
-_full = Factory("full")
-_arange = Factory("arange", "start_step")
-_linspace = Factory("linspace")
-_eye = Factory("eye")
+_full = Factory("full", arrange=lambda given: ((), int64 if given[1:] == (int,) else None))
+_arange = Factory(
+    "arange",
+    "start_step",
+    arrange=lambda given: ((0,) if len(given) == 1 else (), None if float in given else int64),
+)
+_linspace = Factory("linspace", arrange=lambda given: ((), None))
+_eye = Factory("eye", arrange=lambda given: ((), None))
 _scalar_tensor = Factory("scalar_tensor")
 _empty_strided = Factory("empty_strided")
 
@@ -370,30 +375,3 @@ def empty_strided(
     shape = shape_of("empty_strided", (size,), None)
     strides = shape_of("empty_strided", (stride,), None)
     return _empty_strided((shape, strides), dtype, layout, device, pin_memory, requires_grad, None)
-
-
-def check_range(start: Any, end: Any, step: Any) -> None:
-    """Refuse a range that never ends.
-
-    Raises
-    ------
-    RuntimeError
-        In PyTorch's words.
-    """
-    for number in (start, end, step):
-        if isinstance(number, complex):
-            raise RuntimeError(
-                f"value cannot be converted to type double without overflow: {number!r}. Give "
-                "real bounds."
-            )
-    if step == 0:
-        raise RuntimeError(f"step must be nonzero: the range {start} -> {end} would never end")
-    if not all([-_INFINITY < bound < _INFINITY for bound in (start, end)]):
-        raise RuntimeError(f"unsupported range: {start} -> {end}. Give finite bounds.")
-    if (end - start) * step < 0:
-        raise RuntimeError(
-            f"upper bound and lower bound inconsistent with step sign: {start} -> {end} by {step}"
-        )
-
-
-_INFINITY = float("inf")

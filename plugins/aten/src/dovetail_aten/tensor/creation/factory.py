@@ -49,6 +49,7 @@ from ..data.dtype_arguments import as_dtype
 if TYPE_CHECKING:
     from dovetail_dispatcher import Operator
 
+    from ...calling.compiled_entries import Arrangement
     from ..tensor_class import Tensor
 
 __all__ = ["Factory", "LikeFactory", "check_out", "finished", "like_options", "number_of"]
@@ -62,7 +63,7 @@ class Factory:
     that choice applies.
     """
 
-    __slots__ = ("_default", "_function", "_known", "_name", "_op")
+    __slots__ = ("_arrange", "_default", "_function", "_known", "_name", "_op")
 
     def __init__(
         self,
@@ -70,18 +71,20 @@ class Factory:
         overload: str = "",
         *,
         default: Any = get_default_dtype,
+        arrange: Arrangement | None = None,
     ) -> None:
         self._name = name
         self._function: Any = None
         self._op = registry.find_or_throw(f"aten::{name}", overload)
         self._default = default
+        self._arrange = arrange
         self._known = factory_routes(self._op)  # on the cpu, by state
 
     def called_by(self, function: Callable[..., Any]) -> Any:
         """Return the entry before the public function that calls the factory, which function modes
         get to see.
         """
-        self._function = factory_entry(self._op, self._known, function)
+        self._function = factory_entry(self._op, self._known, function, self._arrange)
         return self._function
 
     def __call__(

@@ -34,8 +34,13 @@ def _long() -> dtype:
 
 _rand = Factory("rand")
 _randn = Factory("randn")
-_randint = Factory("randint", "low", default=_long)
-_randperm = Factory("randperm", default=_long)
+_randint = Factory(
+    "randint",
+    "low",
+    default=_long,
+    arrange=lambda given: ((0,) if given.count(int) == 1 else (), int64),
+)
+_randperm = Factory("randperm", default=_long, arrange=lambda given: ((), int64))
 
 
 @_rand.called_by

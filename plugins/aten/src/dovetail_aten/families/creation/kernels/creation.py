@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from dovetail_kernel import (
 )
 from dovetail_kernel.types import COMPLEX, FLOAT
 
+from ....kernel_support.checks.range_checks import check_range
 from ....kernel_support.dims import check_size
 from ....kernel_support.family import Family, operator
 from ....kernel_support.geometry.memory_layout import check_physical_layout, inverse, required_order
@@ -223,7 +223,7 @@ class Creation(Family):
             )
         ints = start.__class__ is int and end.__class__ is int and step.__class__ is int
         if not (ints and step > 0 and start <= end):
-            _check_range(start, end, step)
+            check_range(start, end, step)
         if dtype is None:
             dtype = self.native_dtypes[
                 scalar_dtype(max(1, *map(scalar_category, (start, end, step))))
@@ -256,7 +256,7 @@ class Creation(Family):
         """Return `steps` numbers at equal distances from `start` to `end`, both exact."""
         xp = self.xp
         if steps < 0:
-            raise RuntimeError(f"number of steps must be non-negative, but is {steps}")
+            raise RuntimeError(f"number of steps must be non-negative, but got {steps}")
         if dtype is None:
             dtype = self.native_dtypes[
                 scalar_dtype(max(2, scalar_category(start), scalar_category(end)))
@@ -290,7 +290,7 @@ class Creation(Family):
         """Return `base` to the power of numbers at equal distances from `start` to `end`."""
         xp = self.xp
         if steps < 0:
-            raise RuntimeError(f"number of steps must be non-negative, but is {steps}")
+            raise RuntimeError(f"number of steps must be non-negative, but got {steps}")
         if dtype is None:
             dtype = self.native_dtypes[
                 scalar_dtype(max(2, scalar_category(start), scalar_category(end)))
@@ -311,22 +311,6 @@ class Creation(Family):
         dtype = dtype or self.default_float()
         check_size((n, n), dtype.itemsize)
         return self.xp.eye(n, dtype=dtype)
-
-
-def _check_range(start: Any, end: Any, step: Any) -> None:
-    """Refuse a range of complex numbers, and one that never ends."""
-    for number in (start, end, step):
-        if isinstance(number, complex):
-            raise RuntimeError(
-                f"value cannot be converted to type double without overflow: {number!r}. Give "
-                "a real number."
-            )
-    if not abs(step) > 0:
-        raise RuntimeError("step must be nonzero")
-    if not (math.isfinite(start) and math.isfinite(end)):
-        raise RuntimeError(f"unsupported range: {start} -> {end}")
-    if (end - start) * (1 if step > 0 else -1) < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
 
 
 def _order_like(array: Any) -> str:

@@ -1,0 +1,17 @@
+/* Elements as Python numbers. */
+#include "table.h"
+
+static PyObject *
+local_scalar(PyObject *const *arguments)
+{
+    PyArrayObject *array = (PyArrayObject *)arguments[0];
+    if (arguments[0] == NULL || !PyArray_CheckExact(arguments[0]) || PyArray_SIZE(array) != 1) {
+        return NULL;
+    }
+    return PyArray_GETITEM(array, PyArray_DATA(array)); /* as ndarray.item */
+}
+
+const kernel_row scalar_rows[] = {
+    {"_local_scalar_dense", "table/scalars.c", __LINE__, local_scalar, {"self"}, 1},
+    {NULL},
+};
