@@ -21,6 +21,7 @@ from .version import (
     detach_version,
     inside_counter,
     is_known_to,
+    kernel_writes,
     next_transform,
 )
 
@@ -45,6 +46,7 @@ __all__ = [
     "inside_counter",
     "is_known_to",
     "is_resizable",
+    "kernel_writes",
     "move_storage",
     "new_tensor",
     "next_transform",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
@@ -137,6 +138,10 @@ def is_known_to(transform: int, counter: VersionCounter | None) -> bool:
         counter = counter.shared
     return isinstance(counter, (InsideCounter, InputCounter)) and counter.made >= transform
 
+
+kernel_writes: Final[ContextVar[bool]] = ContextVar("dovetail_kernel_writes", default=False)
+"""Whether writes are part of a kernel, to memory that no gradient goes through: transforms that
+differentiate a function let such writes to captured tensors pass."""
 
 DETACHED = 1 << 48
 """What one ``detach_()`` adds to a version; no tensor is written so often."""

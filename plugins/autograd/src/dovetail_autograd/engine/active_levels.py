@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, Protocol
 
 from dovetail_kernel import TensorBase, wrap
 from dovetail_kernel.signature import WRAPPED_BIT
-from dovetail_kernel.tensor import is_known_to
+from dovetail_kernel.tensor import is_known_to, kernel_writes
 
 
 class ActiveLevel(Protocol):
@@ -54,13 +54,16 @@ def is_in_transform() -> bool:
 
 
 def refuse_captured(operator: str, *written: TensorBase) -> None:
-    """Refuse that `operator` writes a tensor that a transform in force does not know.
+    """Refuse that `operator` writes a tensor that a transform in force does not know, unless the
+    write is part of a kernel.
 
     Raises
     ------
     RuntimeError
         Naming the operator.
     """
+    if kernel_writes.get():
+        return
     for number in [level.number for level in _levels.get() if level.number]:
         for tensor in written:
             if not is_known_to(number, tensor._counter):

@@ -10,8 +10,8 @@ from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.dims import wrap_dim
-from dovetail_kernel import DatalessArray, bump_version, finfo, float32, uint8, wrap
-from dovetail_kernel.tensor import inside_counter
+from dovetail_kernel import finfo, float32, uint8
+from dovetail_kernel.tensor import kernel_writes
 
 
 def batch_norm(
@@ -64,13 +64,11 @@ def _follow(running: Any, values: Any) -> None:
     """Write running statistics as kernels write: a function that is differentiated may capture
     them, for no gradient goes through.
     """
-    target = running
-    if not isinstance(running.array, DatalessArray):
-        target = wrap(running.array, running._backend)
-        target._counter = inside_counter()
-    F.copy_(target, values)
-    if target is not running:
-        bump_version(running)
+    token = kernel_writes.set(True)
+    try:
+        F.copy_(running, values)
+    finally:
+        kernel_writes.reset(token)
 
 
 def _vector(parameter: Any) -> Any:

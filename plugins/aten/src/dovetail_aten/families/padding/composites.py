@@ -66,14 +66,12 @@ def fill_diagonal(self: Any, fill_value: Any, wrap: bool = False) -> Any:
             "all dimensions of input must be of equal length, or there must be two of them, but "
             f"the shape is {list(self.shape)}."
         )
-    shape, strides = tuple(self.shape), tuple(self.stride())
-    step, offset = sum(strides), self.storage_offset()
-    size = min(shape)
-    F.fill_(F.as_strided(self, (size,), (step,), offset), fill_value)
-    if wrap and self.ndim == 2 and shape[0] > shape[1] + 1:
-        rows = shape[0] - shape[1] - 1
-        below = offset + strides[0] * (shape[1] + 1)
-        for first in range(0, rows, shape[1] + 1):
-            begin = below + first * strides[0]
-            F.fill_(F.as_strided(self, (min(shape[1], rows - first),), (step,), begin), fill_value)
+    diagonal = F.diagonal(self)
+    for _ in self.shape[2:]:
+        diagonal = F.diagonal(diagonal, 0, 0, -1)
+    F.fill_(diagonal, fill_value)
+    if wrap and self.ndim == 2:
+        rows, columns = self.shape
+        for first in range(columns + 1, rows, columns + 1):
+            F.fill_(F.diagonal(self, -first), fill_value)
     return self

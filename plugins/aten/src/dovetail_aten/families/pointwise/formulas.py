@@ -130,7 +130,7 @@ def xlogy_self_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
     was defined to be zero.
     """
     defined = k.logical_and(k.eq(self, 0), k.le(other, 0))
-    return k.masked_fill(k.xlogy(grad, other), defined, 0)
+    return k.xlogy(grad, k.masked_fill(other, defined, 1))
 
 
 def xlogy_number_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
@@ -145,12 +145,14 @@ def xlogy_number_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
 
 def xlogy_other_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
     """Return the gradient of ``self * log(other)`` with respect to `other`, `self` being a tensor
-    or a number; zero where the product is zero for every `other`.
+    or a number; zero at 0 where `self` or `grad` is zero, so that no infinite slope counts there.
     """
-    if isinstance(self, int | float | complex):
-        return k.mul(grad, 0) if self == 0 else k.div(k.mul(grad, self), other)
-    is_zero = k.logical_and(k.eq(self, 0), k.eq(other, 0))
-    return k.masked_fill(k.div(k.mul(grad, self), other), is_zero, 0)
+    if isinstance(self, int | float | complex) and self == 0:
+        return k.mul(grad, 0)
+    product = k.mul(grad, self)
+    is_zero = k.logical_and(k.eq(product, 0), k.eq(other, 0))
+    # Divided by 1 there: zero times the infinite slopes of higher derivatives would be NaN.
+    return k.masked_fill(k.div(product, k.masked_fill(other, is_zero, 1)), is_zero, 0)
 
 
 def copysign_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:

@@ -65,7 +65,7 @@ def xlog1py_self_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
     product was defined to be zero.
     """
     defined = k.logical_and(k.eq(self, 0), k.le(other, -1))
-    return k.masked_fill(k.special_xlog1py(grad, other), defined, 0)
+    return k.special_xlog1py(grad, k.masked_fill(other, defined, 0))
 
 
 def i1_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
