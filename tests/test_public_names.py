@@ -20,6 +20,7 @@ PUBLIC_NAMES = {
     "dovetail": """
 Future get_device_module is_distributed is_vulkan_available lobpcg norm_except_dim range
 set_anomaly_enabled dsmm hspmm smm sparse_coo_tensor spmm
+sparse_compressed_tensor sparse_csc_tensor sparse_csr_tensor
 bit bits16 bits1x8 bits2x4 bits4x2 bits8 chalf complex32 float4_e2m1fn_x2 float8_e4m3fn
 float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu int1 int2 int3 int4 int5 int6 int7
 qint32 qint8 quint2x4 quint4x2 quint8 uint1 uint2 uint3 uint4 uint5 uint6 uint7
@@ -342,7 +343,7 @@ nuttall
 """.split(),
     "dovetail.sparse": """
 BFloat16Tensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor
-ShortTensor addmm mm sum
+ShortTensor addmm mm spdiags sum
 """.split(),
     "dovetail.special": """
 airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polynomial_t chebyshev_polynomial_u

@@ -246,9 +246,16 @@ _ELSEWHERE |= {
 }
 _ELSEWHERE["Future"] = "dovetail.futures"
 _ELSEWHERE["sparse_coo_tensor"] = "dovetail.sparse.constructors"
+_ELSEWHERE |= {
+    f"sparse_{form}_tensor": "dovetail.sparse.compressed" for form in ("compressed", "csr", "csc")
+}
 _ELSEWHERE |= {name: "dovetail.sparse.matrix_products" for name in ("dsmm", "hspmm", "smm", "spmm")}
 _ELSEWHERE["lobpcg"] = "dovetail.functions.lobpcg"
 _CHECKS = dict.fromkeys(("_assert", "_assert_async"), "dovetail.functions.condition_checks")
+_CHECKS |= {
+    f"_convert_indices_from_{names}": "dovetail.sparse.compressed"
+    for names in ("coo_to_csr", "csr_to_coo")
+}
 _CHECKS |= {
     f"_check{kind}": "dovetail.functions.condition_checks"
     for kind in (

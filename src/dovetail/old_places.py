@@ -18,6 +18,7 @@ FORWARDED: Final[dict[str, str]] = {
     "streams": "functions.streams",
     "symbolic_numbers": "functions.symbolic_numbers",
     "tensor_functions": "functions.tensor_functions",
+    "masked._ops": "masked",
     "nn.hooks": "nn.modules.module.hooks",
     "nn.module": "nn.modules.module.module_class",
     "nn.activation": "nn.modules.activation.common_activations",

@@ -4,6 +4,8 @@ package).
 
 from __future__ import annotations
 
+import importlib
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 
+import dovetail
 import dovetail_aten
 
 SHAPES = [
@@ -130,3 +133,23 @@ def test_a_meta_tensor_prints_its_size(shape: tuple[int, ...]) -> None:
     assert repr(dovetail_aten.zeros(shape, device="meta")) == repr(
         torch.zeros(shape, device="meta")
     )
+
+
+@pytest.mark.cpu_only(reason="the texts name no device")
+@pytest.mark.parametrize("shape", [(0,), (3,), (2, 30), (2, 2, 2)])
+def test_classes_of_others_print_themselves_by_the_parts_of_texts(shape: tuple[int, ...]) -> None:
+    def texts(lib: Any) -> list[str]:
+        parts = importlib.import_module(f"{lib.__name__}._tensor_str")
+        x = lib.arange(math.prod(shape), dtype=lib.float32).reshape(shape)
+        numbers = parts._tensor_str(x, 7)
+        long = ["a=1", "b=" + "x" * 70, "c=2"]
+        return [
+            numbers,
+            parts._add_suffixes(f"Classic({numbers}", long, 8, False),
+            parts._add_suffixes("Classic(", long, 8, True),
+            parts._add_suffixes("Classic(", [], 8, True),
+            parts._str_intern(x, tensor_contents="..."),
+            str(parts.PRINT_OPTS.threshold),
+        ]
+
+    assert texts(dovetail) == texts(torch)

@@ -1,4 +1,4 @@
-"""Sparse tensors in coordinate form: values, gradients, errors and texts, beside PyTorch's."""
+"""Sparse tensors, also compressed ones: values, gradients, errors and texts, beside PyTorch's."""
 
 from __future__ import annotations
 
@@ -54,6 +54,37 @@ t.eye(3).to_sparse().is_coalesced()|s.t().is_coalesced()|(c * 2).is_coalesced()|
 t.zeros_like(s)|s.requires_grad_()|t.tensor([[1, 0]]).to_sparse()|t.eye(2).double().to_sparse()
 t.tensor([[True, False]]).to_sparse().to_dense()|f"{s}"|str(s)|s.is_same_size(s)
 t.sparse_coo_tensor(t.arange(40).reshape(1, 40), t.arange(40.0), (50,))
+r|k|r.crow_indices()|r.col_indices()|k.ccol_indices()|k.row_indices()|r.values()|r._nnz()|r.layout
+r.is_sparse|r.is_sparse_csr|k.is_sparse_csr|r.sparse_dim()|r.dense_dim()|len(r)|r.numel()|r.shape
+r.to_dense()|k.to_dense()|r.to_sparse()|k.to_sparse_coo()|r.to_sparse(2)|r.to_sparse_csc()
+k.to_sparse_csr()|r.to_sparse_csr() is r|k.to_sparse(layout=t.sparse_csr)|s.to_sparse_csc()
+t.eye(3).to_sparse_csr()|t.eye(3)[:2].to_sparse_csc()|t.ones(2, 3, 2).to_sparse_csr(dense_dim=1)
+t.zeros(2, 3).to_sparse_csr()|r.t()|k.t()|r.mT|r.transpose(0, 1)|r.transpose(1, 1)
+(r @ r.t()).to_dense()|(k @ k.t()).to_dense()|(k.t() @ k).to_dense()|(r @ k.t()).layout
+r @ d|k @ d|d.T @ r.t()|r @ d[:, 0]|k.mv(d[:, 0])
+t.sparse.mm(r, d)|t.spmm(r, d)|t.addmm(t.ones(2, 4), r, d)|t.nn.functional.linear(d.T, r)
+t.sparse.addmm(t.ones(2, 4), k, d, beta=2, alpha=3)|t.sparse.mm(t.eye(3), d)
+t.sparse.addmm(t.ones(3, 4), t.eye(3), d, alpha=2)
+t.sparse.mm(r, d, "sum")|t.sparse.mm(r, d, "mean")|t.sparse.mm(r, -d, "amax")
+t.sparse.mm(r, d, "amin")|r + r|k + k|r * 2|k * t.tensor(2.0)|r * r|r * k|-r|r.neg()|r.abs()
+k.sqrt()|r.relu()|r.sum()|r.sum(1, keepdim=True)|r.sum(0, keepdim=True)|d[:2, :3] + r|r[0]|k[:, 2]
+r[0, 2]|k.select(1, 2)|r.double()|r.to(t.float64)|r.int()|r.clone()|r.detach()|t.zeros_like(r)
+r.requires_grad_()|f"{r}"|d[:2, :3].sparse_mask(c)|d[:2, :3].sparse_mask(k)|c.sparse_mask(r)
+(s * 5).sparse_mask(c)
+t.sparse_csr_tensor([0, 2, 3], [0, 2, 2], [1.0, 2.0, 3.0])
+t.sparse_csr_tensor([0, 2, 3], [2, 0, 1], v[:3], (2, 4), dtype=t.float64, requires_grad=True)
+t.sparse_csr_tensor([0, 2, 3], [2, 0, 1], v[:3]).to_dense()
+t.sparse_csr_tensor([0, 2, 3], [2, 0, 1], v[:3]).to_sparse_csc()
+t.sparse_csc_tensor([0, 2, 3], [0, 2, 2], v[:3])|t.sparse_csr_tensor([0, 0], [], [], (1, 2))
+t.sparse_compressed_tensor([0, 2, 3], [0, 2, 2], v[:3], layout=t.sparse_csc)
+t.sparse_csr_tensor(i[0, :3].cumsum(0).int(), i[0, :2].int(), v[:2], (2, 2)).crow_indices().dtype
+t.sparse_csr_tensor([0, 2, 3], [0, 2, 2], t.ones(3, 2))
+t._convert_indices_from_coo_to_csr(i[0], 4)|t._convert_indices_from_coo_to_csr(i[0].int(), 4)
+t._convert_indices_from_csr_to_coo(t.tensor([0, 2, 2, 3]), i[1, :3], transpose=True)
+t.sparse.spdiags(t.arange(9.0).view(3, 3), t.tensor([0, -1, 1]), (3, 3))
+t.sparse.spdiags(t.arange(9.0).view(3, 3), t.tensor([0, -1, 1]), (3, 3), layout=t.sparse_csr)
+t.sparse.spdiags(t.arange(8.0).view(2, 4), t.tensor([0, 2]), (3, 5)).to_dense()
+t.sparse.spdiags(t.arange(3.0), t.tensor([1]), (3, 3)).to_dense()
 """
 
 REFUSED = """
@@ -63,6 +94,16 @@ t.sparse_coo_tensor(i, v[:3], (2, 3))|t.sparse_coo_tensor(i, v, (2, 3, 4))
 t.sparse_coo_tensor([0, 1], [1.0, 2])|s @ d[:2]|t.ones_like(s)|t.equal(s, s)|s.numpy()
 s.to_dense(dtype=t.float64)|s @ d.double()|s.unsqueeze(5)|h.mT.t()|d.indices()|d.coalesce()
 np.asarray(s)|s.transpose(0, 4)|h.permute(0, 2, 1) @ d
+r.indices()|r.coalesce()|r.row_indices()|k.crow_indices()|r.sum(1)|r[0:1]|r.numpy()|r.view(-1)
+r.is_contiguous()|r.softmax(0)|t.equal(r, r)|r.nonzero()|d.crow_indices()|t.sparse.mm(r, d, "prod")
+t.sparse.mm(k, d, "amax")|t.sparse.mm(d[:2, :3], d, "sum")|d[:2, :3].sparse_mask(h)
+t.sparse_csr_tensor([0, 2, 3], [2, 0, 2], v[:3], check_invariants=True)|r.index_select(0, i[0])
+t.sparse_csr_tensor([0, 2, 3], [2, 0, 2], v[:3], (2, 2), check_invariants=True)
+t.sparse_csr_tensor([1, 2, 3], [2, 0, 2], v[:3], check_invariants=True)
+t.sparse_csr_tensor([0, 2, 4], [2, 0, 2], v[:3], check_invariants=True)
+t.sparse_csr_tensor([0, 3, 2, 3], [2, 0, 2], v[:3], check_invariants=True)
+t.sparse_csr_tensor([0, 2, 3], [2, 0], v[:3], check_invariants=True)
+t.sparse.spdiags(t.ones(2, 3), t.tensor([0, 0]), (3, 3))|t._convert_indices_from_coo_to_csr(v, 4)
 """
 
 
@@ -72,7 +113,10 @@ def named(lib: Any) -> dict[str, Any]:
     s = lib.sparse_coo_tensor(i, v, (2, 3))
     h = lib.sparse_coo_tensor([[1, 0, 1], [0, 1, 0]], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     d = lib.arange(12.0).view(3, 4)
-    return {"t": lib, "i": i, "v": v, "s": s, "h": h, "c": s.coalesce(), "d": d, "np": np}
+    return {"t": lib, "i": i, "v": v, "s": s, "h": h, "c": s.coalesce(), "d": d, "np": np} | {
+        "r": s.coalesce().to_sparse_csr(),
+        "k": s.coalesce().to_sparse_csc(),
+    }
 
 
 def text_of(value: Any) -> str:
@@ -101,6 +145,14 @@ t.spmm(s, d).sin().sum()|(s.to_dense() ** 2).sum()|(s.coalesce().values() ** 2).
 t.bmm(t.stack([s, s * 2]), t.stack([d, d])).pow(2).sum()
 t.sparse.addmm(d[:2], s, d, beta=2, alpha=3).pow(2).sum()|(d[:2, :3] + s).pow(2).sum()
 ((s / 2 - s.t().t()) @ d).pow(2).sum()
+(s.to_sparse_csr() @ d).pow(2).sum()|(s.to_sparse_csc() @ d).pow(2).sum()
+(s.to_sparse_csr().t() @ d[:2]).pow(2).sum()|(s.to_sparse_csr().to_dense() ** 2).sum()
+(s.to_sparse_csr().values() ** 2).sum()|(s.to_sparse_csr() * 3).to_dense().pow(2).sum()
+t.sparse.mm(s.to_sparse_csr(), d, "amax").pow(2).sum()
+t.sparse.mm(s.to_sparse_csr(), d, "mean").pow(2).sum()
+(s.to_sparse_csr() @ d[:, 0]).pow(2).sum()
+d[:2, :3].sparse_mask(s.detach().coalesce()).values().pow(2).sum()
+(t.sparse_csr_tensor([0, 1, 3], [2, 0, 2], v, (2, 3)).to_dense() ** 2).sum()
 """
 
 
@@ -113,8 +165,11 @@ def test_gradients_of_values_and_of_the_dense_operand_are_those_of_pytorch(
         v = lib.tensor([0.3, 0.4, 0.5], requires_grad=True)
         d = (lib.arange(12.0) / 10).view(3, 4).requires_grad_()
         s = lib.sparse_coo_tensor(i, v, (2, 3))
-        eval(expression, {"t": lib, "s": s, "d": d}).backward()
-        return [v.grad.tolist(), None if d.grad is None else d.grad.tolist()]
+        eval(expression, {"t": lib, "s": s, "d": d, "v": v}).backward()
+        return [
+            None if v.grad is None else v.grad.tolist(),
+            None if d.grad is None else d.grad.tolist(),
+        ]
 
     for ours, theirs in zip(gradients(dovetail), gradients(torch), strict=True):
         assert (ours is None) == (theirs is None)

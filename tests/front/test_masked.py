@@ -124,3 +124,10 @@ def test_integers_have_no_mean_without_a_dtype():
         masked.mean(x.to(dovetail.int64), 1, mask=mask)
     found = masked.mean(x.to(dovetail.int64), 0, dtype=dovetail.float32)
     assert found.dtype is dovetail.float32
+
+
+def test_functions_are_found_by_the_path_of_pytorchs_examples() -> None:
+    from dovetail.masked._ops import amax
+
+    assert dovetail.masked._ops.amax is amax is dovetail.masked.amax
+    assert dovetail.nn.functional.grad is dovetail.nn.grad

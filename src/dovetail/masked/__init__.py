@@ -8,6 +8,7 @@ operator, or NaN if there is none.
 going; `dtype` is that of the result, to which the input is converted first.
 """
 
+import sys as _sys
 import typing as _typing
 
 from ..names.missing import names_of as _names_of
@@ -49,6 +50,6 @@ __all__ = [
     "var",
 ]
 
-
+_ops = _sys.modules[__name__]  # the path by which PyTorch's examples name them
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
     __getattr__ = _names_of(__name__)

@@ -1,6 +1,7 @@
-"""Sparse tensors in coordinate form, as ``torch.sparse``: products, sums, and constructors of old.
+"""Sparse tensors, as ``torch.sparse``: products, sums, and constructors of old.
 
-`sparse_coo_tensor` makes one. Other sparse layouts are not there, and say so.
+`sparse_coo_tensor` makes one in coordinate form, `sparse_csr_tensor` and `sparse_csc_tensor` in
+compressed rows and columns. Layouts of blocks are not there, and say so.
 """
 
 import typing as _typing
@@ -8,6 +9,7 @@ import typing as _typing
 from ..names.missing import names_of as _names_of
 
 if _typing.TYPE_CHECKING:
+    from .compressed import spdiags as spdiags
     from .functions import addmm as addmm
     from .functions import mm as mm
     from .functions import sum as sum
@@ -24,10 +26,12 @@ __all__ = [
     "ShortTensor",
     "addmm",
     "mm",
+    "spdiags",
     "sum",
 ]
 
 _FUNCTIONS = {name: f"{__name__}.functions" for name in ("addmm", "mm", "sum")}
+_FUNCTIONS["spdiags"] = f"{__name__}.compressed"
 _PICKLED = {"rebuild_sparse_tensor": f"{__name__}.constructors"}
 _TYPES = {name: f"{__name__}.legacy_constructors" for name in __all__ if name.endswith("Tensor")}
 
@@ -35,6 +39,5 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of t
     __getattr__ = _names_of(
         __name__,
         elsewhere=_FUNCTIONS | _TYPES | _PICKLED,
-        remedy="Of the sparse layouts there is dovetail.sparse_coo: dovetail.sparse_coo_tensor, "
-        "and for other functions to_dense().",
+        remedy="There are products, sums and conversions; for other functions to_dense().",
     )

@@ -7,9 +7,9 @@ from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_kernel import promote_types
+from dovetail_kernel import promote_types, sparse_coo, sparse_csc, sparse_csr
 
-from .conversions import converted
+from .conversions import converted, in_layout, summed
 from .coordinate_tensor import CoordinateTensor, handles, make, refusal, values_at
 
 _tensor: Any = Tensor
@@ -24,7 +24,7 @@ def _is_number(value: Any) -> bool:
     )
 
 
-@handles(aten.mul, aten.multiply)
+@handles(aten.mul, aten.multiply, compressed=True)
 def mul(input: Any, other: Any) -> Any:
     """Return the product with a number, or element by element with a tensor of the same shape."""
     if not isinstance(input, CoordinateTensor):
@@ -34,12 +34,12 @@ def mul(input: Any, other: Any) -> Any:
     if tuple(input.shape) != tuple(other.shape):
         raise refusal(f"mul() of shapes {list(input.shape)} and {list(other.shape)}, which differ")
     if isinstance(other, CoordinateTensor):  # the product of sums is not the sum of products
-        input, other = input.coalesce(), other.coalesce()
+        input, other = summed(input), summed(other)
     factors = values_at(other, input._coordinates, tuple(input.shape))
     return converted(input, input._elements * factors)
 
 
-@handles(aten.div, aten.divide, aten.true_divide)
+@handles(aten.div, aten.divide, aten.true_divide, compressed=True)
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """Return the quotient by a number."""
     if not isinstance(input, CoordinateTensor) or not _is_number(other):
@@ -49,23 +49,23 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
             "Use to_dense()."
         )
     if rounding_mode is not None:
-        input = input.coalesce()
+        input = summed(input)
     return converted(input, aten.div(input._elements, other, rounding_mode=rounding_mode))
 
 
-@handles(aten.floor_divide)
+@handles(aten.floor_divide, compressed=True)
 def floor_divide(input: Any, other: Any) -> Any:
     """Return the quotient by a number, rounded down."""
     return div(input, other, rounding_mode="floor")
 
 
-@handles(aten.neg, aten.negative)
+@handles(aten.neg, aten.negative, compressed=True)
 def neg(input: Any) -> Any:
     """Return the negative."""
     return converted(input, -input._elements)
 
 
-@handles(aten.add)
+@handles(aten.add, compressed=True)
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """Return the sum of two sparse tensors, or of a strided and a sparse one, which is strided."""
     if not isinstance(input, CoordinateTensor):
@@ -79,6 +79,8 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
             f"add: expected sizes of 'self' and 'other' to match, but {list(input.shape)} != "
             f"{list(other.shape)}. Sparse tensors do not broadcast."
         )
+    if input._form is not other._form:
+        raise refusal(f"add() of a tensor of layout {input._form} and one of {other._form}")
     values = other._elements if alpha == 1 else other._elements * alpha
     if aten.equal(input._coordinates, other._coordinates):
         return converted(input, input._elements + values)
@@ -89,10 +91,12 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     joined = make(
         indices, aten.cat([input._elements.to(dtype), values.to(dtype)]), tuple(input.shape)
     )
+    if input._form is not sparse_coo:
+        return in_layout(joined, input._form)
     return joined.coalesce() if input._unique and other._unique else joined
 
 
-@handles(aten.sub, aten.subtract)
+@handles(aten.sub, aten.subtract, compressed=True)
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """Return the difference of two sparse tensors, or of a strided and a sparse one."""
     return add(input, other, alpha=-alpha)
@@ -102,7 +106,7 @@ def _pointwise(function: Any) -> Any:
     """Return what a function that is zero at zero does: it runs on the values, added up."""
 
     def of_values(input: Any, *args: Any, **kwargs: Any) -> Any:
-        input = input.coalesce()
+        input = summed(input)
         return converted(input, function(input._elements, *args, **kwargs))
 
     return of_values
@@ -112,19 +116,19 @@ for _name in (
     *("abs", "sqrt", "sin", "tan", "sinh", "tanh", "asin", "atan", "asinh", "atanh", "sign", "sgn"),
     *("relu", "expm1", "log1p", "floor", "ceil", "trunc", "erf", "deg2rad", "rad2deg"),
 ):
-    handles(getattr(aten, _name))(_pointwise(getattr(aten, _name)))
+    handles(getattr(aten, _name), compressed=True)(_pointwise(getattr(aten, _name)))
 
 
-@handles(aten.pow)
+@handles(aten.pow, compressed=True)
 def power(input: Any, exponent: Any) -> Any:
     """Return a power with a positive number as its exponent: of zero, it is zero."""
     if not isinstance(exponent, int | float) or exponent <= 0:
         raise refusal(f"pow() with the exponent {exponent!r}, where only a positive number is")
-    input = input.coalesce()
+    input = summed(input)
     return converted(input, aten.pow(input._elements, exponent))
 
 
-@handles(aten.sum)
+@handles(aten.sum, compressed=True)
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Return the sum of all elements, strided, or along dimensions, which is sparse while some
     sparse dimension is left.
@@ -142,8 +146,18 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
                 f"got {each})"
             )
     dims = {each % rank for each in given} or set(range(rank))
+    form = input._form
+    if form is not sparse_coo and not keepdim:
+        raise RuntimeError(
+            f"sum() along dimensions of a tensor of layout {form} needs keepdim=True."
+        )
     if keepdim:
-        raise refusal("sum() with keepdim=True")
+        indices = input._coordinates.clone()
+        if form is sparse_coo or max(dims) > 1:
+            raise refusal("sum() with keepdim=True")
+        indices[sorted(dims)] = 0
+        size = [1 if each in dims else n for each, n in enumerate(input.shape)]
+        return in_layout(make(indices, values, size), form)
     sparse = input._coordinates.shape[0]
     inner = [each - sparse + 1 for each in sorted(dims) if each >= sparse]
     if inner:
@@ -157,7 +171,7 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
     return make(indices, values, size, unique=unique).coalesce()
 
 
-@handles(aten.transpose, aten.swapaxes, aten.swapdims)
+@handles(aten.transpose, aten.swapaxes, aten.swapdims, compressed=True)
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
     """Return the tensor with two of its sparse dimensions, or two of the others, exchanged."""
     order = list(range(input.ndim))
@@ -182,7 +196,11 @@ def permute(input: Any, *dims: Any) -> Any:
     size = [input.shape[each] for each in order]
     same = order[:sparse] == list(range(sparse))
     indices = input._coordinates if same else input._coordinates[order[:sparse]]
-    return make(indices, values, size, unique=input._unique and same)
+    form = input._form
+    if form is sparse_coo or same:
+        return make(indices, values, size, unique=input._unique and same, layout=form)
+    turned = sparse_csc if form is sparse_csr else sparse_csr
+    return make(indices, values, size, unique=input._unique, layout=turned)
 
 
 def _dim(input: Tensor, dim: int) -> int:
@@ -194,7 +212,7 @@ def _dim(input: Tensor, dim: int) -> int:
     return dim % input.ndim
 
 
-@handles(aten.t, _tensor.T.__get__)
+@handles(aten.t, _tensor.T.__get__, compressed=True)
 def turned(input: Any) -> Any:
     """Return the transpose of a matrix."""
     if input.ndim > 2:
@@ -202,7 +220,7 @@ def turned(input: Any) -> Any:
     return input if input.ndim < 2 else transpose(input, 0, 1)
 
 
-@handles(_tensor.mT.__get__)
+@handles(_tensor.mT.__get__, compressed=True)
 def _matrices_turned(input: Any) -> Any:
     if input.ndim < 2:
         raise RuntimeError(
@@ -356,11 +374,11 @@ def norm(input: Any, *args: Any, **kwargs: Any) -> Tensor:
     return result
 
 
-@handles(aten.zeros_like)
+@handles(aten.zeros_like, compressed=True)
 def zeros_like(input: Any, *, dtype: Any = None, device: Any = None, **options: Any) -> Any:
     """Return a sparse tensor of the same shape that stores nothing."""
     if options.get("layout") not in (None, input.layout):
         raise refusal("zeros_like() in another layout")
     values = input._elements.detach()[:0].to(device or input.device, dtype or input.dtype)
     indices = input._coordinates[:, :0].to(values.device)
-    return make(indices, values, tuple(input.shape))
+    return make(indices, values, tuple(input.shape), layout=input._form)

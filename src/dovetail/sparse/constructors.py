@@ -7,11 +7,11 @@ from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_kernel import Size, TensorBase, dtype, int64, sparse_coo
+from dovetail_kernel import Layout, Size, TensorBase, dtype, int64, sparse_coo
 
-from . import matrix_products  # noqa: F401 - with the others, it says what can be done
-from .conversions import requires_grad_, unflattened
-from .coordinate_tensor import CoordinateTensor, flat_places, handles, make
+from . import compressed  # noqa: F401 - with the others, it says what can be done
+from .conversions import in_layout, requires_grad_, unflattened
+from .coordinate_tensor import CoordinateTensor, handles, make
 
 __all__ = [
     "TypedSparseTensor",
@@ -118,17 +118,10 @@ def sparse_coo_tensor(
                 f"size is inconsistent with indices: for dim {dim}, size is {length} but found "
                 f"index {last}"
             )
-    made = make(indices, values, size, unique=bool(is_coalesced) or indices.shape[1] < 2)
-    if is_coalesced and not _is_sorted(made):
-        raise RuntimeError(
-            "cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor"
-        )
+    made = make(indices, values, size, unique=indices.shape[1] < 2)
+    if is_coalesced:
+        made._coalesced_(True)
     return requires_grad_(made.detach()) if requires_grad else made
-
-
-def _is_sorted(made: CoordinateTensor) -> bool:
-    places = flat_places(made._coordinates, tuple(made.shape))
-    return bool((places[1:] > places[:-1]).all())
 
 
 def _empty(size: Any, *, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
@@ -143,14 +136,15 @@ def _empty(size: Any, *, dtype: Any, device: Any, requires_grad: bool) -> Tensor
     return requires_grad_(made) if requires_grad else made
 
 
-def dense_to_sparse(self: Tensor, *args: Any, layout: Any = None, **kwargs: Any) -> Any:
+def dense_to_sparse(
+    self: Tensor, *args: Any, layout: Any = None, dense_dim: int | None = None, **kwargs: Any
+) -> Any:
     """Return the elements of a strided tensor that are not zero, with their indices."""
-    if layout not in (None, sparse_coo) or kwargs.get("blocksize") or kwargs.get("dense_dim"):
-        asked = f"layout={layout}" if layout is not None else "blocksize, dense_dim"
-        raise NotImplementedError(
-            f"to_sparse(): {asked} is not there: the one sparse layout is dovetail.sparse_coo."
-        )
+    if kwargs.get("blocksize"):
+        raise NotImplementedError("to_sparse(): there are no layouts of blocks. Leave it out.")
     count = args[0] if args else kwargs.get("sparse_dim", kwargs.get("sparseDims"))
+    if dense_dim is not None:
+        count = self.ndim - dense_dim
     count = self.ndim if count is None else int(count)
     if not 0 <= count <= self.ndim or (count == 0 and self.ndim):
         raise RuntimeError(
@@ -163,20 +157,22 @@ def dense_to_sparse(self: Tensor, *args: Any, layout: Any = None, **kwargs: Any)
         stored = stored.reshape(flat.shape[0], -1).any(1)
     places = stored.nonzero()[:, 0] if flat.numel() else stored.new_zeros(0, dtype=int64)
     indices = unflattened(places, sizes[:count])
-    return make(indices, flat.index_select(0, places), sizes, unique=True)
+    made = make(indices, flat.index_select(0, places), sizes, unique=True)
+    return made if layout is None else in_layout(made, layout)
 
 
-@handles(_tensor.__reduce_ex__)
+@handles(_tensor.__reduce_ex__, compressed=True)
 def _reduce(self: CoordinateTensor, protocol: Any) -> Any:
     values = self._elements.detach()
-    return rebuild_sparse_tensor, (self._coordinates, values, tuple(self.shape), self._unique)
+    parts = (self._coordinates, values, tuple(self.shape), self._unique)
+    return rebuild_sparse_tensor, parts if self._form is sparse_coo else (*parts, self._form)
 
 
 def rebuild_sparse_tensor(
-    indices: Tensor, values: Tensor, size: Any, unique: bool
+    indices: Tensor, values: Tensor, size: Any, unique: bool, layout: Layout = sparse_coo
 ) -> CoordinateTensor:
     """Return a sparse tensor of what `pickle` has kept."""
-    return make(indices, values, size, unique=unique)
+    return make(indices, values, size, unique=unique, layout=layout)
 
 
 class TypedSparseTensor(type):

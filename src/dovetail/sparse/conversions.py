@@ -10,30 +10,51 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import enable_grad
 from dovetail_autograd import grad as grad_of
-from dovetail_kernel import Layout, complex64, get_default_dtype, int64, sparse_coo
+from dovetail_kernel import (
+    Layout,
+    complex64,
+    get_default_dtype,
+    int64,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
+)
 from dovetail_kernel import bool as bool_
 
-from .coordinate_tensor import CoordinateTensor, flat_places, handles, make, refusal
+from .coordinate_tensor import (
+    CoordinateTensor,
+    coordinates_of,
+    flat_places,
+    handles,
+    make,
+    pointers_and_indices,
+    refusal,
+)
 
 _tensor: Any = Tensor
 
 
-@handles(_tensor.layout.__get__)
+@handles(_tensor.layout.__get__, compressed=True)
 def _layout(self: CoordinateTensor) -> Layout:
-    return sparse_coo
+    return self._form
 
 
-@handles(_tensor.is_sparse.__get__)
+@handles(_tensor.is_sparse.__get__, compressed=True)
 def _is_sparse(self: CoordinateTensor) -> bool:
-    return True
+    return self._form is sparse_coo
 
 
-@handles(_tensor.sparse_dim)
+@handles(_tensor.is_sparse_csr.__get__, compressed=True)
+def _is_sparse_csr(self: CoordinateTensor) -> bool:
+    return self._form is sparse_csr
+
+
+@handles(_tensor.sparse_dim, compressed=True)
 def _sparse_dim(self: CoordinateTensor) -> int:
     return int(self._coordinates.shape[0])
 
 
-@handles(_tensor.dense_dim)
+@handles(_tensor.dense_dim, compressed=True)
 def _dense_dim(self: CoordinateTensor) -> int:
     return self._elements.ndim - 1
 
@@ -84,7 +105,7 @@ def unflattened(places: Tensor, sizes: tuple[int, ...]) -> Tensor:
     return result
 
 
-@handles(_tensor.to_dense)
+@handles(_tensor.to_dense, compressed=True)
 def to_dense(self: CoordinateTensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
     """Return the strided tensor; the gradient of a value is that of its element."""
     if dtype is not None:
@@ -100,13 +121,52 @@ def to_dense(self: CoordinateTensor, dtype: Any = None, *, masked_grad: bool | N
     return result
 
 
-@handles(_tensor.to_sparse, _tensor.to_sparse_coo)
+@handles(_tensor.to_sparse, _tensor.to_sparse_coo, compressed=True)
 def _to_sparse(self: CoordinateTensor, *args: Any, layout: Any = None, **kwargs: Any) -> Any:
-    if layout not in (None, sparse_coo) or kwargs:
-        raise refusal(f"to_sparse(layout={layout})")
+    if kwargs:
+        raise refusal(f"to_sparse({', '.join(kwargs)})")
     if args and args[0] != _sparse_dim(self):
         return self.to_dense().to_sparse(*args)
-    return self
+    return in_layout(self, sparse_coo if layout is None else layout)
+
+
+@handles(_tensor.to_sparse_csr, compressed=True)
+def _to_sparse_csr(self: CoordinateTensor, dense_dim: int | None = None) -> Any:
+    return in_layout(self, sparse_csr)
+
+
+@handles(_tensor.to_sparse_csc, compressed=True)
+def _to_sparse_csc(self: CoordinateTensor, dense_dim: int | None = None) -> Any:
+    return in_layout(self, sparse_csc)
+
+
+def in_layout(self: CoordinateTensor, layout: Layout) -> CoordinateTensor:
+    """Return a sparse tensor in another layout: `sparse_coo`, `sparse_csr` or `sparse_csc`.
+
+    Raises
+    ------
+    NotImplementedError
+        For layouts of blocks, and a compressed layout of anything but two sparse dimensions.
+    """
+    if self._form is layout:
+        return self
+    given = coordinates_of(self)
+    if layout is sparse_coo:
+        return given
+    if layout not in (sparse_csr, sparse_csc) or _sparse_dim(self) != 2:
+        raise refusal(f"layout={layout} of a tensor with {_sparse_dim(self)} sparse dimensions")
+    size = tuple(self.shape)
+    if layout is sparse_csr:
+        given = coalesce(given)
+        return make(given._coordinates, given._elements, size, unique=True, layout=layout)
+    turned = (size[1], size[0], *size[2:])
+    given = coalesce(make(given._coordinates.flip(0), given._elements, turned))
+    return make(given._coordinates.flip(0), given._elements, size, unique=True, layout=layout)
+
+
+def summed(self: CoordinateTensor) -> CoordinateTensor:
+    """Return the tensor with values at the same index added up: those of compressed layouts are."""
+    return coalesce(self) if self._form is sparse_coo else self
 
 
 def converted(self: CoordinateTensor, values: Tensor) -> CoordinateTensor:
@@ -114,13 +174,14 @@ def converted(self: CoordinateTensor, values: Tensor) -> CoordinateTensor:
     indices = self._coordinates
     if values.device != indices.device:
         indices = indices.to(values.device)
-    return make(indices, values, self.shape, unique=self._unique)
+    return make(indices, values, self.shape, unique=self._unique, layout=self._form)
 
 
 def _note_conversions() -> None:
     names = "to type_as float double half bfloat16 char byte short int long bool cfloat cdouble"
     for name in [*names.split(), "cpu", "cuda", "clone", "detach"]:
-        handles(getattr(_tensor, name))(_by_values(getattr(_tensor, name)))
+        function = getattr(_tensor, name)
+        handles(function, compressed=True)(_by_values(function))
 
 
 def _by_values(function: Any) -> Any:
@@ -163,7 +224,7 @@ def _copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
     return self
 
 
-@handles(_tensor.__deepcopy__)
+@handles(_tensor.__deepcopy__, compressed=True)
 def _deepcopy(self: CoordinateTensor, memo: dict[int, Any]) -> Any:
     if id(self) in memo:
         return memo[id(self)]
@@ -172,15 +233,15 @@ def _deepcopy(self: CoordinateTensor, memo: dict[int, Any]) -> Any:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
             "protocol at the moment. Use detach() or clone()."
         )
-    values = deepcopy(self._elements.detach(), memo)
-    made = make(deepcopy(self._coordinates, memo), values, tuple(self.shape), unique=self._unique)
+    made = converted(self, deepcopy(self._elements.detach(), memo))
+    made._coordinates = deepcopy(self._coordinates, memo)
     if self._leaf:
         made.requires_grad_()
     memo[id(self)] = made
     return made
 
 
-@handles(_tensor.__repr__, _tensor.__str__)
+@handles(_tensor.__repr__, _tensor.__str__, compressed=True)
 def _text(self: CoordinateTensor, *, tensor_contents: str | None = None) -> str:
     indices, values = self._coordinates.detach(), self._elements.detach()
     facts = [f"size={tuple(self.shape)}", f"nnz={self._nnz()}"]
@@ -188,13 +249,19 @@ def _text(self: CoordinateTensor, *, tensor_contents: str | None = None) -> str:
         facts.insert(0, f"device='{self.device}'")
     if self.dtype not in (get_default_dtype(), int64, bool_, complex64):
         facts.append(f"dtype={self.dtype}")
-    facts.append("layout=dovetail.sparse_coo")
+    facts.append(f"layout={self._form}")
     if self.requires_grad:
         node = self.grad_fn
         facts.append("requires_grad=True" if node is None else f"grad_fn=<{node.name()}>")
-    lines = [f"tensor(indices={_part(indices, 15)},"]
-    lines += [f"       values={_part(values, 14)},", "       " + facts[0]]
-    for fact in facts[1:]:
+    parts = {"indices": indices} if self._form is sparse_coo else pointers_and_indices(self)
+    text = "".join(
+        [f"       {name}={_part(each, 8 + len(name))},\n" for name, each in parts.items()]
+    )
+    lines = ("tensor(" + text.lstrip() + f"       values={_part(values, 14)}").split("\n")
+    if self._form is sparse_coo:
+        lines[-1] += ","
+        lines.append("       " + facts.pop(0))
+    for fact in facts:
         if len(lines[-1]) + 2 + len(fact) + 1 > 80:
             lines[-1] += ","
             lines.append("       " + fact)
@@ -218,12 +285,12 @@ def _is_contiguous(self: CoordinateTensor, memory_format: Any = None) -> bool:
     return False
 
 
-@handles(_tensor.numpy, _tensor.__array__)
+@handles(_tensor.numpy, _tensor.__array__, compressed=True)
 def _numpy(self: CoordinateTensor, *args: Any, **kwargs: Any) -> NoReturn:
     raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
 
 
-@handles(_tensor.__format__)
+@handles(_tensor.__format__, compressed=True)
 def _format(self: CoordinateTensor, format_spec: str) -> str:
     return object.__format__(repr(self), format_spec)
 
@@ -231,22 +298,22 @@ def _format(self: CoordinateTensor, format_spec: str) -> str:
 # -- gradients ---------------------------------------------------------------------------------
 
 
-@handles(_tensor.requires_grad.__get__)
+@handles(_tensor.requires_grad.__get__, compressed=True)
 def _requires_grad(self: CoordinateTensor) -> bool:
     return self._elements.requires_grad
 
 
-@handles(_tensor.is_leaf.__get__)
+@handles(_tensor.is_leaf.__get__, compressed=True)
 def _is_leaf(self: CoordinateTensor) -> bool:
     return self._leaf or (self._elements.is_leaf and not self._elements.requires_grad)
 
 
-@handles(_tensor.grad_fn.__get__)
+@handles(_tensor.grad_fn.__get__, compressed=True)
 def _grad_fn(self: CoordinateTensor) -> Any:
     return None if self._leaf else self._grad_fn
 
 
-@handles(_tensor.requires_grad_)
+@handles(_tensor.requires_grad_, compressed=True)
 @enable_grad()
 def requires_grad_(self: CoordinateTensor, requires_grad: bool = True) -> CoordinateTensor:
     """Make values of their own that are a leaf; the gradient is sparse, at the same indices."""
@@ -257,23 +324,23 @@ def requires_grad_(self: CoordinateTensor, requires_grad: bool = True) -> Coordi
             "you can only change requires_grad flags of leaf variables. Use detach()."
         )
     values: Any = self._elements.detach().requires_grad_(requires_grad)
-    made = make(self._coordinates, values, self.shape, unique=self._unique)
+    made = converted(self, values)
     self._elements, self._leaf = values, requires_grad
     self._signature, self._grad_fn, self.output_nr = made._signature, made._grad_fn, made.output_nr
     return self
 
 
-@handles(_tensor.requires_grad.__set__)
+@handles(_tensor.requires_grad.__set__, compressed=True)
 def _set_requires_grad(self: CoordinateTensor, value: bool) -> None:
     requires_grad_(self, value)
 
 
-@handles(_tensor.grad.__get__, _tensor._grad.__get__)
+@handles(_tensor.grad.__get__, _tensor._grad.__get__, compressed=True)
 def _grad(self: CoordinateTensor) -> Any:
     return _with_values(self, self._elements.grad) if self._leaf else None
 
 
-@handles(_tensor.grad.__set__, _tensor._grad.__set__)
+@handles(_tensor.grad.__set__, _tensor._grad.__set__, compressed=True)
 def _set_grad(self: CoordinateTensor, value: Any) -> None:
     if value is None:
         self._elements.grad = None
@@ -286,10 +353,10 @@ def _set_grad(self: CoordinateTensor, value: Any) -> None:
 def _with_values(self: CoordinateTensor, values: Any) -> Any:
     if values is None:
         return None
-    return make(self._coordinates, values, self.shape, unique=self._unique)
+    return converted(self, values)
 
 
-@handles(grad_of)
+@handles(grad_of, compressed=True)
 def _gradients(outputs: Any, inputs: Any, grad_outputs: Any = None, **options: Any) -> Any:
     given = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
     if any([isinstance(each, CoordinateTensor) for each in _several(outputs)]):

@@ -15,23 +15,54 @@ from typing import Any, Final
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import Function, is_grad_enabled
-from dovetail_dispatcher import overridden_name
-from dovetail_kernel import DatalessArray, disabled_torch_function_impl, int64, wrap
+from dovetail_dispatcher import ops, overridden_name
+from dovetail_kernel import (
+    DatalessArray,
+    Layout,
+    disabled_torch_function_impl,
+    int32,
+    int64,
+    sparse_coo,
+    sparse_csr,
+    wrap,
+)
 
-__all__ = ["CoordinateTensor", "flat_places", "handles", "make", "refusal"]
+__all__ = [
+    "CompressedTensor",
+    "CoordinateTensor",
+    "coordinates_of",
+    "flat_places",
+    "handles",
+    "make",
+    "pointers_and_indices",
+    "refusal",
+    "values_at",
+]
 
 HANDLERS: Final[dict[Any, Callable[..., Any]]] = {}
 """What the functions that a sparse tensor may be given to do with it; modules of this package fill
 it.
 """
 
+COMPRESSED: Final[dict[Any, Callable[..., Any]]] = {}
+"""The same for tensors in compressed layouts."""
 
-def handles(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that notes what `functions` do with sparse tensors."""
+
+def handles(
+    *functions: Any, compressed: bool = False, coordinates: bool = True
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that notes what `functions` do with sparse tensors.
+
+    Parameters
+    ----------
+    compressed, coordinates
+        Whether it holds for the compressed layouts, and for `sparse_coo`.
+    """
 
     def note(implementation: Callable[..., Any]) -> Callable[..., Any]:
-        for function in functions:
-            HANDLERS[function] = implementation
+        tables = [HANDLERS] * coordinates + [COMPRESSED] * compressed
+        for table in tables:
+            table.update(dict.fromkeys(functions, implementation))
         return implementation
 
     return note
@@ -40,8 +71,8 @@ def handles(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
 def refusal(name: str) -> NotImplementedError:
     """Return the error of what cannot be done with sparse tensors."""
     return NotImplementedError(
-        f"{name}: not there for sparse tensors (layout=dovetail.sparse_coo). Use to_dense() for "
-        "the strided tensor, or work on indices() and values() of the coalesced one."
+        f"{name}: not there for sparse tensors of this layout. Use to_dense() for the strided "
+        "tensor, to_sparse() for coordinates, or work on the indices and the values()."
     )
 
 
@@ -52,11 +83,13 @@ class CoordinateTensor(Tensor):
     _elements: Tensor
     _unique: bool
     _leaf: bool
+    _form: Layout
+    _table = HANDLERS
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Return what the table has for `func`, or refuse."""
-        implementation = HANDLERS.get(func)
+        implementation = cls._table.get(func)
         if implementation is None:
             raise refusal(overridden_name(func))
         return implementation(*args, **(kwargs or {}))
@@ -76,9 +109,33 @@ class CoordinateTensor(Tensor):
         """
         return self._elements.detach()
 
+    def _coalesced_(self, coalesced: bool) -> CoordinateTensor:
+        """Note whether the indices are sorted and none occurs twice.
+
+        Raises
+        ------
+        RuntimeError
+            If they are not, where `coalesced` says so.
+        """
+        places = flat_places(self._coordinates, tuple(self.shape))
+        if coalesced and not bool((places[1:] > places[:-1]).all()):
+            raise RuntimeError(
+                "cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor"
+            )
+        self._unique = coalesced
+        return self
+
     def _nnz(self) -> int:
         """Return how many elements are stored."""
         return int(self._coordinates.shape[1])
+
+
+class CompressedTensor(CoordinateTensor):
+    """A sparse matrix in a compressed layout. Its elements lie in the order of the layout, none
+    occurs twice, and ``_unique`` says that they are sorted within each row or column, too.
+    """
+
+    _table = COMPRESSED
 
 
 class SparseCooTensorWithDimsAndTensors(Function):
@@ -86,18 +143,28 @@ class SparseCooTensorWithDimsAndTensors(Function):
 
     @staticmethod
     def forward(
-        ctx: Any, values: Tensor, indices: Tensor, size: tuple[int, ...], unique: bool
+        ctx: Any,
+        values: Tensor,
+        indices: Tensor,
+        size: tuple[int, ...],
+        unique: bool,
+        layout: Layout,
     ) -> CoordinateTensor:
         ctx.indices, ctx.size = indices, size
-        return _wrapper(indices, values, size, unique)
+        return _wrapper(indices, values, size, unique, layout)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        return values_at(grads[0], ctx.indices, ctx.size), None, None, None
+        return values_at(grads[0], ctx.indices, ctx.size), None, None, None, None
 
 
 def make(
-    indices: Tensor, values: Tensor, size: Sequence[int], *, unique: bool = False
+    indices: Tensor,
+    values: Tensor,
+    size: Sequence[int],
+    *,
+    unique: bool = False,
+    layout: Layout = sparse_coo,
 ) -> CoordinateTensor:
     """Return the sparse tensor of `indices`, ``(sparse dimensions, nnz)``, and `values`, ``(nnz,
     ...)``, which are kept as they are.
@@ -106,19 +173,29 @@ def make(
     ----------
     unique
         Whether the indices are sorted, and none occurs twice.
+    layout
+        `sparse_coo`, or a compressed layout in whose order the indices are.
     """
     if not is_grad_enabled():
         values = values.detach()
     if values.requires_grad and values._backend.is_device:
         made: CoordinateTensor = SparseCooTensorWithDimsAndTensors.apply(
-            values, indices, tuple(size), unique
+            values, indices, tuple(size), unique, layout
         )
         return made
-    return _wrapper(indices, values, tuple(size), unique)
+    return _wrapper(indices, values, tuple(size), unique, layout)
+
+
+def coordinates_of(tensor: CoordinateTensor) -> CoordinateTensor:
+    """Return a sparse tensor of any layout in coordinate form."""
+    if tensor._form is sparse_coo:
+        return tensor
+    unique = tensor._unique and tensor._form is sparse_csr
+    return make(tensor._coordinates, tensor._elements, tuple(tensor.shape), unique=unique)
 
 
 def _wrapper(
-    indices: Tensor, values: Tensor, size: tuple[int, ...], unique: bool
+    indices: Tensor, values: Tensor, size: tuple[int, ...], unique: bool, layout: Layout
 ) -> CoordinateTensor:
     array = DatalessArray(
         size,
@@ -127,10 +204,25 @@ def _wrapper(
         device_index=values.device.index,
         why=str(refusal(f"reading a sparse tensor of shape {list(size)}")),
     )
-    made: Any = wrap(array, values._backend, CoordinateTensor)
-    made._coordinates, made._elements = indices, values
+    kind = CoordinateTensor if layout is sparse_coo else CompressedTensor
+    made: Any = wrap(array, values._backend, kind)
+    made._coordinates, made._elements, made._form = indices, values, layout
     made._unique, made._leaf = unique, False
     return made  # type: ignore[no-any-return]
+
+
+def pointers_and_indices(tensor: CoordinateTensor) -> dict[str, Tensor]:
+    """Return the indices of a tensor in a compressed layout by the names of their methods."""
+    if tensor._form is sparse_coo:
+        return {}
+    rows, columns = tensor._coordinates.unbind(0)
+    by_row = tensor._form is sparse_csr
+    line, plain = (rows, columns) if by_row else (columns, rows)
+    lines, is_short = tensor.shape[0 if by_row else 1], line.dtype is int32
+    pointers = ops.aten._convert_indices_from_coo_to_csr(line, lines, out_int32=is_short)
+    if by_row:
+        return {"crow_indices": pointers, "col_indices": plain}
+    return {"ccol_indices": pointers, "row_indices": plain}
 
 
 def flat_places(indices: Tensor, size: Sequence[int]) -> Tensor:
@@ -151,7 +243,7 @@ def values_at(grad: Any, indices: Tensor, size: Sequence[int]) -> Any:
         return grad._elements
     if grad._coordinates.shape[0] != sparse:
         return values_at(grad.to_dense(), indices, size)
-    grad = grad.coalesce()
+    grad = coordinates_of(grad).coalesce()
     known = flat_places(grad._coordinates, size)
     if known.numel() == 0:
         return (
@@ -166,7 +258,7 @@ def values_at(grad: Any, indices: Tensor, size: Sequence[int]) -> Any:
 
 _GEOMETRY: Final = (
     *("shape", "ndim", "dtype", "itemsize", "_version", "output_nr", "retains_grad", "is_nested"),
-    *("is_sparse_csr", "is_quantized", "is_mkldnn", "_backward_hooks", "_base"),
+    *("is_quantized", "is_mkldnn", "_backward_hooks", "_base"),
     *("dim", "ndimension", "size", "numel", "nelement", "element_size", "is_complex", "__len__"),
     *("is_floating_point", "is_signed", "is_inference", "is_same_size", "stride", "_is_view"),
 )
@@ -183,7 +275,8 @@ def _note_attributes() -> None:
         if attribute is None or not (callable(attribute) or isinstance(attribute, property)):
             continue
         function = attribute.__get__ if isinstance(attribute, property) else attribute
-        HANDLERS[function] = _of_values(function) if name in _PLACE else _as_it_is(function)
+        made = _of_values(function) if name in _PLACE else _as_it_is(function)
+        handles(function, compressed=True)(made)
 
 
 def _as_it_is(function: Any) -> Callable[..., Any]:

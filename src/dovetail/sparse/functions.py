@@ -6,6 +6,7 @@ from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
+from dovetail_dispatcher import ops
 
 from . import arithmetic, matrix_products, scipy_products
 from .coordinate_tensor import CoordinateTensor
@@ -24,7 +25,8 @@ def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Tensor:
     mat2
         A tensor of its dtype, of shape ``(m, p)``.
     reduce
-        Must be None: products are added up.
+        How the products that belong to an element of the result are put together, for `mat1` in
+        compressed rows: "sum", "mean", "amax" or "amin". Default: they are added up.
 
     Returns
     -------
@@ -50,14 +52,15 @@ def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Tensor:
         dovetail.sparse.mm(laplacian, x)
     """
     if reduce is not None:
-        raise NotImplementedError(
-            f"mm(): reduce={reduce!r} is not there. Products are added up: leave it out."
-        )
+        reduced: Tensor = ops.aten._sparse_mm_reduce_impl(mat1, mat2, reduce)[0]
+        return reduced
     if isinstance(mat1, CoordinateTensor) or isinstance(mat2, CoordinateTensor):
         result: Tensor = matrix_products.mm(mat1, mat2)
         return result
     if not isinstance(mat2, Tensor):
         raise TypeError(f"mm(): argument 'mat2' must be Tensor, not {type(mat2).__name__}")
+    if isinstance(mat1, Tensor):
+        return addmm(mat2.new_zeros(mat1.shape[0], mat2.shape[-1]), mat1, mat2, beta=0)
     if not scipy_products.is_foreign(mat1):
         raise TypeError(
             "mm(): argument 'mat1' must be a sparse tensor, or a sparse matrix of SciPy, or of "
@@ -78,6 +81,8 @@ def addmm(mat: Tensor, mat1: Any, mat2: Tensor, *, beta: float = 1.0, alpha: flo
     beta, alpha
         Factors. Default: 1.
     """
+    if isinstance(mat1, Tensor) and not isinstance(mat1, CoordinateTensor):
+        return ops.aten._sparse_addmm(mat, mat1, mat2, beta=beta, alpha=alpha)  # type: ignore[no-any-return]
     result: Tensor = mat * beta + mm(mat1, mat2) * alpha
     return result
 

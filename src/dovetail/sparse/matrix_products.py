@@ -10,15 +10,24 @@ from typing import Any
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_aten import nn as _nn
-from dovetail_dispatcher import overridable
+from dovetail_dispatcher import ops, overridable
+from dovetail_kernel import int64, sparse_coo, sparse_csr
 
 from .arithmetic import turned
-from .coordinate_tensor import CoordinateTensor, flat_places, handles, make, refusal
+from .conversions import in_layout
+from .coordinate_tensor import (
+    CoordinateTensor,
+    coordinates_of,
+    flat_places,
+    handles,
+    make,
+    refusal,
+)
 
 __all__ = ["addmm", "dsmm", "hspmm", "mm", "smm", "spmm"]
 
 
-@handles(aten.mm)
+@handles(aten.mm, compressed=True)
 def mm(input: Any, mat2: Any) -> Any:
     """Return the product of two matrices of which one is sparse, or both: then it is sparse too."""
     _check_product("mm", input, mat2)
@@ -67,7 +76,10 @@ def _sparse_by_sparse(first: Any, second: Any) -> Any:
     """Return the sum over pairs of an element of `first` and one of `second` in the row that is its
     column.
     """
-    second = second.coalesce()  # its rows lie one behind the other
+    layouts = {first._form, second._form}
+    if sparse_coo in layouts and len(layouts) > 1:
+        raise refusal(f"mm() of a tensor of layout {first._form} and one of {second._form}")
+    second = coordinates_of(second).coalesce()  # its rows lie one behind the other
     rows, columns = first._coordinates.unbind(0)
     lengths = aten.bincount(second._coordinates[0], minlength=second.shape[0])
     starts = lengths.cumsum(0) - lengths
@@ -78,10 +90,11 @@ def _sparse_by_sparse(first: Any, second: Any) -> Any:
     right = starts.index_select(0, columns).index_select(0, left) + nth
     values = first._elements.index_select(0, left) * second._elements.index_select(0, right)
     places = aten.stack([rows.index_select(0, left), second._coordinates[1].index_select(0, right)])
-    return make(places, values, (first.shape[0], second.shape[1])).coalesce()
+    product = make(places, values, (first.shape[0], second.shape[1]))
+    return in_layout(product.coalesce(), sparse_coo if sparse_coo in layouts else sparse_csr)
 
 
-@handles(aten.mv)
+@handles(aten.mv, compressed=True)
 def mv(input: Any, vec: Any) -> Tensor:
     """Return the product of a sparse matrix and a vector."""
     if not isinstance(input, CoordinateTensor) or isinstance(vec, CoordinateTensor):
@@ -114,7 +127,7 @@ def bmm(input: Any, mat2: Any) -> Tensor:
     return result
 
 
-@handles(aten.matmul)
+@handles(aten.matmul, compressed=True)
 def matmul(input: Any, other: Any) -> Any:
     """Return the product of a sparse matrix and a vector or matrix, or of batches of them."""
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
@@ -128,7 +141,7 @@ def matmul(input: Any, other: Any) -> Any:
     return mm(input, other)
 
 
-@handles(aten.addmm)
+@handles(aten.addmm, compressed=True)
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """Return ``beta * input + alpha * (mat1 @ mat2)``."""
     product = mm(mat1, mat2)
@@ -139,7 +152,42 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
     return (input if beta == 1 else input * beta) + product
 
 
-@handles(_nn.linear)
+_REDUCED = ops.aten._sparse_mm_reduce_impl
+
+
+@handles(_REDUCED, _REDUCED.default, compressed=True, coordinates=False)
+def mm_reduced(input: Any, other: Any, reduce: str) -> tuple[Tensor, Tensor]:
+    """Return the product of a sparse matrix and a strided one whose terms are put together by
+    `reduce`, and for extremes which stored element gave each; rows without elements are 0.
+    """
+    _check_product("sparse_mm_reduce", input, other)
+    if input._form is not sparse_csr:
+        raise RuntimeError("sparse_mm_reduce: expected a matrix of layout sparse_csr")
+    nothing = input._coordinates.new_zeros(0)
+    rows, columns = input._coordinates.unbind(0)
+    height, width = input.shape[0], other.shape[1]
+    if reduce in ("sum", "mean"):
+        total = _sparse_by_dense(input, other)
+        if reduce == "mean":
+            count = aten.bincount(rows, minlength=height).clamp(min=1).unsqueeze(1)
+            total = total / count.to(total.dtype)
+        return total, nothing
+    reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
+    if reduce not in ("amax", "amin"):
+        raise RuntimeError(f"sparse_mm_reduce: reduce type of {reduce} has not been enabled.")
+    terms = other.index_select(0, columns) * input._elements.unsqueeze(1)
+    place = rows.to(int64).unsqueeze(1).expand(terms.shape)
+    zeros = terms.detach().new_zeros(height, width)
+    best = zeros.scatter_reduce(0, place, terms.detach(), reduce, include_self=False)
+    each = aten.arange(terms.shape[0], device=rows.device).unsqueeze(1).expand(terms.shape)
+    none = terms.shape[0]
+    hits = each.where(terms.detach() == best.gather(0, place), none)
+    first = place.new_full((height, width), none).scatter_reduce(0, place, hits, "amin")
+    padded = aten.cat([terms, terms.new_zeros(1, width)])
+    return padded.gather(0, first), first
+
+
+@handles(_nn.linear, compressed=True)
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """Return ``input @ weight.T + bias``."""
     product = mm(input, weight.t())
@@ -208,6 +256,6 @@ def _sparse_product(product: Any, sparse_dim: int) -> Tensor:
     return result
 
 
-handles(spmm, dsmm)(mm)
+handles(spmm, dsmm, compressed=True)(mm)
 handles(smm)(lambda input, mat: mm(input, mat).to_sparse(2))
 handles(hspmm)(lambda mat1, mat2: mm(mat1, mat2).to_sparse(1))

@@ -53,4 +53,4 @@ __all__ += _resampling.__all__
 _publish_name(__name__, "logsigmoid", _operators.logsigmoid, called="log_sigmoid")
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+    __getattr__ = _names_of(__name__, elsewhere={"grad": "dovetail.nn"})

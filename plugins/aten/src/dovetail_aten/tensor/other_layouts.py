@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from dovetail_kernel import sparse_csc, sparse_csr
+
 from ..sockets import TO_SPARSE
 from .legacy_methods import LegacyMethods
 
@@ -76,49 +78,53 @@ class TensorLayouts(LegacyMethods):
         sparse_dim : int
             How many leading dimensions are sparse; the others are stored whole. Default: all.
         layout
-            Only ``sparse_coo``, the default.
+            ``sparse_coo``, the default, ``sparse_csr`` or ``sparse_csc``.
 
         Raises
         ------
         NotImplementedError
             For another layout, and where there is no front end that has sparse tensors.
         """
-        to_sparse = TO_SPARSE.plug
-        if to_sparse is None:
-            raise NotImplementedError(
-                "to_sparse(): sparse tensors belong to the front end. Import dovetail."
-            )
-        return to_sparse(self, *args, **kwargs)
+        return _front_end()(self, *args, **kwargs)
 
     def to_sparse_coo(self) -> Any:
         """Return the elements that are not zero, with their indices, as a sparse tensor."""
         return self.to_sparse()
 
-    def to_sparse_csr(self, dense_dim: int | None = None) -> NoReturn:
-        """Refuse: there are no compressed layouts.
+    def to_sparse_csr(self, dense_dim: int | None = None) -> Any:
+        """Return the elements of a matrix that are not zero, in compressed rows.
 
-        Raises
-        ------
-        NotImplementedError
-            Always, as does every other conversion to such a layout.
+        Parameters
+        ----------
+        dense_dim
+            How many trailing dimensions are stored whole. Default: 0.
         """
-        raise _no_sparse("to_sparse_csr")
+        return self.to_sparse(layout=sparse_csr, dense_dim=dense_dim)
 
-    def to_sparse_csc(self, dense_dim: int | None = None) -> NoReturn:
-        """Refuse: there are no compressed layouts."""
-        raise _no_sparse("to_sparse_csc")
+    def to_sparse_csc(self, dense_dim: int | None = None) -> Any:
+        """Return the elements of a matrix that are not zero, in compressed columns.
+
+        Parameters
+        ----------
+        dense_dim
+            How many trailing dimensions are stored whole. Default: 0.
+        """
+        return self.to_sparse(layout=sparse_csc, dense_dim=dense_dim)
 
     def to_sparse_bsr(self, blocksize: Any, dense_dim: int | None = None) -> NoReturn:
-        """Refuse: there are no compressed layouts."""
+        """Refuse: there are no layouts of blocks."""
         raise _no_sparse("to_sparse_bsr")
 
     def to_sparse_bsc(self, blocksize: Any, dense_dim: int | None = None) -> NoReturn:
-        """Refuse: there are no compressed layouts."""
+        """Refuse: there are no layouts of blocks."""
         raise _no_sparse("to_sparse_bsc")
 
-    def sparse_mask(self, mask: Any) -> NoReturn:
-        """Refuse: index by the indices of `mask`."""
-        raise _no_sparse("sparse_mask")
+    def sparse_mask(self, mask: Any) -> Any:
+        """Return the elements that a sparse tensor of the same shape stores, as it stores them."""
+        raise TypeError(
+            f"sparse_mask(): argument 'mask' must be sparse, not {type(mask).__name__}. Use "
+            "x * mask, or mask.to_sparse()."
+        )
 
     def chalf(self, memory_format: Any = None) -> NoReturn:
         """Refuse: there is no dtype of complex halves.
@@ -144,6 +150,14 @@ def _not_sparse(method: str, form: str) -> RuntimeError:
 
 def _no_sparse(method: str) -> NotImplementedError:
     return NotImplementedError(
-        f"{method}(): of the sparse layouts there is sparse_coo: x.to_sparse(). Or keep the tensor "
-        "as it is, strided."
+        f"{method}(): there are no layouts of blocks. Use x.to_sparse_csr(), x.to_sparse(), or "
+        "keep the tensor as it is, strided."
     )
+
+
+def _front_end() -> Any:
+    if TO_SPARSE.plug is None:
+        raise NotImplementedError(
+            "to_sparse(): sparse tensors belong to the front end. Import dovetail."
+        )
+    return TO_SPARSE.plug

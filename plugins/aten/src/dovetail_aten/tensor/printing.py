@@ -23,7 +23,15 @@ from dovetail_kernel.sockets import AUTOGRAD
 if TYPE_CHECKING:
     from .tensor_class import Tensor
 
-__all__ = ["PrintOptions", "get_printoptions", "printoptions", "set_printoptions", "tensor_text"]
+__all__ = [
+    "PrintOptions",
+    "contents_text",
+    "get_printoptions",
+    "printoptions",
+    "set_printoptions",
+    "tensor_text",
+    "with_suffixes",
+]
 
 
 class PrintOptions(NamedTuple):
@@ -223,11 +231,9 @@ def tensor_text(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
     else:
         if not usual:
             suffixes.append(f"dtype={dtype!r}")
-        contents = (
-            _contents(tensor, indent, options) if tensor_contents is None else tensor_contents
-        )
+        contents = contents_text(tensor, indent) if tensor_contents is None else tensor_contents
     suffixes += _graph_suffix(tensor)
-    return _joined(prefix + contents, suffixes, indent, options.linewidth)
+    return with_suffixes(prefix + contents, suffixes, indent, options.linewidth)
 
 
 def _graph_suffix(tensor: TensorBase) -> list[str]:
@@ -240,8 +246,8 @@ def _graph_suffix(tensor: TensorBase) -> list[str]:
     return ["requires_grad=True"] if tensor.requires_grad else []
 
 
-def _joined(text: str, suffixes: Sequence[str], indent: int, linewidth: int) -> str:
-    """Return the text with its suffixes, each on the last line if it fits."""
+def with_suffixes(text: str, suffixes: Sequence[str], indent: int, linewidth: int) -> str:
+    """Return the text with its suffixes, each on the last line if it fits, and ``)``."""
     used = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if used + len(suffix) + 2 > linewidth:
@@ -253,8 +259,9 @@ def _joined(text: str, suffixes: Sequence[str], indent: int, linewidth: int) -> 
     return text + ")"
 
 
-def _contents(tensor: TensorBase, indent: int, options: PrintOptions) -> str:
-    """Return the numbers in nested brackets."""
+def contents_text(tensor: TensorBase, indent: int) -> str:
+    """Return the numbers in nested brackets, lines after the first by `indent` characters in."""
+    options = _options
     array = tensor._backend.arrays.to_host(tensor.array)
     summarize = tensor.numel() > options.threshold
     shape = tuple(tensor.shape)

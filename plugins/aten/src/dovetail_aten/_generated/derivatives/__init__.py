@@ -66,8 +66,8 @@ OPERATORS = {
     ),
     "margin_losses": ("aten::multi_margin_loss", "aten::multilabel_margin_loss"),
     "matmul": (
-        "aten::addbmm", "aten::addmm", "aten::addmv", "aten::baddbmm", "aten::bmm", "aten::dot",
-        "aten::mm", "aten::mv", "aten::vdot",
+        "aten::addbmm", "aten::addmm", "aten::_sparse_addmm", "aten::addmv", "aten::baddbmm",
+        "aten::bmm", "aten::dot", "aten::mm", "aten::mv", "aten::vdot",
     ),
     "normalization": (
         "aten::native_layer_norm", "aten::native_layer_norm_backward",

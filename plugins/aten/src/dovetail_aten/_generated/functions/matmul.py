@@ -31,6 +31,7 @@ OLD_OVERLOADS["addmm_"] = OldOverloads(
     ('(Number beta, Tensor input, Number alpha, Tensor mat1, Tensor mat2)', '(Number beta, Tensor input, Tensor mat1, Tensor mat2)'),
     ('(Tensor input, Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1)',),
 )
+def _sparse_addmm(input, mat1, mat2, *, beta=1, alpha=1): return complete(_sparse_addmm, "aten::_sparse_addmm", "")(input, mat1, mat2, beta=beta, alpha=alpha)
 def addmv_out(input, mat, vec, *, beta=1, alpha=1, out): return complete(addmv_out, "aten::addmv", "out")(input, mat, vec, beta=beta, alpha=alpha, out=out)
 def addmv(input=MISSING, mat=MISSING, vec=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None): return complete(addmv, "aten::addmv", "", "addmv_out")(input, mat, vec, beta=beta, alpha=alpha, out=out, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS["addmv"] = OldOverloads(

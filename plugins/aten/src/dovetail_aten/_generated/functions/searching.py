@@ -25,6 +25,8 @@ _searchsorted_overloads = Overloads("aten::searchsorted", {
     "Scalar": (searchsorted_Scalar, searchsorted_Scalar_out),
 })
 def searchsorted(*args, **kwargs): return complete_choice(searchsorted, _searchsorted_overloads)(*args, **kwargs)
+def _convert_indices_from_coo_to_csr(input, size, *, out_int32=False): return complete(_convert_indices_from_coo_to_csr, "aten::_convert_indices_from_coo_to_csr", "")(input, size, out_int32=out_int32)
+def _convert_indices_from_csr_to_coo(crow_indices, col_indices, *, out_int32=False, transpose=False): return complete(_convert_indices_from_csr_to_coo, "aten::_convert_indices_from_csr_to_coo", "")(crow_indices, col_indices, out_int32=out_int32, transpose=transpose)
 def bucketize_Tensor_out(input, boundaries, *, out_int32=False, right=False, out): return complete(bucketize_Tensor_out, "aten::bucketize", "Tensor_out")(input, boundaries, out_int32=out_int32, right=right, out=out)
 def bucketize_Tensor(input, boundaries, *, out_int32=False, right=False): return complete(bucketize_Tensor, "aten::bucketize", "Tensor")(input, boundaries, out_int32=out_int32, right=right)
 def bucketize_Scalar(input, boundaries, *, out_int32=False, right=False): return complete(bucketize_Scalar, "aten::bucketize", "Scalar")(input, boundaries, out_int32=out_int32, right=right)

@@ -14,10 +14,11 @@ Number: TypeAlias = bool | int | float | builtins.complex
 Generator: TypeAlias = Any
 __all__ = [
     "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive", "searchsorted",
-    "searchsorted_Tensor", "searchsorted_Scalar", "bucketize", "bucketize_Tensor",
-    "bucketize_Scalar", "isin", "isin_Tensor_Tensor", "isin_Tensor_Scalar", "isin_Scalar_Tensor",
-    "repeat_interleave", "repeat_interleave_Tensor", "repeat_interleave_self_Tensor",
-    "repeat_interleave_self_int", "segment_reduce", "tril_indices", "triu_indices",
+    "searchsorted_Tensor", "searchsorted_Scalar", "_convert_indices_from_coo_to_csr",
+    "_convert_indices_from_csr_to_coo", "bucketize", "bucketize_Tensor", "bucketize_Scalar", "isin",
+    "isin_Tensor_Tensor", "isin_Tensor_Scalar", "isin_Scalar_Tensor", "repeat_interleave",
+    "repeat_interleave_Tensor", "repeat_interleave_self_Tensor", "repeat_interleave_self_int",
+    "segment_reduce", "tril_indices", "triu_indices",
 ]
 
 def _unique2(input: Tensor, sorted: bool = ..., return_inverse: bool = ..., return_counts: bool = ..., *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]: ...
@@ -30,6 +31,8 @@ def searchsorted(sorted_sequence: Tensor, input: Tensor, *, out_int32: bool = ..
 def searchsorted(sorted_sequence: Tensor, input: Number, *, out_int32: bool = ..., right: bool = ..., side: str | None = ..., sorter: Tensor | None = ..., out: Tensor | None = None) -> Tensor: ...
 def searchsorted_Tensor(sorted_sequence: Tensor, input: Tensor, *, out_int32: bool = ..., right: bool = ..., side: str | None = ..., sorter: Tensor | None = ..., out: Tensor | None = None) -> Tensor: ...
 def searchsorted_Scalar(sorted_sequence: Tensor, input: Number, *, out_int32: bool = ..., right: bool = ..., side: str | None = ..., sorter: Tensor | None = ..., out: Tensor | None = None) -> Tensor: ...
+def _convert_indices_from_coo_to_csr(input: Tensor, size: int, *, out_int32: bool = ...) -> Tensor: ...
+def _convert_indices_from_csr_to_coo(crow_indices: Tensor, col_indices: Tensor, *, out_int32: bool = ..., transpose: bool = ...) -> Tensor: ...
 @overload
 def bucketize(input: Tensor, boundaries: Tensor, *, out_int32: bool = ..., right: bool = ..., out: Tensor | None = None) -> Tensor: ...
 @overload

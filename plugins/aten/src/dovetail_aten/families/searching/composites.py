@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from dovetail_aten._generated import functions as F
+from dovetail_kernel import bool as bool_
 from dovetail_kernel import int32, int64
 
 from ...composites.value_checks import checked
@@ -36,6 +37,37 @@ def bucketize_number(
     """Return the number of the bucket between `boundaries` that a number is in."""
     _check_boundaries(boundaries)
     return F.searchsorted_Scalar(boundaries, self, out_int32=out_int32, right=right)
+
+
+def rows_to_pointers(self: Any, size: int, *, out_int32: bool = False) -> Any:
+    """Where each of `size` rows begins among the sorted row indices of elements, and the end."""
+    if self.ndim != 1:
+        raise RuntimeError(
+            f"Input is supposed to be a vector, but got {self.ndim} dimensional tensor."
+        )
+    _check_whole(self)
+    rows = F.arange(size + 1, dtype=self.dtype, device=self.device)
+    return F.searchsorted(self, rows, out_int32=out_int32)
+
+
+def pointers_to_coordinates(
+    crow_indices: Any, col_indices: Any, *, out_int32: bool = False, transpose: bool = False
+) -> Any:
+    """Rows and columns of the elements of a matrix in compressed rows; turned, columns and rows."""
+    if crow_indices.ndim != 1 or col_indices.ndim != 1:
+        raise RuntimeError("crow_indices and col_indices must be vectors: one matrix.")
+    _check_whole(crow_indices)
+    places = F.arange(col_indices.shape[0], dtype=crow_indices.dtype, device=crow_indices.device)
+    rows = F.searchsorted(crow_indices, places, out_int32=out_int32, right=True) - 1
+    columns = col_indices.to(rows.dtype)
+    return F.stack([columns, rows] if transpose else [rows, columns])
+
+
+def _check_whole(indices: Any) -> None:
+    if indices.is_floating_point() or indices.is_complex() or indices.dtype is bool_:
+        raise NotImplementedError(
+            f'"convert_indices" not implemented for {indices.dtype}. Indices are integers.'
+        )
 
 
 def _check_boundaries(boundaries: Any) -> None:

@@ -201,6 +201,13 @@ OP_INFOS = [
         NUMBERS,
         errors=wrong((2, 2), (2, 3), (2, 3), text="cannot be multiplied"),
     ),
+    info(
+        "_sparse_addmm",
+        added("ik", "ij", "jk"),
+        scaled(np.matmul),
+        NUMBERS,
+        errors=wrong((2, 2), (2, 3), (2, 3), text="cannot be multiplied"),
+    ),
     info("addmv", added("i", "ij", "j"), scaled(np.matmul), NUMBERS),
     info("addbmm", added("ik", "bij", "bjk"), scaled(lambda x, y: (x @ y).sum(0)), NUMBERS),
     info("baddbmm", added("bik", "bij", "bjk"), scaled(np.matmul), NUMBERS),

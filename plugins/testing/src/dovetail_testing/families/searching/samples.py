@@ -12,6 +12,8 @@ from dovetail_dispatcher.testing import SampleInput, Skip, TensorMaker
 from dovetail_kernel import bool as bool_
 
 from ..makers import (
+    BOOL,
+    INTEGRAL,
     NO_SHAPE,
     REAL,
     REAL_NUMBERS,
@@ -170,6 +172,21 @@ def bucket(values: Any, edges: Any, out_int32: bool = False, right: bool = False
     return np.searchsorted(edges, values, "right" if right else "left")
 
 
+def rows(make: TensorMaker) -> Iterator[SampleInput]:
+    yield SampleInput(make.values([0, 0, 2]), 4)
+    yield SampleInput(make.values([0, 1, 1]), 2, out_int32=True)
+
+
+def compressed(make: TensorMaker) -> Iterator[SampleInput]:
+    for options in ({}, {"out_int32": True}, {"transpose": True}):
+        yield SampleInput(make.values([0, 2, 2, 3]), make.values([0, 2, 1]), **options)
+
+
+def coordinates(crow: Any, col: Any, out_int32: bool = False, transpose: bool = False) -> Any:
+    row = np.repeat(np.arange(len(crow) - 1), np.diff(crow))
+    return np.stack([col, row] if transpose else [row, col])
+
+
 SIDES = refusals(
     (
         lambda make: SampleInput(make(3), make(2), side="foo"),
@@ -202,7 +219,22 @@ no_row = refused(
     RuntimeError,
     r"boundaries tensor must be 1 dimension, but got dim\(2\)",
 )
+UNSORTED = (Skip("vmap", "the rows of a batch are not sorted"),)
 PLACES = [
+    constant(
+        "_convert_indices_from_coo_to_csr",
+        rows,
+        lambda row, size, out_int32=False: np.searchsorted(row, np.arange(size + 1)),
+        INTEGRAL - BOOL,
+        skips=UNSORTED,
+    ),
+    constant(
+        "_convert_indices_from_csr_to_coo",
+        compressed,
+        coordinates,
+        INTEGRAL - BOOL,
+        skips=UNSORTED,
+    ),
     constant(
         "searchsorted.Tensor",
         searches,

@@ -130,6 +130,11 @@ def _broadcast(first: Any, second: Any) -> tuple[int, ...]:
     return tuple([b if a == 1 else a for a, b in zip(left, right, strict=True)])
 
 
+def sparse_addmm(self: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``addmm`` as sparse products call it: of strided matrices, the same."""
+    return F.addmm(self, mat1, mat2, beta=beta, alpha=alpha)
+
+
 def outer(self: Any, vec2: Any) -> Any:
     """Return the outer product of two vectors."""
     if self.ndim != 1 or vec2.ndim != 1:

@@ -1,0 +1,19 @@
+"""Operators whose kernels no declaration gives: they move memory, or wait for sparse tensors."""
+
+from __future__ import annotations
+
+from dovetail_dispatcher import Library
+
+from .pinned_memory import pin_memory
+
+__all__ = ["register"]
+
+
+def register() -> None:
+    """Define the operators, and register the kernel of the one that has one."""
+    library = Library("aten", "FRAGMENT")
+    library.define("_pin_memory(Tensor self, Device? device=None) -> Tensor")
+    library.impl("_pin_memory", pin_memory, "CompositeExplicitAutograd")
+    library.define(
+        "_sparse_mm_reduce_impl(Tensor self, Tensor other, str reduce) -> (Tensor, Tensor)"
+    )
