@@ -14,6 +14,7 @@ static const kernel_row *const families[] = {
     progression_rows,
     random_rows,
     reduction_rows,
+    resampling_rows,
     scalar_rows,
     scan_rows,
     scattering_rows,

@@ -1,8 +1,8 @@
 /* Images and volumes sampled at the points of a grid, with the gradients, as operators. */
 #include "table.h"
 
-/* Read images, a grid and how to sample, from `how` on: mode, padding, align_corners. Return whether
- * all fit together, with elements. */
+/* Read images, a grid and, from `how` on, mode, padding and align_corners. Return whether all fit
+ * together, with elements. */
 static int
 read_sampling(
     PyObject *images, PyObject *grid, PyObject *const *how, grid_sampling *read, int *precision)

@@ -1,12 +1,17 @@
 /* Operators on arrays of half precision, computed in single precision and rounded once. */
 #include "table.h"
 
+/* A copy in another dtype, in the same order in memory. */
 static PyArrayObject *
 converted(PyArrayObject *array, PyArray_Descr *dtype)
 {
     Py_INCREF(dtype);
-    return (PyArrayObject *)PyArray_FromArray(
-        array, dtype, NPY_ARRAY_CARRAY | NPY_ARRAY_ENSURECOPY | NPY_ARRAY_FORCECAST);
+    PyArrayObject *made =
+        (PyArrayObject *)PyArray_NewLikeArray(array, NPY_KEEPORDER, dtype, 0);
+    if (made != NULL && PyArray_CopyInto(made, array) < 0) {
+        Py_CLEAR(made);
+    }
+    return made;
 }
 
 /* The result of an operator with its arrays in another dtype: takes the reference. */

@@ -27,7 +27,8 @@ static const instruction_set sets[] = {
      &JOIN(random, name),                                                                         \
      &JOIN(indexing, name),                                                                       \
      &JOIN(scans, name),                                                                          \
-     &JOIN(grid_sampling, name)},
+     &JOIN(grid_sampling, name),                                                                  \
+     &JOIN(resampling, name)},
     FOR_INSTRUCTION_SETS(SET)
 #undef SET
 };

@@ -13,6 +13,7 @@
 #include "../kernels/pooling.h"
 #include "../kernels/random.h"
 #include "../kernels/reductions.h"
+#include "../kernels/resampling.h"
 #include "../kernels/scans.h"
 #include "../kernels/softmax.h"
 #include "../kernels/windows.h"
@@ -33,6 +34,7 @@ typedef struct {
     const indexing_kernels *indexing;
     const scan_kernels *scans;
     const grid_sampling_kernels *grid_sampling;
+    const resampling_kernels *resampling;
 } instruction_set;
 
 /* instruction_sets.c: chooses the highest set that the processor has, or the one that
@@ -68,6 +70,7 @@ extern const kernel_row pooling_rows[];
 extern const kernel_row progression_rows[];
 extern const kernel_row random_rows[];
 extern const kernel_row reduction_rows[];
+extern const kernel_row resampling_rows[];
 extern const kernel_row scalar_rows[];
 extern const kernel_row scan_rows[];
 extern const kernel_row scattering_rows[];
@@ -125,6 +128,16 @@ axis_sizes sizes_around(PyArrayObject *array, int axis);
 
 /* The array itself, or a copy, in C order and aligned: a new reference. */
 PyArrayObject *in_c_order(PyObject *array);
+
+/* memory_formats.c. Whether the memory format of an array of images or volumes is that with the
+ * channels last, as PyTorch sees it; those of one element in many dimensions may have several. */
+int is_channels_last(PyArrayObject *array);
+
+/* The array with its channels as the last axis, in C order and aligned: a new reference. */
+PyArrayObject *in_channels_last(PyObject *array);
+
+/* A new array whose channels come last in memory. */
+PyArrayObject *new_channels_last(int ndim, const npy_intp *shape, PyArray_Descr *dtype);
 
 /* Arrays of a call in C order, which are held until `release_operands`. Where `failed`, a function
  * has returned with an exception. */

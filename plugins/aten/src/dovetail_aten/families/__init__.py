@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from .fft.kernels import Fourier
     from .indexing.kernels.indexing import Indexing
     from .indexing.kernels.indexing_along import IndexingAlong
-    from .interpolation.kernels.resampling_taps import Taps, TapsOf
-    from .interpolation.kernels.upsampling import Upsampling, check_upsampled
     from .linalg.kernels.factor_checks import (
         check_lu_solve,
         check_ormqr,
@@ -119,9 +117,6 @@ __all__ = [
     "Shapes",
     "Sigmoids",
     "Softmax",
-    "Taps",
-    "TapsOf",
-    "Upsampling",
     "Views",
     "Windows",
     "check_attention",
@@ -139,7 +134,6 @@ __all__ = [
     "check_reflections",
     "check_square",
     "check_trace",
-    "check_upsampled",
     "factor_of",
     "failure",
     "places",
@@ -170,14 +164,6 @@ __getattr__ = names_on_demand(
         "fft.kernels": ("Fourier",),
         "indexing.kernels.indexing": ("Indexing",),
         "indexing.kernels.indexing_along": ("IndexingAlong",),
-        "interpolation.kernels.resampling_taps": (
-            "Taps",
-            "TapsOf",
-        ),
-        "interpolation.kernels.upsampling": (
-            "Upsampling",
-            "check_upsampled",
-        ),
         "linalg.kernels.factor_checks": (
             "check_lu_solve",
             "check_ormqr",

@@ -20,6 +20,7 @@ from dovetail_kernel.types import FLOAT
 
 from .capabilities import Capabilities
 from .geometry.broadcasting import raise_misfit
+from .geometry.memory_layout import channels_last_order, has_channels_last, inverse
 from .namespace_names import with_names
 from .operands import Numbers, Precision
 from .table import Function, KernelTable
@@ -289,6 +290,15 @@ class Family:
         like operands, and then `view` would not be possible where it is in PyTorch.
         """
         return self.capabilities.contiguous(result) if result.ndim > 1 else result
+
+    def ordered_like(self, result: Any, images: Any) -> Any:
+        """Return the result of a kernel in the memory format of images: with the channels last, or
+        in C order.
+        """
+        if not has_channels_last(images.shape, self.capabilities.strides(images)):
+            return self.ordered(result)
+        order = channels_last_order(result.ndim)
+        return self.capabilities.contiguous(result.transpose(order)).transpose(inverse(order))
 
     def check_float(self, name: str, array: Any) -> None:
         """Refuse arrays of integers and bools.

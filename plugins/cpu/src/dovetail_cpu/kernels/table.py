@@ -33,7 +33,6 @@ FAST_FAMILIES: Final = {
     "attention.Attention": "dovetail_cpu.kernels.attention.FastAttention",
     "losses.Losses": "dovetail_cpu.kernels.losses.FastLosses",
     "convolution.Convolutions": "dovetail_cpu.kernels.convolution.FastConvolutions",
-    "interpolation.Upsampling": "dovetail_cpu.kernels.upsampling.FastUpsampling",
     "convolution.Patches": "dovetail_cpu.functions.patches.FastPatches",
     "random.Random": "dovetail_cpu.random.seeded_random.SeededRandom",
     "random.Distributions": "dovetail_cpu.random.seeded_random.SeededDistributions",

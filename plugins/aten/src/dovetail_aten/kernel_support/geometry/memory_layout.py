@@ -14,10 +14,13 @@ from dovetail_kernel import (
 )
 
 __all__ = [
+    "channels_last_order",
     "check_physical_layout",
     "contiguous_strides",
     "dense_strides_like",
+    "has_channels_last",
     "has_order",
+    "image_strides",
     "inverse",
     "is_contiguous",
     "required_order",
@@ -83,14 +86,45 @@ def has_order(shape: Sequence[int], strides: Sequence[int], order: Sequence[int]
     return True
 
 
+def has_channels_last(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Return whether images or volumes lie in memory with the channels last, also with gaps.
+
+    PyTorch's rule for tensors that have several orders: C order where only samples are told apart.
+    """
+    if len(shape) not in (4, 5) or 0 in shape or not strides[1]:
+        return False
+    least = 0
+    for dim in (1, *reversed(range(2, len(shape))), 0):
+        if strides[dim] < least or (dim == 0 and least == strides[1]):
+            return False
+        least = strides[dim] * shape[dim]
+    return True
+
+
+def image_strides(
+    shape: Sequence[int], images: Sequence[int], strides: Sequence[int]
+) -> tuple[int, ...]:
+    """Return the strides of a result of a shape that keeps the memory format of images, given
+    their shape and strides.
+    """
+    if has_channels_last(images, strides):
+        return strides_in_order(shape, channels_last_order(len(shape)))
+    return contiguous_strides(shape)
+
+
+def channels_last_order(ndim: int) -> tuple[int, ...]:
+    """Return the order of dimensions in memory, of which that of the channels is last."""
+    return (0, *range(2, ndim), 1)
+
+
 def order_of(memory_format: MemoryFormat | None, ndim: int) -> Sequence[int] | None:
     """Return the order of dimensions that a memory format means for `ndim` dimensions, None if it
     means none.
     """
     if memory_format is channels_last:
-        return (0, 2, 3, 1) if ndim == 4 else None
+        return channels_last_order(ndim) if ndim == 4 else None
     if memory_format is channels_last_3d:
-        return (0, 2, 3, 4, 1) if ndim == 5 else None
+        return channels_last_order(ndim) if ndim == 5 else None
     return range(ndim)
 
 

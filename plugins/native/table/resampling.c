@@ -1,0 +1,289 @@
+/* Images of another size, and the gradients, as operators. */
+#include "table.h"
+
+#include <stdlib.h>
+
+/* How the axes of images become others. */
+typedef struct {
+    PyArrayObject *array;
+    int ndim, is_channels_last;
+    npy_intp shape[2 + RESAMPLING_AXES]; /* of the result */
+    resampling how[RESAMPLING_AXES];
+} resampled;
+
+/* Read a size for each axis, above 0. Return whether these are such. */
+static int
+read_sizes(PyObject *object, int count, npy_intp *sizes)
+{
+    if (object == NULL || !(PyTuple_Check(object) || PyList_CheckExact(object)) ||
+        PySequence_Fast_GET_SIZE(object) != count) {
+        return 0;
+    }
+    for (int i = 0; i < count; i++) {
+        if (!read_size(PySequence_Fast_GET_ITEM(object, i), sizes + i)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Read images, or the gradients of results: `sizes` are those of the images. Arguments from `rest`
+ * on are what is left of the call. Return whether all fit together, with elements. */
+static int
+read_resampling(
+    PyObject *object, PyObject *output_size, PyObject *input_size, PyObject *const *rest,
+    resampling_kind kind, int ndim, resampled *read)
+{
+    npy_intp lengths[RESAMPLING_AXES], given[2 + RESAMPLING_AXES];
+    if (object == NULL || !PyArray_CheckExact(object) || !read_sizes(output_size, ndim, lengths)) {
+        return 0;
+    }
+    PyArrayObject *array = read->array = (PyArrayObject *)object;
+    if (PyArray_NDIM(array) != ndim + 2 || PyArray_SIZE(array) == 0 ||
+        (input_size != NULL && !read_sizes(input_size, ndim + 2, given))) {
+        return 0;
+    }
+    int has_corners = kind > RESAMPLE_NEAREST_EXACT, corners = 0;
+    if (has_corners && !read_flag(rest[0], &corners)) {
+        return 0;
+    }
+    read->ndim = ndim;
+    read->is_channels_last = is_channels_last(array);
+    for (int i = 0; i < ndim + 2; i++) {
+        npy_intp size = PyArray_DIM(array, i);
+        npy_intp length = i < 2 ? size : lengths[i - 2];
+        if (input_size != NULL) {
+            if (size != (i < 2 ? given[i] : length)) {
+                return 0;
+            }
+            size = given[i];
+        }
+        read->shape[i] = input_size == NULL ? length : size;
+        if (i < 2) {
+            continue;
+        }
+        resampling *how = read->how + i - 2;
+        *how = (resampling){kind, corners, size, length, 0};
+        PyObject *scale = rest[has_corners + i - 2];
+        if (size < 1 || size > INT32_MAX || length < 1 || length > INT32_MAX ||
+            (is_given(scale) && !read_number(scale, &how->scale))) {
+            return 0;
+        }
+    }
+    return is_addressable(ndim + 2, read->shape, 8);
+}
+
+/* Memory for the taps of all axes, which `free` releases; NULL without an exception if there is
+ * not so much. Set the taps, of the gradients if `is_backward`. */
+static void *
+make_taps(const resampled *read, int precision, int is_backward, resampled_images *images)
+{
+    const resampling_kernels_of *kernels = &kernels_in_force->resampling->of[precision];
+    size_t item = precision ? 8 : 4, room[RESAMPLING_AXES], total = 0;
+    npy_intp counts[RESAMPLING_AXES];
+    for (int i = 0; i < read->ndim; i++) {
+        const resampling *how = read->how + i;
+        counts[i] = kernels->count_taps(how);
+        if (counts[i] < 0) {
+            return NULL;
+        }
+        size_t longest = (size_t)(how->size > how->length ? how->size : how->length);
+        /* In the order of their alignment: `begin`, weights, indices. */
+        room[i] = (longest + 1) * sizeof(ptrdiff_t) + (size_t)counts[i] * (item + 4);
+        room[i] = (room[i] + 15) / 16 * 16;
+        total += (is_backward ? 2 : 1) * room[i];
+    }
+    char *memory = malloc(total), *at = memory;
+    for (int i = 0; memory != NULL && i < read->ndim; i++) {
+        resampled_axis axes[2];
+        const resampling *how = read->how + i;
+        size_t longest = (size_t)(how->size > how->length ? how->size : how->length);
+        for (int k = 0; k <= is_backward; k++, at += room[i]) {
+            axes[k].begin = (ptrdiff_t *)at;
+            axes[k].weight = at + (longest + 1) * sizeof(ptrdiff_t);
+            axes[k].index = (int32_t *)((char *)axes[k].weight + (size_t)counts[i] * item);
+        }
+        kernels->set_taps(&axes[0], how);
+        if (is_backward) {
+            kernels->turn_taps(&axes[1], &axes[0]);
+        }
+        images->axis[i] = axes[is_backward];
+    }
+    return memory;
+}
+
+/* Compute images in memory whose channels lie between samples and sizes, or come last. `item` is 0
+ * for sums, else the bytes of elements that are picked. */
+static int
+compute(
+    const resampled *read, void *to, const void *from, int precision, npy_intp item,
+    int is_backward)
+{
+    const resampling_kernels *kernels = kernels_in_force->resampling;
+    npy_intp samples = read->shape[0], channels = read->shape[1], size = 1;
+    resampled_images images = {read->ndim, samples * channels, 1, {{0}}};
+    if (read->is_channels_last) {
+        images.outer = samples;
+        images.inner = channels;
+    }
+    for (int i = 0; i < read->ndim; i++) {
+        size *= read->how[i].length;
+    }
+    void *memory = make_taps(read, precision, is_backward, &images), *scratch = NULL;
+    int is_right = memory != NULL;
+    if (is_right && item == 0) {
+        npy_intp count = kernels->count_scratch(&images, is_backward);
+        scratch = malloc((size_t)(count + 1) * (precision ? 8 : 4));
+        is_right = scratch != NULL;
+    }
+    if (is_right && item > 0) {
+        RELEASED(samples * channels * size, kernels->pick(to, from, item, &images));
+    }
+    else if (is_right) {
+        RELEASED(
+            samples * channels * size,
+            kernels->of[precision].sum(to, from, scratch, &images, is_backward));
+    }
+    free(memory);
+    free(scratch);
+    return is_right;
+}
+
+static PyObject *
+resample(const resampled *read, int precision, npy_intp item, int is_backward)
+{
+    PyArrayObject *from, *made;
+    PyObject *given = (PyObject *)read->array;
+    if (read->is_channels_last) {
+        from = in_channels_last(given);
+        made = new_channels_last(read->ndim + 2, read->shape, PyArray_DESCR(read->array));
+    }
+    else {
+        from = in_c_order(given);
+        Py_INCREF(PyArray_DESCR(read->array));
+        made = (PyArrayObject *)PyArray_Empty(
+            read->ndim + 2, read->shape, PyArray_DESCR(read->array), 0);
+    }
+    if (from == NULL || made == NULL ||
+        !compute(read, PyArray_DATA(made), PyArray_DATA(from), precision, item, is_backward)) {
+        Py_CLEAR(made);
+    }
+    Py_XDECREF(from);
+    return (PyObject *)made;
+}
+
+/* resample(self, output_size, [align_corners], *scales) */
+static PyObject *
+summed(PyObject *const *arguments, resampling_kind kind, int ndim)
+{
+    resampled read;
+    int precision = precision_of(arguments[0]);
+    if (precision < 0 || !read_resampling(
+                             arguments[0], arguments[1], NULL, arguments + 2, kind, ndim, &read)) {
+        return NULL;
+    }
+    return resample(&read, precision, 0, 0);
+}
+
+/* The same of elements that are picked, of any dtype of floating point, or bytes. */
+static PyObject *
+picked(PyObject *const *arguments, resampling_kind kind, int ndim)
+{
+    resampled read;
+    if (!read_resampling(arguments[0], arguments[1], NULL, arguments + 2, kind, ndim, &read) ||
+        (precision_of(arguments[0]) < 0 && half_of(read.array) < 0 &&
+         PyArray_TYPE(read.array) != NPY_UINT8)) {
+        return NULL;
+    }
+    return resample(&read, 0, PyArray_ITEMSIZE(read.array), 0);
+}
+
+/* resample_backward(grad_output, output_size, input_size, [align_corners], *scales) */
+static PyObject *
+spread(PyObject *const *arguments, resampling_kind kind, int ndim)
+{
+    resampled read;
+    int precision = precision_of(arguments[0]);
+    if (precision < 0 ||
+        !read_resampling(
+            arguments[0], arguments[1], arguments[2], arguments + 3, kind, ndim, &read)) {
+        return NULL;
+    }
+    int is_cubic = kind == RESAMPLE_CUBIC || kind == RESAMPLE_CUBIC_SMOOTHED;
+    if (is_cubic || (kind <= RESAMPLE_NEAREST_EXACT && ndim == 3)) {
+        read.is_channels_last = 0; /* PyTorch gives C order */
+    }
+    return resample(&read, precision, 0, 1);
+}
+
+#define FORWARD(name, function, kind, ndim)                                                       \
+    static PyObject *name(PyObject *const *arguments)                                             \
+    {                                                                                             \
+        return function(arguments, kind, ndim);                                                   \
+    }
+#define BACKWARD(name, kind, ndim)                                                                \
+    static PyObject *name##_backward(PyObject *const *arguments)                                  \
+    {                                                                                             \
+        return spread(arguments, kind, ndim);                                                     \
+    }
+/* Those of half precision, which is converted. */
+#define HALVES(name, count)                                                                       \
+    static PyObject *name##_of_floats(PyObject *const *arguments)                                 \
+    {                                                                                             \
+        return in_single(name, arguments, count);                                                 \
+    }
+#define PICKED(name, kind, ndim)                                                                  \
+    FORWARD(name, picked, kind, ndim)                                                             \
+    BACKWARD(name, kind, ndim)                                                                    \
+    HALVES(name##_backward, 3 + ndim)
+#define SUMMED(name, kind, ndim)                                                                  \
+    FORWARD(name, summed, kind, ndim)                                                             \
+    BACKWARD(name, kind, ndim)
+#define SUMMED_OF_FLOATS(name, kind, ndim)                                                        \
+    SUMMED(name, kind, ndim)                                                                      \
+    HALVES(name, 3 + ndim)                                                                        \
+    HALVES(name##_backward, 4 + ndim)
+
+PICKED(nearest1d, RESAMPLE_NEAREST, 1)
+PICKED(nearest2d, RESAMPLE_NEAREST, 2)
+PICKED(nearest3d, RESAMPLE_NEAREST, 3)
+PICKED(nearest_exact1d, RESAMPLE_NEAREST_EXACT, 1)
+PICKED(nearest_exact2d, RESAMPLE_NEAREST_EXACT, 2)
+PICKED(nearest_exact3d, RESAMPLE_NEAREST_EXACT, 3)
+SUMMED_OF_FLOATS(linear1d, RESAMPLE_LINEAR, 1)
+SUMMED_OF_FLOATS(bilinear2d, RESAMPLE_LINEAR, 2)
+SUMMED_OF_FLOATS(trilinear3d, RESAMPLE_LINEAR, 3)
+SUMMED_OF_FLOATS(bicubic2d, RESAMPLE_CUBIC, 2)
+SUMMED(bilinear2d_smoothed, RESAMPLE_LINEAR_SMOOTHED, 2)
+SUMMED(bicubic2d_smoothed, RESAMPLE_CUBIC_SMOOTHED, 2)
+
+#define ROW(operator, compute, halves, ...)                                                       \
+    {operator, "table/resampling.c", __LINE__, compute, {__VA_ARGS__}, halves}
+#define GRADIENT "grad_output", "output_size", "input_size"
+#define IMAGES "self", "output_size"
+#define PICKED_ROWS(operator, name, ...)                                                          \
+    ROW(operator, name, 1, IMAGES, __VA_ARGS__),                                                  \
+        ROW(operator "_backward", name##_backward_of_floats, 1, GRADIENT, __VA_ARGS__)
+#define SUMMED_ROWS(operator, name, ...)                                                          \
+    ROW(operator, name##_of_floats, 1, IMAGES, "align_corners", __VA_ARGS__),                     \
+        ROW(operator "_backward", name##_backward_of_floats, 1, GRADIENT, "align_corners",        \
+            __VA_ARGS__)
+#define SMOOTHED_ROWS(operator, name, ...)                                                        \
+    ROW(operator, name, 0, IMAGES, "align_corners", __VA_ARGS__),                                 \
+        ROW(operator "_backward", name##_backward, 0, GRADIENT, "align_corners", __VA_ARGS__)
+#define SCALES "scales_h", "scales_w"
+const kernel_row resampling_rows[] = {
+    PICKED_ROWS("upsample_nearest1d", nearest1d, "scales"),
+    PICKED_ROWS("upsample_nearest2d", nearest2d, SCALES),
+    PICKED_ROWS("upsample_nearest3d", nearest3d, "scales_d", SCALES),
+    PICKED_ROWS("_upsample_nearest_exact1d", nearest_exact1d, "scales"),
+    PICKED_ROWS("_upsample_nearest_exact2d", nearest_exact2d, SCALES),
+    PICKED_ROWS("_upsample_nearest_exact3d", nearest_exact3d, "scales_d", SCALES),
+    SUMMED_ROWS("upsample_linear1d", linear1d, "scales"),
+    SUMMED_ROWS("upsample_bilinear2d", bilinear2d, SCALES),
+    SUMMED_ROWS("upsample_trilinear3d", trilinear3d, "scales_d", SCALES),
+    SUMMED_ROWS("upsample_bicubic2d", bicubic2d, SCALES),
+    SMOOTHED_ROWS("_upsample_bilinear2d_aa", bilinear2d_smoothed, SCALES),
+    SMOOTHED_ROWS("_upsample_bicubic2d_aa", bicubic2d_smoothed, SCALES),
+    {NULL},
+};
