@@ -7,6 +7,7 @@ beside a tensor that requires grad. Here only the first goes to NumPy, with PyTo
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from operator import floordiv, lshift, matmul, mod, pow, rshift, sub
 from typing import Any, Final
 
@@ -65,7 +66,7 @@ def operate(function: Callable[..., Any], input: Any, other: Any) -> Any:
     if name in _COMPARISONS:
         return function(input, wrap(other, backend))
     if needs_operator(input):
-        return function(*_promoted(input, wrap(other, backend)))
+        return function(*promoted(input, wrap(other, backend)))
     if name == "rsub":
         return _by_array(name, other, input, backend)
     return getattr(other, _SYMMETRIC[name])(input) if name in _SYMMETRIC else NotImplemented
@@ -79,7 +80,7 @@ def reflect(function: Callable[..., Any], other: Any, input: Any) -> Any:
     if backend is None:
         return NotImplemented
     if needs_operator(input):
-        return function(*_promoted(wrap(other, backend), input))
+        return function(*promoted(wrap(other, backend), input))
     return _by_array(function.__name__, other, input, backend)
 
 
@@ -116,15 +117,16 @@ def needs_operator(tensor: Any) -> bool:
     return bool(tensor._signature & _UNREADABLE or (tensor.requires_grad and is_grad_enabled()))
 
 
-def _promoted(first: Any, second: Any) -> tuple[Any, Any]:
-    """Return both tensors in the dtype that NumPy gives their arrays, as it does for tensors that
-    do not require grad: of float32 and int64 it makes float64.
+def promoted(*values: Any) -> Any:
+    """Return the tensors in `values` in the dtype that NumPy gives their arrays, as it does for
+    tensors that do not require grad: of float32 and int64 it makes float64. Numbers stay.
     """
-    one, other = first.dtype, second.dtype
-    if one.category != other.category:
-        one, other = _floating(one), _floating(other)
-    wanted = promote_types(one, other)
-    return first.to(wanted), second.to(wanted)
+    tensors = [isinstance(each, TensorBase) for each in values]
+    dtypes = {each.dtype for each, found in zip(values, tensors, strict=True) if found}
+    if len({each.category for each in dtypes}) > 1:
+        dtypes = {_floating(each) for each in dtypes}
+    wanted = reduce(promote_types, dtypes)
+    return [each.to(wanted) if found else each for each, found in zip(values, tensors, strict=True)]
 
 
 def _floating(given: dtype) -> dtype:

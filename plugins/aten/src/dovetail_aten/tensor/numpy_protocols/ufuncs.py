@@ -12,11 +12,9 @@ from dovetail_kernel import TensorBase, bfloat16, dtype_of_signature, wrap
 from ..._generated import functions as aten
 from ...backend.devices import ready_backend
 from .lookups import without_protocol
+from .operands import np
 
 __all__ = ["call_operator", "call_ufunc"]
-
-np: Final[Any] = sys.modules["numpy"]
-"""The base library does not import NumPy, whose ufunc has been called."""
 
 _SPELLINGS: Final = {
     "conjugate": "conj_physical",
