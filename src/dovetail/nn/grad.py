@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from dovetail_aten import Tensor
 from dovetail_dispatcher import ops
@@ -47,85 +47,50 @@ def _gradient(
     return result
 
 
-def conv1d_input(
-    input_size: Sequence[int],
-    weight: Tensor,
-    grad_output: Tensor,
-    stride: Sizes = 1,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Return the gradient of `functional.conv1d` with respect to an input of shape `input_size`."""
-    input = grad_output.new_empty(1).expand(input_size)
-    return _gradient(1, grad_output, input, weight, stride, padding, dilation, groups, False)
+def _of_input(ndim: int) -> Callable[..., Tensor]:
+    def gradient(
+        input_size: Sequence[int],
+        weight: Tensor,
+        grad_output: Tensor,
+        stride: Sizes = 1,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        input = grad_output.new_empty(1).expand(input_size)
+        return _gradient(ndim, grad_output, input, weight, stride, padding, dilation, groups, False)
+
+    gradient.__doc__ = (
+        f"Return the gradient of `functional.conv{ndim}d` with respect to an input of shape "
+        "`input_size`."
+    )
+    return _named(gradient, f"conv{ndim}d_input")
 
 
-def conv1d_weight(
-    input: Tensor,
-    weight_size: Sequence[int],
-    grad_output: Tensor,
-    stride: Sizes = 1,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Return the gradient of `functional.conv1d` with respect to a weight of `weight_size`."""
-    weight = grad_output.new_empty(1).expand(weight_size)
-    return _gradient(1, grad_output, input, weight, stride, padding, dilation, groups, True)
+def _of_weight(ndim: int) -> Callable[..., Tensor]:
+    def gradient(
+        input: Tensor,
+        weight_size: Sequence[int],
+        grad_output: Tensor,
+        stride: Sizes = 1,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        weight = grad_output.new_empty(1).expand(weight_size)
+        return _gradient(ndim, grad_output, input, weight, stride, padding, dilation, groups, True)
+
+    gradient.__doc__ = (
+        f"Return the gradient of `functional.conv{ndim}d` with respect to a weight of shape "
+        "`weight_size`."
+    )
+    return _named(gradient, f"conv{ndim}d_weight")
 
 
-def conv2d_input(
-    input_size: Sequence[int],
-    weight: Tensor,
-    grad_output: Tensor,
-    stride: Sizes = 1,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Return the gradient of `functional.conv2d` with respect to an input of shape `input_size`."""
-    input = grad_output.new_empty(1).expand(input_size)
-    return _gradient(2, grad_output, input, weight, stride, padding, dilation, groups, False)
+def _named(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
+    function.__name__ = function.__qualname__ = name
+    return function
 
 
-def conv2d_weight(
-    input: Tensor,
-    weight_size: Sequence[int],
-    grad_output: Tensor,
-    stride: Sizes = 1,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Return the gradient of `functional.conv2d` with respect to a weight of `weight_size`."""
-    weight = grad_output.new_empty(1).expand(weight_size)
-    return _gradient(2, grad_output, input, weight, stride, padding, dilation, groups, True)
-
-
-def conv3d_input(
-    input_size: Sequence[int],
-    weight: Tensor,
-    grad_output: Tensor,
-    stride: Sizes = 1,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Return the gradient of `functional.conv3d` with respect to an input of shape `input_size`."""
-    input = grad_output.new_empty(1).expand(input_size)
-    return _gradient(3, grad_output, input, weight, stride, padding, dilation, groups, False)
-
-
-def conv3d_weight(
-    input: Tensor,
-    weight_size: Sequence[int],
-    grad_output: Tensor,
-    stride: Sizes = 1,
-    padding: Sizes = 0,
-    dilation: Sizes = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Return the gradient of `functional.conv3d` with respect to a weight of `weight_size`."""
-    weight = grad_output.new_empty(1).expand(weight_size)
-    return _gradient(3, grad_output, input, weight, stride, padding, dilation, groups, True)
+conv1d_input, conv2d_input, conv3d_input = [_of_input(ndim) for ndim in (1, 2, 3)]
+conv1d_weight, conv2d_weight, conv3d_weight = [_of_weight(ndim) for ndim in (1, 2, 3)]
