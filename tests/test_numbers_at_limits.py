@@ -67,6 +67,11 @@ LOOPS: dict[str, Callable[[], Any]] = {
     "interpolate": lambda: F.interpolate(
         dovetail.ones(1, 1, 4, 4), (2**45, 4), mode="bilinear", antialias=True
     ),
+    "unbind": lambda: dovetail.ones(1).expand(2**48).unbind(),
+    "unbind of rows": lambda: dovetail.ones(1, 1).expand(2, 2**48).unbind(1),
+    "list": lambda: list(dovetail.ones(1).expand(2**48)),
+    "masked_select": lambda: dovetail.ones(1).expand(2**48).masked_select(dovetail.tensor(True)),
+    "block_diag": lambda: dovetail.block_diag(*[dovetail.ones(1).expand(2**24, 1)] * 2**10),
 }
 
 
@@ -74,6 +79,73 @@ LOOPS: dict[str, Callable[[], Any]] = {
 def test_loops_of_python_over_sizes_that_no_memory_holds_are_refused(name: str) -> None:
     with pytest.raises((RuntimeError, MemoryError), match=r"overflow|allocate"):
         LOOPS[name]()
+
+
+@pytest.mark.parametrize("name", ["legendre_polynomial_p", "laguerre_polynomial_l"])
+def test_recurrences_of_a_degree_that_no_time_suffices_for_are_refused(name: str) -> None:
+    with pytest.raises(RuntimeError, match="degree"):
+        getattr(dovetail.special, name)(dovetail.ones(2), dovetail.tensor([3, 2**62]))
+
+
+CHEBYSHEV: dict[str, Callable[[Any, Any], Any]] = {  # by the angle
+    "t": lambda n, t: np.cos(n * t),
+    "u": lambda n, t: np.sin((n + 1) * t) / np.sin(t),
+    "v": lambda n, t: np.cos((n + 0.5) * t) / np.cos(t / 2),
+    "w": lambda n, t: np.sin((n + 0.5) * t) / np.sin(t / 2),
+}
+
+
+@pytest.mark.parametrize("kind", CHEBYSHEV)
+@pytest.mark.parametrize("degree", [4095, 4096, 4097, 5001, 2**20, 2**20 + 1])
+def test_polynomials_of_chebyshev_of_high_degree(kind: str, degree: int) -> None:
+    angles = np.array([0.3, 1.0, 1.5, 2.0, 3.0])
+    function = getattr(dovetail.special, f"chebyshev_polynomial_{kind}")
+    shifted = getattr(dovetail.special, f"shifted_chebyshev_polynomial_{kind}")
+    x = np.cos(angles)
+    wanted = CHEBYSHEV[kind](degree, angles)
+    np.testing.assert_allclose(
+        function(dovetail.tensor(x), degree).cpu().numpy(), wanted, rtol=1e-6, atol=1e-7
+    )
+    np.testing.assert_allclose(
+        shifted(dovetail.tensor((x + 1) / 2), degree).cpu().numpy(), wanted, rtol=1e-6, atol=1e-6
+    )
+
+
+def test_polynomials_of_chebyshev_of_high_degree_at_the_ends_and_outside() -> None:
+    x = dovetail.tensor([1.0, -1.0, 2.0, -2.0], dtype=dovetail.float64)
+    special = dovetail.special
+    inf = float("inf")
+    assert special.chebyshev_polynomial_t(x, 5001).round().tolist() == [1, -1, inf, -inf]
+    assert special.chebyshev_polynomial_u(x, 5001).tolist() == [5002, -5002, inf, -inf]
+    assert special.chebyshev_polynomial_u(x, 2**62).isinf().tolist() == [False, False, True, True]
+    near = dovetail.tensor([1 + 1e-8, -1 - 1e-8], dtype=dovetail.float64)
+    degree = dovetail.tensor(5001)
+    growth = 5001 * np.arccosh(1 + 1e-8)
+    values = special.chebyshev_polynomial_t(near, degree).cpu().numpy()
+    np.testing.assert_allclose(values, [np.cosh(growth), -np.cosh(growth)], rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["hermite_polynomial_h", "hermite_polynomial_he"])
+def test_polynomials_of_hermite_of_high_degree_are_not_finite(name: str) -> None:
+    values = getattr(dovetail.special, name)(
+        dovetail.tensor([0.5, 0.5]), dovetail.tensor([3, 2**62])
+    )
+    assert values.isfinite().tolist() == [True, False]
+
+
+def test_windows_over_padding_alone_cost_what_their_elements_cost() -> None:
+    x = dovetail.tensor([[[1.0, 2.0, 3.0, 4.0]]], dtype=dovetail.float64, requires_grad=True)
+    result = F.avg_pool1d(x, 2**41, stride=1, padding=2**40)
+    assert result.tolist() == [[[10 * 2.0**-41] * 5]]
+    result.sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [[[5 * 2.0**-41] * 4]]
+
+
+@pytest.mark.parametrize("factor", [float("inf"), -float("inf"), float("nan"), 1e300])
+def test_a_scale_factor_that_is_no_size_is_refused(factor: float) -> None:
+    with pytest.raises(RuntimeError, match="overflow"):
+        F.interpolate(dovetail.ones(1, 1, 4), scale_factor=factor)
 
 
 def test_the_meta_device_refuses_sizes_as_the_others_do() -> None:

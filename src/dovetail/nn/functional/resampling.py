@@ -27,6 +27,8 @@ _LINEAR: Final = {"linear": 3, "bilinear": 4, "trilinear": 5, "bicubic": 4}
 _INTERPOLATIONS: Final = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 _PADDINGS: Final = {"zeros": 0, "border": 1, "reflection": 2}
 
+_BEYOND: Final = float(1 << 63)
+
 Sizes = int | Sequence[int]
 Factors = float | Sequence[float]
 
@@ -128,8 +130,18 @@ def _sizes_and_factors(
         return sizes, [None] * len(spatial)
     given: Any = factor
     factors = _each(given, spatial, "scale_factor of shape", "scale_factor in (s1, s2, ...,sK)")
-    sizes = [int(length * float(each)) for length, each in zip(spatial, factors, strict=True)]
+    sizes = [_scaled(length, float(each)) for length, each in zip(spatial, factors, strict=True)]
     return sizes, [None] * len(spatial) if recompute else [float(each) for each in factors]
+
+
+def _scaled(length: int, factor: float) -> int:
+    scaled = length * factor
+    if not -_BEYOND < scaled < _BEYOND:  # or NaN
+        raise RuntimeError(
+            f"value cannot be converted to type int64_t without overflow: {length} times the "
+            f"scale_factor {factor}. Give a finite factor."
+        )
+    return int(scaled)
 
 
 def _each(value: Any, spatial: list[int], what: str, form: str) -> Sequence[Any]:

@@ -15,6 +15,7 @@ from dovetail_aten.families import Views, Windows, window_count
 from dovetail_aten.kernel_support import extent, repeats_places, wrap_dim
 
 _make = numpy.ndarray
+_MANY = 1 << 16
 
 
 class FastViews(Views):
@@ -54,9 +55,9 @@ class FastViews(Views):
 
     def unbind(self, x: Any, dim: int = 0) -> list[Any]:
         """Return views of all slices along `dim`, which NumPy finds by itself along the first of
-        several; of one alone it would make numbers.
+        several; of one alone it would make numbers. Of very many the generic kernel asks for room.
         """
-        if x.ndim < 2:
+        if x.ndim < 2 or (-x.ndim <= dim < x.ndim and x.shape[dim] > _MANY):
             return Views.unbind(self, x, dim)
         return [*(x.transpose(_first(dim, x.ndim)) if dim else x)]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_aten.kernel_support.dims import wrap_dim
+from dovetail_aten.kernel_support.dims import check_room, wrap_dim
 from dovetail_aten.kernel_support.geometry.broadcasting import broadcast_shapes
 from dovetail_kernel import contiguous_format, result_dtype, warn_user_once
 
@@ -121,6 +121,8 @@ def block_diag(tensors: Sequence[Any]) -> Any:
     )
     blocks = [atleast_2d(F.to(each, dtype=dtype)) for each in tensors]
     width, before, rows = sum([block.shape[1] for block in blocks]), 0, []
+    if blocks[0].device.type != "meta":
+        check_room(sum([block.shape[0] for block in blocks]) * width, dtype.itemsize)
     for block in blocks:
         own = block.shape[1]
         rows.append(F.constant_pad_nd(block, [before, width - before - own], 0))

@@ -12,6 +12,7 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel import int64, uint8
 
 from ....kernel_support.checks.index_errors import no_place
+from ....kernel_support.dims import check_room
 from ....kernel_support.family import Family, never_warns, operator
 from ....kernel_support.geometry.broadcasting import indexed_layout
 from ....kernel_support.geometry.memory_layout import inverse
@@ -184,6 +185,7 @@ class Indexing(Family):
             if mismatch is not None:
                 raise mismatch
             x, mask = xp.broadcast_arrays(x, mask)
+        check_room(mask.size, 1)
         return x[mask]
 
     @operator("take")

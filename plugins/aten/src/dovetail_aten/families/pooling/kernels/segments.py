@@ -75,7 +75,10 @@ def _transposed(runs: Runs) -> Runs:
 def _elements(runs: Runs) -> tuple[tuple[Any, Any], ...]:
     pairs = list(zip(runs.starts, runs.stops, strict=True))
     found = []
-    for offset in range(max([stop - start for start, stop in pairs], default=0)):
+    # Padding may be any number of elements before and behind the line, where no run has any.
+    first = min([-start for start in runs.starts], default=0)
+    behind = max([min(stop, runs.size) - start for start, stop in pairs], default=0)
+    for offset in range(max(first, 0), behind):
         within = [max(start, 0) <= start + offset < min(stop, runs.size) for start, stop in pairs]
         places = [
             min(max(start + offset, start, 0), stop - 1, runs.size - 1) for start, stop in pairs

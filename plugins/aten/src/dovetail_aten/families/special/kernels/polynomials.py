@@ -1,17 +1,26 @@
 """Orthogonal polynomials: Chebyshev's of four kinds, Hermite's of two, Laguerre's and Legendre's.
 
 The degree is the whole part of `n`; below zero a polynomial is 0. One of `x` and `n` may be a
-number.
+number. Recurrences take as many steps as the degree says, so high degrees have other formulas, or
+are refused.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from ....kernel_support.family import Family, operator
 
 _Evaluate = Callable[[Any, Any], Any]
+
+_HIGH: Final = 4096
+"""Degree from which Chebyshev's polynomials are computed by trigonometry. Hermite's have no finite
+values there.
+"""
+_HIGHEST: Final = 1 << 24
+"""Degree of the recurrences of Laguerre and Legendre, which take 50 ms there per element."""
 
 
 class Polynomials(Family):
@@ -140,7 +149,69 @@ class Polynomials(Family):
         return xp.where(below, self.numbers.like(value, 0), value).astype(x.dtype)
 
     def _of_scipy(self, function: str, name: str) -> _Evaluate:
-        return self.scipy(f"special.{function}", f"special_{name}")
+        evaluate = self.scipy(f"special.{function}", f"special_{name}")
+        xp, like = self.xp, self.numbers.like
+        # Asked here, and not where the backend cannot compute the polynomial anyway.
+        at_high_degree = {
+            "eval_chebyt": self._first_of_high_degree,
+            "eval_chebyu": self._second_of_high_degree,
+            "eval_hermite": self._not_finite,
+            "eval_hermitenorm": self._not_finite,
+        }.get(function)
+
+        def compute(degree: Any, x: Any) -> Any:
+            high = xp.greater(degree, like(degree, _HIGH if at_high_degree else _HIGHEST))
+            if not self.lazy and not xp.any(high):
+                return evaluate(degree, x)
+            if at_high_degree is None:
+                if self.lazy:
+                    return evaluate(degree, x)
+                raise RuntimeError(
+                    f"special_{name}: the degree should be at most {_HIGHEST}, since each takes a "
+                    "step. Bound n."
+                )
+            low = evaluate(xp.where(high, like(degree, 0), degree), x)
+            return xp.where(high, at_high_degree(degree, x), low)
+
+        return compute
+
+    def _first_of_high_degree(self, degree: Any, x: Any) -> Any:
+        """Return ``cos(n arccos x)``, outside of [-1, 1] ``cosh(n arccosh |x|)`` with a sign."""
+        xp, like, size = self.xp, self.numbers.like, self.xp.absolute(x)
+        n = degree.astype(xp.float64)
+        within = xp.sin(xp.add(xp.multiply(n, xp.arccos(x)), like(x, math.pi / 2)))
+        growth = xp.multiply(n, xp.arccosh(size))
+        twice = xp.add(xp.exp(growth), xp.exp(xp.negative(growth)))
+        outside = xp.multiply(self._half_with_sign(degree, x), twice)
+        return xp.where(xp.less_equal(size, like(x, 1)), within, outside)
+
+    def _second_of_high_degree(self, degree: Any, x: Any) -> Any:
+        """Return ``sin((n + 1) t) / sin t`` of ``t = arccos x``, or the same of ``sinh``."""
+        xp, one, size = self.xp, self.numbers.like(x, 1), self.xp.absolute(x)
+        n = xp.add(degree.astype(xp.float64), one)
+        angle, growth = xp.arccos(x), xp.arccosh(size)
+        within = xp.true_divide(xp.sin(xp.multiply(n, angle)), xp.sin(angle))
+        grown = xp.multiply(n, growth)
+        twice = xp.subtract(xp.expm1(grown), xp.expm1(xp.negative(grown)))
+        below = xp.subtract(xp.expm1(growth), xp.expm1(xp.negative(growth)))
+        halves = self._half_with_sign(degree, x)
+        signs = xp.add(halves, halves)
+        outside = xp.where(
+            xp.equal(size, one),
+            xp.multiply(signs, n),
+            xp.multiply(signs, xp.true_divide(twice, below)),
+        )
+        return xp.where(xp.less(size, one), within, outside)
+
+    def _half_with_sign(self, degree: Any, x: Any) -> Any:
+        """Return -0.5 where `x` is negative and the degree is odd, elsewhere 0.5."""
+        xp, like = self.xp, self.numbers.like
+        odd = xp.equal(xp.bitwise_and(degree, like(degree, 1)), like(degree, 1))
+        negative = xp.logical_and(odd, xp.less(x, like(x, 0)))
+        return xp.where(negative, like(x, -0.5), like(x, 0.5))
+
+    def _not_finite(self, degree: Any, x: Any) -> Any:
+        return self.numbers.like(x, float("nan"))
 
     def _second_kind(self, degree: Any, x: Any) -> tuple[Any, Any]:
         """Return the polynomials of the second kind of a degree, and of the one below: of -1 it is

@@ -12,10 +12,18 @@ from typing import Any
 
 from dovetail_dispatcher.calls import broadcast_error, broadcast_shape, shape_of_output_error
 
-from ....kernel_support.dims import check_size, clamp_diagonal, infer_size, wrap_dim, wrap_dims
+from ....kernel_support.dims import (
+    check_room,
+    check_size,
+    clamp_diagonal,
+    infer_size,
+    wrap_dim,
+    wrap_dims,
+)
 from ....kernel_support.family import Family, helper, operator
 
 _ALL = slice(None)
+_BYTES_OF_VIEW = 120
 
 
 class Views(Family):
@@ -214,6 +222,7 @@ class Views(Family):
         if not x.ndim:
             raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
         before = (_ALL,) * wrap_dim(dim, x.ndim)
+        check_room(x.shape[len(before)], _BYTES_OF_VIEW)
         return [x[(*before, index, ...)] for index in range(x.shape[len(before)])]
 
     @operator("split.Tensor", "unsafe_split.Tensor")
