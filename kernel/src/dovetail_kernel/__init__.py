@@ -76,7 +76,8 @@ from .tensor.new_tensors import (
     tensor_class,
     wrap,
 )
-from .tensor.resized_storage import make_writable, resize_storage, tensors_on_storage
+from .tensor.ownership import tensors_on_storage
+from .tensor.resized_storage import make_writable, resize_storage
 from .tensor.size import Size
 from .tensor.storage import Storage, new_storage, share_storage, without_wrappers
 from .tensor.tensor_base import TensorBase

@@ -33,6 +33,7 @@ from dovetail_kernel.keys import functions_as_they_are
 from dovetail_kernel.short_tracebacks import shorten_traceback
 from dovetail_kernel.sockets import OVERRIDING_CLASS
 
+from ..compilation import exchange_code
 from ..missing import MISSING
 from .interceptable_attributes import accesses, interceptable, operator_modules
 from .override_code import asking_code
@@ -102,7 +103,7 @@ class _Overridable:
     def set_code(self, *, asks_classes: bool, asks_modes: bool) -> None:
         """Have the function ask arguments of overriding classes, and modes, or be as it was."""
         if not asks_classes and not asks_modes:
-            self.function.__code__ = self.own_code
+            exchange_code(self.function, self.own_code)
             return
         if asks_modes not in self._asking:
             self._asking[asks_modes] = asking_code(
@@ -113,7 +114,7 @@ class _Overridable:
                 is_method=self.is_method,
                 is_access=self.is_access,
             )
-        self.function.__code__ = self._asking[asks_modes]
+        exchange_code(self.function, self._asking[asks_modes])
 
     def ask(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function, or what overrides it."""

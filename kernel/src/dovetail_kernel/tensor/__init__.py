@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..on_demand import names_on_demand
 from .new_tensors import bare_tensor_maker, new_tensor
+from .ownership import has_own_storage, holders, is_shared
 from .resized_storage import is_resizable, move_storage
 from .size import KNOWN_SIZES
 from .version import (
@@ -43,9 +44,12 @@ __all__ = [
     "change_dtype_code",
     "compile_accessors",
     "detach_version",
+    "has_own_storage",
+    "holders",
     "inside_counter",
     "is_known_to",
     "is_resizable",
+    "is_shared",
     "kernel_writes",
     "move_storage",
     "new_tensor",

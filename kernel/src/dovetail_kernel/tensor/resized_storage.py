@@ -1,15 +1,12 @@
 """Moves storages to memory of another size, and with them every tensor that shows them.
 
-An array cannot be told to lie elsewhere, so that each tensor gets a new one. They are found among
-all objects, since nothing leads from a storage to its tensors; that nothing else shows the old
-memory follows from the counts of its references.
+An array cannot be told to lie elsewhere, so that each tensor gets a new one. That nothing else
+shows the old memory follows from the counts of its references.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from gc import get_referrers
-from sys import getrefcount
 from threading import RLock
 from typing import Any, NamedTuple
 
@@ -18,6 +15,7 @@ from ..devices.memory import is_writable, new_memory
 from ..fork_locks import held_over_fork
 from ..types.dtype import uint8
 from .dataless import DatalessArray
+from .ownership import has_own_storage, holders, tensors_on_storage
 from .storage import Storage, share_storage
 from .tensor_base import TensorBase
 
@@ -85,7 +83,7 @@ def make_writable(tensor: TensorBase) -> bool:
     """
     with _lock:
         share_storage(tensor)
-        is_alone = _has_own_storage(tensor)
+        is_alone = has_own_storage(tensor)
         storage = share_storage(tensor)
         if tensor.array.__class__ is DatalessArray or is_writable(storage._array):
             return False
@@ -127,15 +125,6 @@ def _tensors_on(storage: Storage, tensor: TensorBase | None) -> list[TensorBase]
     )
 
 
-def tensors_on_storage(storage: Storage) -> list[TensorBase]:
-    """Return all tensors on `storage`, found among all objects of the process."""
-    return [
-        each
-        for each in get_referrers(storage)
-        if isinstance(each, TensorBase) and each._storage is storage
-    ]
-
-
 def _owns(storage: Storage) -> bool:
     array, arrays = storage._array, storage._backend.arrays
     if array.__class__ is DatalessArray or not storage._backend.is_device:
@@ -154,43 +143,29 @@ def _owner(storage: Storage) -> str:
     return "another library"
 
 
-_sample: dict[int, Any] = {0: object()}
-_OWN_REFERENCES = getrefcount(_sample[0])
-"""What asking for the count of an object in a dict adds to it."""
-
-
-def _has_own_storage(tensor: TensorBase) -> bool:
-    """Return whether nothing else holds the storage of `tensor`: no view is to be looked for."""
-    held = {0: tensor._storage}
-    return getrefcount(held[0]) == _OWN_REFERENCES + 1
-
-
 def _holds_all(storage: Storage, tensors: Sequence[TensorBase]) -> bool:
     """Return whether `storage` and `tensors` hold every reference to what keeps the memory."""
     if not _owns(storage):
         return False
     arrays = storage._backend.arrays
     counts: dict[int, int] = {}
-    holders: dict[int, Any] = {}
-    _note(storage._array, arrays, counts, holders)
+    held: dict[int, Any] = {}
+    _note(storage._array, arrays, counts, held)
     for tensor in tensors:
-        _note(tensor.array, arrays, counts, holders)
-    for key, count in counts.items():
-        if getrefcount(holders[key]) != count + _OWN_REFERENCES:
-            return False
-    return True
+        _note(tensor.array, arrays, counts, held)
+    return all([holders(held, key) == count for key, count in counts.items()])
 
 
 def _note(
-    holder: object, arrays: ArrayBackend, counts: dict[int, int], holders: dict[int, object]
+    holder: object, arrays: ArrayBackend, counts: dict[int, int], held: dict[int, object]
 ) -> None:
     """Count one reference to `holder`, and once those that it has to others."""
     key = id(holder)
     counts[key] = counts.get(key, 0) + 1
-    if key not in holders:
-        holders[key] = holder
+    if key not in held:
+        held[key] = holder
         for each in arrays.owns(holder):
-            _note(each, arrays, counts, holders)
+            _note(each, arrays, counts, held)
 
 
 class _Place(NamedTuple):

@@ -4,7 +4,6 @@ and what is checked before.
 
 from __future__ import annotations
 
-from sys import getrefcount
 from typing import Any, TypeAlias
 
 from dovetail_kernel import (
@@ -20,11 +19,11 @@ from dovetail_kernel import (
     warn_user,
 )
 from dovetail_kernel.signature import NORMAL
-from dovetail_kernel.tensor import WritableCounter
+from dovetail_kernel.tensor import WritableCounter, has_own_storage, holders
 
 from ..array_errors import broadcast_shape, shape_of_output_error
 from ..promotion.key_dtypes import check_writable_as
-from .immutable_array_writes import UNSHARED, replace
+from .immutable_array_writes import replace
 
 
 def write_into(destination: TensorBase, array: Any, computed: dtype | None = None) -> None:
@@ -173,15 +172,15 @@ def resize_out(out: TensorBase, shape: tuple[int, ...]) -> _Memory:
     RuntimeError
         If there is no room, and something else shows the memory: it would not see what is written.
     """
-    arrays, storage = out._backend.arrays, out._storage
-    is_nothing = storage is None and 0 in out.array.shape
+    arrays = out._backend.arrays
+    is_nothing = out._storage is None and 0 in out.array.shape
     resized = None if is_nothing else arrays.resized(out.array, shape)
     if resized is not None:
-        former = out.array, storage
+        former = out.array, out._storage
         replace_array(out, resized)
-        out._storage = storage
+        out._storage = former[1]
         return former
-    if storage is not None and getrefcount(storage) > UNSHARED:
+    if not has_own_storage(out):
         raise RuntimeError(
             f"Trying to resize storage that is not resizable: out= of shape {list(out.shape)} is a "
             f"view, or has views, and its memory has no room for a result of shape {list(shape)}. "
@@ -189,8 +188,9 @@ def resize_out(out: TensorBase, shape: tuple[int, ...]) -> _Memory:
         )
     if not arrays.mutable_arrays:
         return _in_new_memory(out, shape)
-    memory = arrays.storage_of(out.array)
-    if getrefcount(memory) > UNSHARED + (storage is not None) or not arrays.owns_memory(memory):
+    memory = [arrays.storage_of(out.array)]
+    has_storage = out._storage is not None
+    if holders(memory, 0) > 1 + has_storage or not arrays.owns_memory(memory[0]):
         raise RuntimeError(
             f"Trying to resize storage that is not resizable: out= of shape {list(out.shape)} "
             "shares its memory, which has no room for a result of shape "

@@ -9,7 +9,6 @@ all views: functionalization, where it is needed and only there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from sys import getrefcount
 from typing import Any, Final, Protocol
 from weakref import ref
 
@@ -24,6 +23,7 @@ from dovetail_kernel import (
     tensors_on_storage,
     wrap,
 )
+from dovetail_kernel.tensor import has_own_storage
 
 from ...sockets import BASE_OPERATORS, VIEW_MAKER
 
@@ -37,11 +37,6 @@ __all__ = [
     "replace",
     "views_of",
 ]
-
-UNSHARED: Final = 3
-"""References to the storage of a tensor that shares it with no other: the tensor's, a local one,
-and the question's. As many has the array that owns the memory, and that of the storage.
-"""
 
 
 class View(Protocol):
@@ -171,10 +166,11 @@ def replace(tensor: TensorBase, array: Any) -> None:
     RuntimeError
         If that cannot be told, or the elements of a view share memory.
     """
-    storage = tensor._storage
-    if storage is None or getrefcount(storage) <= UNSHARED:
+    if has_own_storage(tensor):
         replace_array(tensor, array)
         return
+    storage = tensor._storage
+    assert storage is not None
     tensors = tensors_on_storage(storage)
     views = [views_of(each) for each in tensors]
     own = views_of(tensor)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from weakref import WeakSet
 
 from dovetail_dispatcher.calls import COMMON, entry_bindings
-from dovetail_dispatcher.compilation import compile_source
+from dovetail_dispatcher.compilation import compile_source, exchange_code
 from dovetail_dispatcher.missing import MISSING
 from dovetail_dispatcher.schema import default_of
 from dovetail_dispatcher.table import registry
@@ -112,6 +112,6 @@ def _with_body(
     function: FunctionType, text: str, bindings: dict[str, Callable[..., Any]]
 ) -> FunctionType:
     function.__globals__.update(_BINDINGS | bindings)
-    function.__code__ = compile_source(text, function.__name__, bindings).__code__
+    exchange_code(function, compile_source(text, function.__name__, bindings).__code__)
     _completed.add(function)
     return function

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
-from sys import getrefcount
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
@@ -14,7 +13,7 @@ from weakref import ref
 from dovetail_kernel import TensorBase, VersionCounter, backend_of_signature, is_grad_enabled, wrap
 from dovetail_kernel.keys import NOT_PLAIN
 from dovetail_kernel.signature import DTYPE_MASK, GRAD, INFERENCE, NORMAL, VIEW, WRAPPED_BIT
-from dovetail_kernel.tensor import bare_tensor_maker
+from dovetail_kernel.tensor import bare_tensor_maker, holders
 
 from . import engine_ops
 from .node import Node
@@ -147,16 +146,16 @@ class AccumulateGrad(Node):
             if present is None:
                 if self.is_mutable:
                     strides = self.strides
-                    base = grad.base
-                    if getrefcount(grad) > UNSHARED or grad.strides != strides:
+                    if holders([grad], 0) > UNSHARED or grad.strides != strides:
                         grad = copy_like(grad, self.variable.array)
-                    elif base is not None:
-                        whole = getrefcount(base) <= UNSHARED_BASE and base.shape == grad.shape
+                    elif grad.base is not None:
+                        held = [grad.base]
+                        whole = holders(held, 0) == 1 and held[0].shape == grad.shape
                         # The base of what as_strided made is of raw bytes.
-                        whole = whole and base.dtype == grad.dtype
+                        whole = whole and held[0].dtype == grad.dtype
                         grad = (
-                            base
-                            if whole and base.strides == strides
+                            held[0]
+                            if whole and held[0].strides == strides
                             else copy_like(grad, self.variable.array)
                         )
                 if grad.__class__ is not self.array_type:
@@ -242,7 +241,7 @@ class AccumulateGrad(Node):
         """
         if not self.is_mutable:
             return True
-        if _references_to_array(grad) > _OF_A_TENSOR or grad._signature & WRAPPED_BIT:
+        if holders([grad.array], 0) > 1 or grad._signature & WRAPPED_BIT:
             return False
         return grad.array.base is None and bool(grad.stride() == self.variable.stride())
 
@@ -356,40 +355,19 @@ def run_post_accumulate_hooks(variable: TensorBase, hooks: Any) -> None:
         )
 
 
-class _View:
-    def __init__(self, base: object) -> None:
-        self.base = base
-
-
 class _Probe:
     __slots__ = ()
 
-    def accumulate_array(self, grad: Any) -> tuple[int, int]:
-        base = grad.base
-        return getrefcount(grad), getrefcount(base)
+    def accumulate_array(self, grad: Any) -> int:
+        return holders([grad], 0)
 
 
-def _count_references() -> tuple[int, int]:
-    """Count the references to a gradient that nothing else holds, and to its base, where the engine
-    has them.
-    """
-    grads = (_View(object()),)
+def _count_holders() -> int:
+    """Count those that have a gradient which nothing else holds, where the engine has it."""
+    grads = (object(),)
     target = _Probe()
     grad = grads[0]
     return target.accumulate_array(grad)
 
 
-def _references_to_array(tensor: Any) -> int:
-    """Return how many references `getrefcount` finds to the array of `tensor`."""
-    array = tensor.array
-    return getrefcount(array)
-
-
-class _OfATensor:
-    def __init__(self) -> None:
-        self.array = object()
-
-
-_OF_A_TENSOR: Final = _references_to_array(_OfATensor())
-
-UNSHARED, UNSHARED_BASE = _count_references()
+UNSHARED: Final = _count_holders()

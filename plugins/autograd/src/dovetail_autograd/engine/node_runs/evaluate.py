@@ -5,11 +5,11 @@ gradients, anomaly mode.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from sys import getrefcount
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from dovetail_kernel import TensorBase, set_state, state
 from dovetail_kernel.keys import functions_as_they_are, interception
+from dovetail_kernel.tensor import holders
 
 from ...graph import engine_ops
 from ...graph.accumulate import AccumulateGrad, run_post_accumulate_hooks
@@ -23,10 +23,6 @@ from .validate_gradient import conform_all
 if TYPE_CHECKING:
     from ...graph.node import Node
     from ..tasks.graph_task import GraphTask
-
-_alone = (object(),)
-_UNSHARED: Final = getrefcount(_alone[0])
-"""How many references `getrefcount` finds to a gradient that one tuple alone holds."""
 
 
 def evaluate(
@@ -160,8 +156,7 @@ def run_leaf(task: GraphTask, node: AccumulateGrad, grads: list[TensorBase | Non
         if hooks is not None and hooks.before:
             given = run_node_hooks(hooks.before, given)
         if given[0] is not None:
-            is_unshared = getrefcount(given[0]) <= _UNSHARED
-            node.accumulate_tensor(given[0], is_unshared)
+            node.accumulate_tensor(given[0], is_unshared=not holders(given, 0))
         elif node.meta.post_accumulate:
             run_post_accumulate_hooks(node.variable, node.meta.post_accumulate)
         if hooks is not None and hooks.after:

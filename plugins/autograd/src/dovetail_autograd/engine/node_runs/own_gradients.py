@@ -6,12 +6,12 @@ return what it saved. A `backward` or a hook that writes to its gradient must no
 
 from __future__ import annotations
 
-from sys import getrefcount
-from typing import Any, Final
+from typing import Any
 
 from dovetail_kernel import TensorBase, is_writable, wrap
 from dovetail_kernel.keys import NOT_PLAIN
 from dovetail_kernel.signature import GRAD, WRAPPED_BIT
+from dovetail_kernel.tensor import holders, is_shared
 
 from ...graph import engine_ops
 from ...graph.accumulate import copy_like
@@ -26,12 +26,8 @@ def own_arrays(held: list[Any], is_mutable: bool) -> None:
     if not is_mutable:
         return
     for index in range(len(held)):
-        array = held[index]
-        if array is None or not is_writable(array):
-            continue
-        of_array, of_base = _references(held, index)
-        if of_array > _ALONE or of_base > _BASE_ALONE:
-            held[index] = copy_like(array, array)
+        if held[index] is not None and is_writable(held[index]) and is_shared(held, index):
+            held[index] = copy_like(held[index], held[index])
 
 
 def own_tensors(held: list[TensorBase | None]) -> None:
@@ -39,9 +35,8 @@ def own_tensors(held: list[TensorBase | None]) -> None:
     array something else holds; with the same graph, but for one that an operator has to copy.
     """
     for index in range(len(held)):
-        tensor = held[index]
-        if tensor is not None and _is_shared(tensor):
-            held[index] = own(tensor)
+        if held[index] is not None and _is_shared(held, index):
+            held[index] = own(held[index])  # type: ignore[arg-type]  # it is no None
 
 
 def own(tensor: TensorBase) -> TensorBase:
@@ -64,50 +59,10 @@ def own(tensor: TensorBase) -> TensorBase:
     return made
 
 
-def _is_shared(tensor: TensorBase) -> bool:
-    if getrefcount(tensor) > _TENSOR_ALONE:
+def _is_shared(held: list[TensorBase | None], index: int) -> bool:
+    if holders(held, index):
         return True
+    tensor: Any = held[index]
     if tensor._signature & WRAPPED_BIT or not tensor._backend.arrays.mutable_arrays:
         return False
-    of_array, of_base = _references([tensor.array], 0)
-    return of_array > _ALONE or of_base > _BASE_ALONE
-
-
-def _references(held: list[Any], index: int) -> tuple[int, int]:
-    """Return how many references `getrefcount` finds to an array that a caller has in a variable
-    and to its base; 0 for no base.
-    """
-    array = held[index]
-    base = getattr(array, "base", None)
-    return getrefcount(array), 0 if base is None else getrefcount(base)
-
-
-class _Probe:
-    def __init__(self, base: object) -> None:
-        self.base = base
-
-
-def _counted() -> tuple[int, int]:
-    """Count the references to what a list alone holds, as `own_arrays` does."""
-    held = [_Probe(object())]
-    for index in range(len(held)):
-        array = held[index]  # noqa: F841 - the reference that is counted
-        return _references(held, index)
-    raise AssertionError
-
-
-def _counted_tensor() -> int:
-    """Count the references to a tensor that a list alone holds, as `own_tensors` does."""
-
-    def is_shared(tensor: object) -> int:
-        return getrefcount(tensor)
-
-    held = [object()]
-    for index in range(len(held)):
-        tensor = held[index]
-        return is_shared(tensor)
-    raise AssertionError
-
-
-_ALONE, _BASE_ALONE = _counted()
-_TENSOR_ALONE: Final = _counted_tensor()
+    return is_shared([tensor.array], 0, others=1)

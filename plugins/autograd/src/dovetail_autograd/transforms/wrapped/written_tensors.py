@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from gc import get_objects
-from sys import getrefcount
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from dovetail_dispatcher.calls import keep_views
-from dovetail_kernel import TensorBase, tensor_class, wrapped_backend
+from dovetail_kernel import TensorBase, tensor_class, tensors_on_storage, wrapped_backend
 from dovetail_kernel.keys import PYTHON_DISPATCH
 from dovetail_kernel.signature import DTYPE_MASK, GRAD, NORMAL, VIEW, ZERO_DIM
-from dovetail_kernel.tensor import new_tensor
+from dovetail_kernel.tensor import has_own_storage, new_tensor
 
 from ...graph.engine_ops import has_memory
 from ...graph.view_memory import Place, viewed
 from ...graph.views import view_meta
 from .arrays import SharedArray, WrappedArray
-
-UNSHARED: Final = 3
-"""References to the storage of a base that no other tensor shares: the base's, a local one, and the
-question's.
-"""
 
 
 class InGraph(NamedTuple):
@@ -80,33 +73,18 @@ def replace_all(
 
 
 def views_of(base: TensorBase, written: TensorBase) -> list[TensorBase]:
-    """Return all differentiable views of `base` that are alive; `written` is `base` or one of them.
-
-    Nothing leads from the memory to them, so they are looked for among all objects of the process,
-    the newest first, until as many tensors are found as there are references to the memory.
+    """Return all differentiable views of `base` that are alive; `written` is `base` or one of
+    them.
     """
-    storage = base._storage
-    if storage is None:
-        return []
     found = [] if written is base else [written]
-    missing = getrefcount(storage) - UNSHARED - len(found)
-    seen = {id(base), id(written)}
-    for generation in range(3):
-        if missing <= 0:
-            break
-        for each in get_objects(generation):
-            # Of one that is being made, or could not be, nothing is set.
-            if (
-                not issubclass(type(each), TensorBase)
-                or getattr(each, "_storage", 0) is not storage
-                or id(each) in seen  # a collection may move it to the next generation meanwhile
-            ):
-                continue
-            seen.add(id(each))
-            missing -= 1
-            info = view_meta(each)
-            if info is not None and info.base is base:
-                found.append(each)
+    if has_own_storage(base, others=len(found)):
+        return found
+    storage = base._storage
+    assert storage is not None
+    for each in tensors_on_storage(storage):
+        info = view_meta(each)
+        if each is not written and info is not None and info.base is base:
+            found.append(each)
     return found
 
 
