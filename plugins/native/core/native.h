@@ -138,6 +138,20 @@ int add_numbers(PyObject *module, const char *attribute, const char *const *name
 PyObject *ufunc_loop_compute(
     PyObject *loop, PyObject *const *args, Py_ssize_t count, PyObject *names, int *is_mine);
 
+/* table/half_loops.c: the loop of a ufunc for single precision, by which half precision is computed;
+ * without a function if there is none. */
+typedef struct {
+    PyUFuncGenericFunction function;
+    void *data;
+    int inputs, answers; /* whether results are bools */
+} half_loop;
+void find_half_loop(half_loop *loop, const PyUFuncObject *ufunc);
+
+/* The result for arrays of one half precision, beside which numbers of single precision may stand
+ * if `takes_singles`; NULL without an exception for others. `out` may be NULL. */
+PyObject *compute_halves(
+    const half_loop *loop, PyObject *const *args, PyObject *out, int takes_singles);
+
 /* The ufunc of a UfuncLoop, a borrowed reference. */
 PyObject *ufunc_of_loop(PyObject *loop);
 

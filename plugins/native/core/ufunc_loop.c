@@ -19,7 +19,7 @@
 #define SHORT_ROW 16
 #define MANY_ROWS 64
 
-#define TYPE_COUNT (NPY_HALF + 1)
+#define TYPE_COUNT (NPY_CLONGDOUBLE + 1)
 
 typedef struct {
     PyUFuncGenericFunction function; /* NULL: no loop for this type */
@@ -32,6 +32,7 @@ typedef struct {
     vectorcallfunc vectorcall;
     PyUFuncObject *ufunc;
     typed_loop loops[TYPE_COUNT]; /* by the type number of all inputs */
+    half_loop halves;             /* of float16 and bfloat16, which are rounded once */
 } UfuncLoop;
 
 /* The elements of a call: strides per operand, the output last. */
@@ -415,6 +416,11 @@ ufunc_loop_compute(
     if (count == 2) {
         inputs[1] = (PyArrayObject *)args[1];
     }
+    if (PyArray_TYPE(inputs[0]) >= TYPE_COUNT && self->halves.function != NULL) {
+        PyObject *result = compute_halves(&self->halves, args, out, 0);
+        *is_mine = result != NULL || PyErr_Occurred() != NULL;
+        return result;
+    }
     return compute(self, inputs, (PyArrayObject *)out, is_mine);
 }
 
@@ -438,7 +444,7 @@ ufunc_loop_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyOb
 static int
 is_number_type(int type)
 {
-    return (type >= NPY_BOOL && type <= NPY_CLONGDOUBLE) || type == NPY_HALF;
+    return type >= NPY_BOOL && type <= NPY_CLONGDOUBLE;
 }
 
 static void
@@ -486,6 +492,7 @@ ufunc_loop_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->vectorcall = ufunc_loop_vectorcall;
     self->ufunc = (PyUFuncObject *)Py_NewRef(ufunc);
     collect_loops(self);
+    find_half_loop(&self->halves, found);
     return (PyObject *)self;
 }
 

@@ -1,7 +1,7 @@
-/* Reductions over any axes of strided memory, and half precision before and after them. */
+/* Reductions over any axes of strided memory. */
 #include "reductions.h"
 
-#include "halves.h"
+#include "elementary.h"
 #include "sums.h"
 
 #include <math.h>
@@ -48,29 +48,6 @@ advance(
 #include "reductions_template.h"
 #undef REAL_BITS
 
-/* ---- half precision -------------------------------------------------------------------------- */
-
-#define ROWS(name)                                                                                \
-    static void widen_row_##name(                                                                 \
-        float *restrict result, const uint16_t *restrict halves, ptrdiff_t count)                 \
-    {                                                                                             \
-        for (ptrdiff_t i = 0; i < count; i++) {                                                   \
-            result[i] = widen_##name(halves[i]);                                                  \
-        }                                                                                         \
-    }                                                                                             \
-                                                                                                  \
-    static void narrow_row_##name(                                                                \
-        uint16_t *restrict result, const float *restrict numbers, ptrdiff_t count)                \
-    {                                                                                             \
-        for (ptrdiff_t i = 0; i < count; i++) {                                                   \
-            result[i] = narrow_##name(numbers[i]);                                                \
-        }                                                                                         \
-    }
-ROWS(float16)
-ROWS(bfloat16)
-
 const reduction_kernels JOIN(reductions, ISA) = {
     {reduce_f32, reduce_f64},
-    {widen_row_float16, widen_row_bfloat16},
-    {narrow_row_float16, narrow_row_bfloat16},
 };

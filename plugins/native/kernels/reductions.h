@@ -42,9 +42,6 @@ typedef void reduction_kernel(
 /* By precision, of which the first is single. */
 typedef struct {
     reduction_kernel *of[2];
-    /* float16 to float32 and back, which is rounded to even; the same of bfloat16 */
-    void (*widen[2])(float *result, const uint16_t *halves, ptrdiff_t count);
-    void (*narrow[2])(uint16_t *result, const float *numbers, ptrdiff_t count);
 } reduction_kernels;
 
 #define DECLARE(set) extern const reduction_kernels JOIN(reductions, set);

@@ -2,6 +2,7 @@
 #include "table.h"
 
 static const kernel_row *const families[] = {
+    conversion_rows,
     creation_rows,
     elementwise_rows,
     extremum_rows,
@@ -96,6 +97,9 @@ compiled_kernel_vectorcall(
     PyObject *sorted[MOST_PARAMETERS];
     if (LIKELY(sort_arguments(self, args, PyVectorcall_NARGS(nargsf), names, sorted))) {
         PyObject *result = self->row->compute(sorted);
+        if (result == NULL && self->row->widened != NULL && PyErr_Occurred() == NULL) {
+            result = compute_widened(self->row, sorted);
+        }
         if (LIKELY(result != NULL) || PyErr_Occurred() != NULL) {
             return result;
         }
@@ -204,7 +208,7 @@ compiled_kernel_never_warns(CompiledKernel *self, void *unused)
 static PyObject *
 compiled_kernel_takes_halves(CompiledKernel *self, void *unused)
 {
-    return PyBool_FromLong(self->row->takes_halves);
+    return PyBool_FromLong(self->row->takes_halves || self->row->widened != NULL);
 }
 
 static PyObject *

@@ -1,101 +1,79 @@
-/* Functions of every element as operators. */
-#include "table.h"
+/* Functions of every element as operators. Half precision is computed in single precision, and
+ * rounded once. */
+#include "layouts.h"
 
 #include <math.h>
-
-enum { ROOM = 512 }; /* elements that are copied at a time */
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
 typedef struct {
     elementwise_kernel *kernel;
     const double *numbers;
-    int count; /* operands, the last of which is written */
-    npy_intp size; /* bytes of an element */
+    int half; /* which half precision, -1 for single and double precision */
 } evaluation;
 
-/* Evaluate a function of elements that lie apart: copy as many as there is room for. */
 static void
-evaluate_spread(
-    const evaluation *call, char *const *data, const npy_intp *strides, npy_intp length)
+evaluate_row(const void *context, char *const *data, const npy_intp *steps, npy_intp length)
 {
-    double rooms[3][ROOM];
+    const evaluation *call = context;
+    call->kernel(data[1], data[0], data[0], call->numbers, length);
+}
+
+static void
+evaluate_pair(const void *context, char *const *data, const npy_intp *steps, npy_intp length)
+{
+    const evaluation *call = context;
+    call->kernel(data[2], data[0], data[1], call->numbers, length);
+}
+
+/* Widen some elements into a room, one that stands for all too. */
+static void
+fill_room(int half, float *room, const char *data, npy_intp step, npy_intp count)
+{
+    if (widen_elements(half, room, data, step, count) == 0) {
+        for (npy_intp i = 1; i < count; i++) {
+            room[i] = room[0];
+        }
+    }
+}
+
+static void
+evaluate_halves(
+    const evaluation *call, int inputs, char *const *data, const npy_intp *steps,
+    npy_intp length)
+{
+    float rooms[3][ROOM] __attribute__((aligned(64)));
     for (npy_intp start = 0; start < length; start += ROOM) {
         npy_intp count = length - start < ROOM ? length - start : ROOM;
-        for (int i = 0; i < call->count - 1; i++) {
-            const char *from = data[i] + start * strides[i];
-            for (npy_intp j = 0; j < count; j++) {
-                memcpy((char *)rooms[i] + j * call->size, from + j * strides[i], call->size);
-            }
+        for (int i = 0; i < inputs; i++) {
+            fill_room(call->half, rooms[i], data[i] + start * steps[i], steps[i], count);
         }
-        int last = call->count - 1;
-        call->kernel(rooms[last], rooms[0], rooms[1], call->numbers, count);
-        char *to = data[last] + start * strides[last];
-        for (npy_intp j = 0; j < count; j++) {
-            memcpy(to + j * strides[last], (char *)rooms[last] + j * call->size, call->size);
-        }
+        call->kernel(rooms[2], rooms[0], rooms[1], call->numbers, count);
+        narrow_elements(
+            call->half, data[inputs] + start * steps[inputs], steps[inputs], rooms[2], count);
     }
 }
 
 static void
-evaluate_run(const evaluation *call, char *const *data, const npy_intp *strides, npy_intp length)
+evaluate_row_of_halves(
+    const void *context, char *const *data, const npy_intp *steps, npy_intp length)
 {
-    for (int i = 0; i < call->count; i++) {
-        if (strides[i] != call->size) {
-            evaluate_spread(call, data, strides, length);
-            return;
-        }
-    }
-    call->kernel(data[call->count - 1], data[0], data[1], call->numbers, length);
+    evaluate_halves(context, 1, data, steps, length);
 }
 
-/* Return a new array for operands of any layout, whose shapes are broadcast: NumPy's iterator
- * chooses its order of memory, as for ufuncs. NULL without an exception for shapes that do not fit:
- * the reference says so. */
-static PyObject *
-evaluate_layouts(const evaluation *call, PyObject *first, PyObject *second)
+static void
+evaluate_pair_of_halves(
+    const void *context, char *const *data, const npy_intp *steps, npy_intp length)
 {
-    PyArrayObject *arrays[3] = {(PyArrayObject *)first, (PyArrayObject *)second, NULL};
-    npy_uint32 flags[3];
-    for (int i = 0; i < call->count - 1; i++) {
-        flags[i] = NPY_ITER_READONLY | NPY_ITER_ALIGNED | NPY_ITER_CONTIG | NPY_ITER_NBO;
-    }
-    arrays[call->count - 1] = NULL;
-    flags[call->count - 1] = NPY_ITER_WRITEONLY | NPY_ITER_ALLOCATE | NPY_ITER_CONTIG;
-    PyArray_Descr *dtype = PyArray_DESCR((PyArrayObject *)first);
-    PyArray_Descr *dtypes[3] = {dtype, dtype, dtype};
-    NpyIter *iterator = NpyIter_MultiNew(
-        call->count, arrays,
-        NPY_ITER_EXTERNAL_LOOP | NPY_ITER_BUFFERED | NPY_ITER_GROWINNER | NPY_ITER_ZEROSIZE_OK,
-        NPY_KEEPORDER, NPY_NO_CASTING, flags, dtypes);
-    if (iterator == NULL) {
-        PyErr_Clear();
-        return NULL;
-    }
-    PyObject *result = Py_NewRef((PyObject *)NpyIter_GetOperandArray(iterator)[call->count - 1]);
-    NpyIter_IterNextFunc *next = NULL;
-    npy_intp size = NpyIter_GetIterSize(iterator);
-    if (size > 0) {
-        next = NpyIter_GetIterNext(iterator, NULL);
-    }
-    if (next != NULL) {
-        char **data = NpyIter_GetDataPtrArray(iterator);
-        npy_intp *strides = NpyIter_GetInnerStrideArray(iterator);
-        npy_intp *length = NpyIter_GetInnerLoopSizePtr(iterator);
-        NPY_BEGIN_THREADS_DEF;
-        if (size >= RELEASE_FROM_ELEMENTS && !NpyIter_IterationNeedsAPI(iterator)) {
-            NPY_BEGIN_THREADS;
-        }
-        do {
-            evaluate_run(call, data, strides, *length);
-        } while (next(iterator));
-        NPY_END_THREADS;
-    }
-    int failed = size > 0 && next == NULL;
-    if (NpyIter_Deallocate(iterator) == NPY_FAIL || failed || PyErr_Occurred() != NULL) {
-        Py_CLEAR(result);
-    }
-    return result;
+    evaluate_halves(context, 2, data, steps, length);
+}
+
+/* Which half precision a plain array is of, -1 for others. */
+static int
+half_of_plain(PyObject *object)
+{
+    PyArrayObject *array = (PyArrayObject *)object;
+    return PyArray_CheckExact(object) && PyArray_ISNOTSWAPPED(array) ? half_of(array) : -1;
 }
 
 /* Return a new array of a function of one array, or two; see `bound_kernel`. */
@@ -103,32 +81,50 @@ static PyObject *
 evaluate(
     elementwise_function function, PyObject *first, PyObject *second, const double *numbers)
 {
-    int precision = precision_of(first);
-    if (precision < 0 || (second != NULL && precision_of(second) != precision)) {
+    int precision = precision_of(first), half = -1;
+    if (precision < 0) {
+        half = half_of_plain(first);
+        precision = 0;
+        if (half < 0 || (second != NULL && half_of_plain(second) != half)) {
+            return NULL;
+        }
+    }
+    else if (second != NULL && precision_of(second) != precision) {
         return NULL;
     }
-    evaluation call = {
-        kernels_in_force->elementwise->of[precision][function], numbers, second == NULL ? 2 : 3,
-        precision ? sizeof(double) : sizeof(float)};
+    evaluation call = {kernels_in_force->elementwise->of[precision][function], numbers, half};
+    row_function *rows[2][2] = {
+        {evaluate_row, evaluate_pair}, {evaluate_row_of_halves, evaluate_pair_of_halves}};
     PyArrayObject *array = (PyArrayObject *)first;
-    PyArrayObject *other = second == NULL ? array : (PyArrayObject *)second;
-    int is_c = PyArray_ISCARRAY_RO(array) && PyArray_ISCARRAY_RO(other);
-    int is_dense = is_c || (PyArray_ISFARRAY_RO(array) && PyArray_ISFARRAY_RO(other));
-    if (!is_dense || !have_one_shape(first, (PyObject *)other)) {
-        return evaluate_layouts(&call, first, second);
-    }
-    PyArrayObject *result = (PyArrayObject *)PyArray_EMPTY(
-        PyArray_NDIM(array), PyArray_DIMS(array), PyArray_TYPE(array), !is_c);
-    npy_intp size = PyArray_SIZE(array);
-    if (result == NULL || size == 0) {
-        return (PyObject *)result;
-    }
-    void *to = PyArray_DATA(result), *from = PyArray_DATA(array), *with = PyArray_DATA(other);
-    RELEASED(size, call.kernel(to, from, with, numbers, size));
-    return (PyObject *)result;
+    row_call given = {
+        rows[half >= 0][second != NULL],
+        &call,
+        second == NULL ? 1 : 2,
+        {array, (PyArrayObject *)second},
+        NULL,
+        PyArray_DESCR(array),
+        half >= 0,
+    };
+    return compute_rows(&given);
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
+
+/* The number that an array of half precision has for a number, NaN where that is infinite; of other
+ * arrays the number itself. */
+static double
+as_half_number(PyObject *array, double number)
+{
+    int half = half_of_plain(array);
+    if (half < 0 || !isfinite(number)) {
+        return number;
+    }
+    uint16_t rounded;
+    float single = (float)number;
+    kernels_in_force->conversions->narrow[half](&rounded, &single, 1);
+    kernels_in_force->conversions->widen[half](&single, &rounded, 1);
+    return isfinite(single) ? single : NAN;
+}
 
 /* Set a parameter, by default `otherwise`. Return whether it is a number that the dtype of `array`
  * holds. */
@@ -139,7 +135,17 @@ read_parameter(PyObject *object, PyObject *array, double otherwise, double *numb
     if (object != NULL && !read_number(object, number)) {
         return 0;
     }
-    return !isfinite(*number) || precision_of(array) != 0 || isfinite((float)*number);
+    return !isfinite(*number) || precision_of(array) == 1 ||
+           (isfinite((float)*number) && isfinite(as_half_number(array, *number)));
+}
+
+/* The same of a bound of sizes, which is rounded to half precision. */
+static int
+read_size_bound(PyObject *object, PyObject *array, double *number)
+{
+    int is_number = read_parameter(object, array, 0.5, number);
+    *number = as_half_number(array, *number);
+    return is_number;
 }
 
 /* The same of a bound, which is no NaN, and where None is `otherwise`. */
@@ -302,27 +308,24 @@ threshold(PyObject *const *arguments)
                : NULL;
 }
 
-/* A function of a gradient and an array with one number. */
-static PyObject *
-with_number(elementwise_function function, PyObject *const *arguments)
-{
-    double number;
-    return arguments[1] != NULL && arguments[2] != NULL &&
-                   read_parameter(arguments[2], arguments[1], 0, &number)
-               ? evaluate(function, arguments[0], arguments[1], &number)
-               : NULL;
-}
-
 static PyObject *
 threshold_backward(PyObject *const *arguments)
 {
-    return with_number(ELEMENTWISE_threshold_backward, arguments);
+    double bound;
+    return arguments[1] != NULL && arguments[2] != NULL &&
+                   read_parameter(arguments[2], arguments[1], 0, &bound)
+               ? evaluate(ELEMENTWISE_threshold_backward, arguments[0], arguments[1], &bound)
+               : NULL;
 }
 
 static PyObject *
 shrink_backward(PyObject *const *arguments)
 {
-    return with_number(ELEMENTWISE_shrink_backward, arguments);
+    double bound;
+    return arguments[1] != NULL && arguments[2] != NULL &&
+                   read_size_bound(arguments[2], arguments[1], &bound)
+               ? evaluate(ELEMENTWISE_shrink_backward, arguments[0], arguments[1], &bound)
+               : NULL;
 }
 
 static PyObject *
@@ -350,7 +353,7 @@ static PyObject *
 hardshrink(PyObject *const *arguments)
 {
     double bound;
-    return read_parameter(arguments[1], arguments[0], 0.5, &bound)
+    return read_size_bound(arguments[1], arguments[0], &bound)
                ? evaluate(ELEMENTWISE_hardshrink, arguments[0], NULL, &bound)
                : NULL;
 }
@@ -440,7 +443,7 @@ elu_backward(PyObject *const *arguments)
 }
 
 #define ROW(operator, compute, ...)                                                               \
-    {operator, "table/elementwise.c", __LINE__, compute, {__VA_ARGS__}}
+    {operator, "table/elementwise.c", __LINE__, compute, {__VA_ARGS__}, 1}
 #define GRADIENT "grad_output", "self"
 const kernel_row elementwise_rows[] = {
     ROW("celu", celu, "self", "alpha"),

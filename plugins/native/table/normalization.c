@@ -386,19 +386,20 @@ group_norm_backward(PyObject *const *arguments)
     return made;
 }
 
-#define ROW(operator, compute, ...)                                                               \
-    {operator, "table/normalization.c", __LINE__, compute, {__VA_ARGS__}}
+#define ROW(operator, compute, widened, ...)                                                      \
+    {operator, "table/normalization.c", __LINE__, compute, {__VA_ARGS__}, 0, widened}
 const kernel_row normalization_rows[] = {
-    ROW("native_layer_norm", layer_norm, "input", "normalized_shape", "weight", "bias", "eps"),
-    ROW("native_layer_norm_backward", layer_norm_backward, "grad_out", "input",
-        "normalized_shape", "mean", "rstd", "weight", "bias", "output_mask"),
-    ROW("_native_batch_norm_legit_functional", batch_norm, "input", "weight", "bias",
-        "running_mean", "running_var", "training", "momentum", "eps"),
-    ROW("native_batch_norm_backward", batch_norm_backward, "grad_out", "input", "weight",
-        "running_mean", "running_var", "save_mean", "save_invstd", "train", "eps", "output_mask"),
-    ROW("native_group_norm", group_norm, "input", "weight", "bias", "N", "C", "HxW", "group",
+    ROW("native_layer_norm", layer_norm, "1xss", "input", "normalized_shape", "weight", "bias",
         "eps"),
-    ROW("native_group_norm_backward", group_norm_backward, "grad_out", "input", "mean", "rstd",
-        "weight", "N", "C", "HxW", "group", "output_mask"),
+    ROW("native_layer_norm_backward", layer_norm_backward, "2xfg", "grad_out", "input",
+        "normalized_shape", "mean", "rstd", "weight", "bias", "output_mask"),
+    ROW("_native_batch_norm_legit_functional", batch_norm, "1xssde", "input", "weight", "bias",
+        "running_mean", "running_var", "training", "momentum", "eps"),
+    ROW("native_batch_norm_backward", batch_norm_backward, "2xss", "grad_out", "input", "weight",
+        "running_mean", "running_var", "save_mean", "save_invstd", "train", "eps", "output_mask"),
+    ROW("native_group_norm", group_norm, "1xss", "input", "weight", "bias", "N", "C", "HxW",
+        "group", "eps"),
+    ROW("native_group_norm_backward", group_norm_backward, "2xss", "grad_out", "input", "mean",
+        "rstd", "weight", "N", "C", "HxW", "group", "output_mask"),
     {NULL},
 };

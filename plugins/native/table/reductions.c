@@ -1,5 +1,5 @@
 /* Reductions as operators: sums, means, products, extrema, variances and norms. */
-#include "table.h"
+#include "layouts.h"
 
 #include <math.h>
 
@@ -40,18 +40,7 @@ read_array(reduced *read)
         read->precision = 0;
     }
     if (read->half >= 0) {
-        PyArrayObject *halves = in_c_order((PyObject *)array);
-        PyArrayObject *wide =
-            halves == NULL ? NULL : new_array(PyArray_NDIM(array), PyArray_DIMS(array), 0);
-        if (wide != NULL) {
-            float *to = PyArray_DATA(wide);
-            const uint16_t *from = PyArray_DATA(halves);
-            RELEASED(
-                PyArray_SIZE(wide), kernels_in_force->reductions->widen[read->half](
-                                        to, from, PyArray_SIZE(wide)));
-        }
-        Py_XDECREF(halves);
-        read->array = wide;
+        read->array = as_single(array);
     }
     else if (PyArray_ISALIGNED(array)) {
         read->array = (PyArrayObject *)Py_NewRef(array);
@@ -246,13 +235,7 @@ in_own_dtype(const reduced *read, PyObject *argument, PyArrayObject *result)
         return (PyObject *)result;
     }
     PyArray_Descr *dtype = PyArray_DESCR((PyArrayObject *)argument);
-    Py_INCREF(dtype); /* which the next call takes */
-    PyArrayObject *narrow = (PyArrayObject *)PyArray_Empty(
-        PyArray_NDIM(result), PyArray_DIMS(result), dtype, 0);
-    if (narrow != NULL) {
-        kernels_in_force->reductions->narrow[read->half](
-            PyArray_DATA(narrow), PyArray_DATA(result), PyArray_SIZE(result));
-    }
+    PyArrayObject *narrow = as_half(result, dtype, read->half);
     Py_DECREF(result);
     return (PyObject *)narrow;
 }
@@ -515,8 +498,8 @@ sum_to(PyObject *const *arguments)
 
 #define ROW(operator, compute, ...)                                                               \
     {operator, "table/reductions.c", __LINE__, compute, {__VA_ARGS__}, 1}
-#define SINGLE_ROW(operator, compute, ...)                                                        \
-    {operator, "table/reductions.c", __LINE__, compute, {__VA_ARGS__}, 0}
+#define VARIANCE(operator, compute, widened, ...)                                                 \
+    {operator, "table/reductions.c", __LINE__, compute, {__VA_ARGS__}, 0, widened}
 #define OVER "self", "dim", "keepdim"
 #define CORRECTED "self", "dim", "correction", "keepdim"
 const kernel_row reduction_rows[] = {
@@ -531,12 +514,12 @@ const kernel_row reduction_rows[] = {
     ROW("nansum", sum_of_numbers, OVER, "dtype"),
     ROW("prod", product_of_all, "self", "dtype"),
     ROW("prod.dim_int", product, OVER, "dtype"),
-    SINGLE_ROW("std.correction", std, CORRECTED),
-    SINGLE_ROW("std_mean.correction", std_mean, CORRECTED),
+    VARIANCE("std.correction", std, "1x", CORRECTED),
+    VARIANCE("std_mean.correction", std_mean, "1xx", CORRECTED),
     ROW("sum", sum_of_all, "self", "dtype"),
     ROW("sum.dim_IntList", sum, OVER, "dtype"),
     ROW("sum_to", sum_to, "x", "shape"),
-    SINGLE_ROW("var.correction", var, CORRECTED),
-    SINGLE_ROW("var_mean.correction", var_mean, CORRECTED),
+    VARIANCE("var.correction", var, "1x", CORRECTED),
+    VARIANCE("var_mean.correction", var_mean, "1xx", CORRECTED),
     {NULL},
 };

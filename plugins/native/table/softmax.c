@@ -115,14 +115,15 @@ log_softmax_backward(PyObject *const *arguments)
     return backward(LOG_SOFTMAX_BACKWARD, arguments);
 }
 
-#define ROW(operator, compute, ...) {operator, "table/softmax.c", __LINE__, compute, {__VA_ARGS__}}
+#define ROW(operator, compute, widened, ...)                                                      \
+    {operator, "table/softmax.c", __LINE__, compute, {__VA_ARGS__}, 0, widened}
 #define FORWARD "self", "dim", "half_to_float"
 #define BACKWARD "grad_output", "output", "dim", "input_dtype"
 const kernel_row softmax_rows[] = {
-    ROW("_softmax", softmax, FORWARD),
-    ROW("_log_softmax", log_softmax, FORWARD),
-    ROW("_safe_softmax", safe_softmax, "self", "dim", "dtype"),
-    ROW("_softmax_backward_data", softmax_backward, BACKWARD),
-    ROW("_log_softmax_backward_data", log_softmax_backward, BACKWARD),
+    ROW("_softmax", softmax, "1x", FORWARD),
+    ROW("_log_softmax", log_softmax, "1x", FORWARD),
+    ROW("_safe_softmax", safe_softmax, "1x", "self", "dim", "dtype"),
+    ROW("_softmax_backward_data", softmax_backward, "2x", BACKWARD),
+    ROW("_log_softmax_backward_data", log_softmax_backward, "2x", BACKWARD),
     {NULL},
 };

@@ -3,6 +3,7 @@
 #define DOVETAIL_TABLE_H
 
 #include "../core/native.h"
+#include "../kernels/conversions.h"
 #include "../kernels/copies.h"
 #include "../kernels/elementwise.h"
 #include "../kernels/grid_sampling.h"
@@ -35,6 +36,7 @@ typedef struct {
     const scan_kernels *scans;
     const grid_sampling_kernels *grid_sampling;
     const resampling_kernels *resampling;
+    const conversion_kernels *conversions;
 } instruction_set;
 
 /* instruction_sets.c: chooses the highest set that the processor has, or the one that
@@ -55,9 +57,15 @@ typedef struct {
     bound_kernel *compute;
     const char *parameters[MOST_PARAMETERS + 1]; /* ends with NULL */
     int takes_halves; /* float16 and bfloat16, computed in single precision and rounded once */
+    /* By what half precision is computed where `compute` does not take it: how many of the first
+     * arguments have to be of one half precision, and a letter for the dtype of each result: x is
+     * theirs, a and what follows that of an argument, s that of the other arguments. These may be
+     * of single precision, but for rows with x alone. NULL: by the reference. */
+    const char *widened;
 } kernel_row;
 
 /* One for each family; ends with a row without operator. */
+extern const kernel_row conversion_rows[];
 extern const kernel_row creation_rows[];
 extern const kernel_row elementwise_rows[];
 extern const kernel_row extremum_rows[];
@@ -78,9 +86,16 @@ extern const kernel_row softmax_rows[];
 extern const kernel_row view_rows[];
 extern const kernel_row window_rows[];
 
+/* widened.c: the result of an operator for arguments in half precision, by its kernel for single
+ * precision; NULL as `bound_kernel`. */
+PyObject *compute_widened(const kernel_row *row, PyObject *const *arguments);
+
 /* compiled_kernel.c: adds the type CompiledKernel and its functions to the module. Return 0, or -1
  * with an exception. */
 int add_compiled_kernel_type(PyObject *module);
+
+/* half_loops.c: the same with the type HalfLoop. */
+int add_half_loop_type(PyObject *module);
 
 /* ---- arguments (arguments.c) ----------------------------------------------------------------- */
 

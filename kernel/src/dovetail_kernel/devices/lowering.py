@@ -62,8 +62,6 @@ class PlanFacts(NamedTuple):
     ----------
     dtype
         Their dtype, if the route is for those of one.
-    in_halves
-        Whether some are of half precision.
     computes
         Whether the kernel computes: not if it only shows or makes arrays, which has nothing to warn
         of.
@@ -72,7 +70,6 @@ class PlanFacts(NamedTuple):
     """
 
     dtype: dtype | None = None
-    in_halves: bool = False
     computes: bool = True
     counts: bool = True
 
@@ -98,11 +95,11 @@ class Lowering:
         """
         return self.error_state is not None
 
-    def for_halves(self, function: Callable[..., object]) -> Callable[..., Any]:
-        """Return what a route for arguments in half precision calls in the place of an array
-        function, with the same results but for the order of sums: the function itself.
+    def rounded_once(self, function: Callable[..., object]) -> Callable[..., Any] | None:
+        """Return what computes an array function of half precision in single precision and rounds
+        its result once, where operands may be numbers of single precision; None: nothing does.
         """
-        return function
+        return None
 
     def by_size(self, function: Callable[..., object], dtype: dtype | None) -> BySize | None:
         """Return what a route calls in the place of an array function, by the number of elements;
@@ -140,8 +137,6 @@ class Lowering:
         """
         specs = {}
         for role, function in kernel.items():
-            if facts.in_halves:
-                function = self.for_halves(function)
             if not facts.computes:
                 specs[role] = CallSpec(function)
                 continue

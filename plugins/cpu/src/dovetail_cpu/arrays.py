@@ -12,11 +12,10 @@ import ml_dtypes
 import numpy as np
 
 from dovetail_dispatcher.sockets import COMPILED_OPERATOR
-from dovetail_kernel import BySize, DatalessArray, bfloat16, dtype
+from dovetail_kernel import BySize, DatalessArray, bfloat16, dtype, float16
 
 from .functions import erf as error_functions
 from .functions.compiled_steps import compiled_step
-from .functions.half_precision import MANY, converted
 from .functions.products import NUMPY
 from .functions.quick_functions import QUICK_FUNCTIONS
 from .functions.shared_functions import shared
@@ -30,7 +29,6 @@ Array = np.ndarray[Any, Any]
 _copyto = silent(np.copyto)
 _astype = silent(np.ndarray.astype)
 _array = silent(np.array)
-_converted = silent(converted)
 
 _MAX_WORK: Final = 10_000
 _LARGE: Final = 1 << 18
@@ -41,8 +39,8 @@ _STRIP: Final = 16
 _BFLOAT16: Final = np.dtype(ml_dtypes.bfloat16)
 _UNSIGNED: Final = {np.dtype(f"i{n}"): np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 _greatest: Any = np.maximum.reduce
-_COMPILED: Final = ("index_put", "index_combine", "index_add", "scatter")
-"""Methods that write to elements at indices."""
+_COMPILED: Final = ("index_put", "index_combine", "index_add", "scatter", "cast")
+"""Methods that may be compiled."""
 _FEW: Final = 4096
 """Up to so many elements the greatest is found faster by its index."""
 
@@ -136,14 +134,15 @@ class CpuArrays(CpuRandom):
         """Return the compiled kernel of an optimizer's rule, None without compiled code."""
         return compiled_step(rule)
 
-    def for_halves(self, function: Any) -> Any:
-        """Return what computes many numbers in half precision by single precision, in blocks."""
-        from .functions.halves import for_halves  # needs families, which are loaded by now
-
-        return for_halves(function)
+    def rounded_once(self, function: Any) -> Any | None:
+        """Return the compiled loop of a ufunc for half precision, if there is one."""
+        found = self.compiled("rounded_once", function)
+        return None if found is function else found
 
     def by_size(self, function: Any, dtype: dtype | None) -> BySize | None:
         """Return what computes large arrays in aligned memory, on several threads if there are."""
+        if dtype is float16 or dtype is bfloat16:  # which its loops compute in rooms of their own
+            return None
         if isinstance(function, np.ufunc) and get_num_threads() > 1:
             many = shared(function)
             if many is not None:
@@ -266,10 +265,6 @@ class CpuArrays(CpuRandom):
         if found.base is not None and 0 in found.strides:
             # Expanded: NumPy would put the dimensions that share memory innermost.
             return np.array(_without_imaginary(found, native_dtype), native_dtype, order="C")
-        if found.size >= MANY:
-            made: Array | None = _converted(found, native_dtype)
-            if made is not None:
-                return made
         if found.dtype.kind == "c":
             found = _without_imaginary(found, native_dtype)
         return _astype(found, native_dtype)  # type: ignore[no-any-return]

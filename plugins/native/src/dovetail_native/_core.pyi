@@ -87,6 +87,17 @@ INSTRUCTION_SETS: list[str]
 INSTRUCTION_SET: str
 
 @final
+class HalfLoop:
+    """A ufunc on half precision beside single numbers, by its loop for single precision."""
+
+    def __new__(cls, ufunc: np.ufunc) -> HalfLoop: ...
+    @property
+    def __name__(self) -> str: ...
+    @property
+    def __wrapped__(self) -> Callable[..., Any]: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+@final
 class CompiledKernel:
     """The compiled kernel of an operator, which hands what it does not compute to a reference."""
 

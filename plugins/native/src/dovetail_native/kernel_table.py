@@ -5,13 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from ._core import CompiledKernel, kernel_names
+from ._core import CompiledKernel, HalfLoop, kernel_names
 
 NAMES: Final = frozenset(kernel_names())
+
+ROUNDED_ONCE: Final = "rounded_once"
+"""The operator that is a ufunc, its reference, on half precision beside single numbers."""
 
 
 def compiled_operator(operator: str, reference: Callable[..., Any]) -> Callable[..., Any]:
     """Return the compiled kernel of an operator before its reference, or the reference itself if
     the table has no such operator.
     """
+    if operator == ROUNDED_ONCE:
+        return _rounded_once(reference)
     return CompiledKernel(operator, reference) if operator in NAMES else reference
+
+
+def _rounded_once(reference: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the loop of a ufunc for half precision; any other function as it is."""
+    ufunc: Any = getattr(reference, "__wrapped__", reference)
+    try:
+        return HalfLoop(ufunc)
+    except (TypeError, ValueError):  # no ufunc, or one without such a loop
+        return reference

@@ -85,9 +85,9 @@ class ArrayCall:
         if facts.is_view:  # a view is as normal as what it shows, wherever it is made
             inference = not key & NORMAL
         self.base = backend.bit | (INFERENCE if inference else NORMAL)
-        self.in_halves = bool(key & _HALF_BITS)
-        halves = self.in_halves and bool(op.half)
-        self.in_single = halves and promotion.computes_in_single(op, kernel, key)
+        self.in_single = bool(key & _HALF_BITS and op.half) and promotion.computes_in_single(
+            op, kernel, key
+        )
         self.rewording: TranslateErrors | None = None
         if self.is_pointwise:
             self.rewording = TranslateErrors(partial(call_error, op), facts.operands)
@@ -207,9 +207,7 @@ def calls_of(
     )
     computes = call.op.kind not in _COMPUTE_NOTHING
     arrays = call.backend.arrays
-    specs = arrays.lower(
-        functions, PlanFacts(promotion.dtype, call.in_halves, computes, counted is not None)
-    )
+    specs = arrays.lower(functions, PlanFacts(promotion.dtype, computes, counted is not None))
     state = arrays.error_state if computes else None
     calls: list[KernelCall] = []
     for role, function in functions.items():

@@ -200,17 +200,18 @@ class Precision:
             each: native[int64] for each in self.integral
         }
         """Dtype that a sum accumulates in, where that is not the array's own."""
+        self._cast = capabilities.compiled("arrays.cast", _cast)
 
     def converted(self, array: Any, native_dtype: Any) -> Any:
         """Return an array in another dtype; of complex numbers the real part, unless as bools."""
         if array.dtype in self.complex and native_dtype in self._real:
             array = discard_imaginary(array)
-        return array.astype(native_dtype, copy=False)
+        return array if array.dtype == native_dtype else self._cast(array, native_dtype)
 
     def wide(self, value: Any) -> Any:
         """Return an array of half precision in float32, anything else itself."""
         if getattr(value, "dtype", None) in self.halves:
-            return value.astype(self.single)
+            return self._cast(value, self.single)
         return value
 
     def narrow(self, result: Any, own: Any) -> Any:
@@ -218,4 +219,9 @@ class Precision:
 
         None, and what is of another dtype, is returned itself.
         """
-        return result if result is None or result.dtype != self.single else result.astype(own)
+        return result if result is None or result.dtype != self.single else self._cast(result, own)
+
+
+def _cast(array: Any, native_dtype: Any) -> Any:
+    """Return a copy in another dtype."""
+    return array.astype(native_dtype)

@@ -37,6 +37,9 @@ def in_single(backend: Backend, function: Callable[..., Any]) -> Callable[..., A
 
     Arrays of several dtypes, of which more than one has dimensions, are left to `function`.
     """
+    compiled = backend.arrays.rounded_once(function)
+    if compiled is not None:
+        return compiled
     cast, native = backend.arrays.cast, backend.arrays.native_dtypes
     single, halves = native[float32], [native[each] for each in HALVES if each in native]
 

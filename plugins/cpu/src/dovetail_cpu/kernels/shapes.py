@@ -14,8 +14,6 @@ from dovetail_aten.families import Shapes
 from dovetail_aten.kernel_support import Function, never_warns
 from dovetail_kernel import contiguous_format
 
-from ..functions.half_precision import MANY, converted
-
 _concatenate = getattr(numpy.concatenate, "_implementation", numpy.concatenate)
 """The function behind the one that asks for ``__array_function__``."""
 _NEW: tuple[tuple[Any, ...], ...] = ((None,), (slice(None), None))
@@ -54,7 +52,7 @@ def _large_triangle(name: str, x: Any, diagonal: int) -> Any:
 
 class FastShapes(Shapes):
     """Arrays of one dtype joined; triangles by remembered masks, or strips; large transposed arrays
-    copied in strips; half precision by its bits.
+    copied in strips.
     """
 
     @never_warns
@@ -88,11 +86,6 @@ class FastShapes(Shapes):
         if memory_format is contiguous_format and array.flags.fnc:
             return self.capabilities.contiguous(array)
         return Shapes._arranged(self, array, memory_format)
-
-    def _converted(self, x: Any, dtype: Any) -> Any:
-        """Return a copy in another dtype."""
-        made = converted(x, dtype) if x.size >= MANY else None
-        return x.astype(dtype) if made is None else made
 
     def _with_zeros(self, name: str, compare: Function, x: Any, diagonal: int) -> Any:
         """Return a triangle of matrices, by a mask that is kept or strip by strip."""

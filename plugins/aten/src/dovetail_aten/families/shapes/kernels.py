@@ -54,10 +54,6 @@ class Shapes(Family):
             return discard_imaginary(array)
         return array
 
-    def _converted(self, x: Any, dtype: Any) -> Any:
-        """Return a copy in another dtype."""
-        return x.astype(dtype)
-
     @operator("_to_copy")
     def to_copy(
         self,
@@ -72,7 +68,7 @@ class Shapes(Family):
         """
         if dtype is None or dtype == x.dtype:
             return self._arranged(x, memory_format)
-        made = self._converted(self._readable_as(dtype, x), dtype)
+        made = self._readable_as(dtype, x).astype(dtype)
         if (
             made.ndim > 1
             and 0 in getattr(x, "strides", ())

@@ -1,0 +1,158 @@
+/* Copies in another dtype, from half precision and to it. */
+#include "layouts.h"
+
+static void
+widen_row(const void *context, char *const *data, const npy_intp *steps, npy_intp length)
+{
+    const int half = *(const int *)context;
+    for (npy_intp start = 0; start < length; start += ROOM) {
+        npy_intp count = length - start < ROOM ? length - start : ROOM;
+        const char *from = data[0] + start * steps[0];
+        char *to = data[1] + start * steps[1];
+        if (steps[0] != 0 && steps[1] == sizeof(float)) {
+            widen_elements(half, (float *)to, from, steps[0], count);
+            continue;
+        }
+        float room[ROOM];
+        npy_intp step = widen_elements(half, room, from, steps[0], count) / sizeof *room;
+        for (npy_intp i = 0; i < count; i++) {
+            *(float *)(to + i * steps[1]) = room[i * step];
+        }
+    }
+}
+
+static void
+narrow_row(const void *context, char *const *data, const npy_intp *steps, npy_intp length)
+{
+    const int half = *(const int *)context;
+    for (npy_intp start = 0; start < length; start += ROOM) {
+        npy_intp count = length - start < ROOM ? length - start : ROOM;
+        const char *from = data[0] + start * steps[0];
+        char *to = data[1] + start * steps[1];
+        if (steps[0] == sizeof(float)) {
+            narrow_elements(half, to, steps[1], (const float *)from, count);
+            continue;
+        }
+        float room[ROOM];
+        for (npy_intp i = 0; i < count; i++) {
+            room[i] = *(const float *)(from + i * steps[0]);
+        }
+        narrow_elements(half, to, steps[1], room, count);
+    }
+}
+
+PyArrayObject *
+as_single(PyArrayObject *array)
+{
+    int half = half_of(array);
+    PyArray_Descr *single = PyArray_DescrFromType(NPY_FLOAT);
+    row_call call = {widen_row, &half, 1, {array}, NULL, single, 1};
+    PyArrayObject *result = (PyArrayObject *)compute_rows(&call);
+    Py_XDECREF(single);
+    return result;
+}
+
+PyArrayObject *
+as_half(PyArrayObject *array, PyArray_Descr *dtype, int half)
+{
+    row_call call = {narrow_row, &half, 1, {array}, NULL, dtype, 1};
+    return (PyArrayObject *)compute_rows(&call);
+}
+
+/* A copy with another dtype, without the reference. */
+static PyArrayObject *
+cast_by_numpy(PyArrayObject *array, PyArray_Descr *dtype)
+{
+    Py_XINCREF(dtype); /* which the next call takes */
+    return dtype == NULL ? NULL
+                         : (PyArrayObject *)PyArray_FromArray(
+                               array, dtype, NPY_ARRAY_FORCECAST | NPY_ARRAY_ENSURECOPY);
+}
+
+/* Whether the elements of an array share memory: the order of a copy is another then. */
+static int
+is_expanded(PyArrayObject *array)
+{
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        if (PyArray_STRIDE(array, i) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Which half precision a dtype is, as `half_of`. */
+static int
+half_of_dtype(PyArray_Descr *dtype)
+{
+    PyArray_Descr *held = dtype;
+    npy_intp none = 0;
+    if (PyDataType_ELSIZE(dtype) != sizeof(uint16_t)) {
+        return -1;
+    }
+    Py_INCREF(held); /* which the next call takes */
+    PyArrayObject *empty = (PyArrayObject *)PyArray_Empty(1, &none, held, 0);
+    int half = empty == NULL ? -1 : half_of(empty);
+    Py_XDECREF(empty);
+    return half;
+}
+
+/* A copy of an array with another dtype, one of which is of half precision. Integers go through
+ * single precision, as in PyTorch. */
+static PyObject *
+convert(PyObject *object, PyObject *wanted)
+{
+    PyArrayObject *array = (PyArrayObject *)object, *result = NULL;
+    PyArray_Descr *dtype = (PyArray_Descr *)wanted;
+    if (!PyArray_CheckExact(object) || !PyArray_DescrCheck(wanted) ||
+        !PyArray_ISNOTSWAPPED(array) || is_expanded(array)) {
+        return NULL;
+    }
+    int from = half_of(array), to = half_of_dtype(dtype), is_single = PyArray_TYPE(array) == NPY_FLOAT;
+    char kind = PyArray_DESCR(array)->kind;
+    if (PyErr_Occurred() != NULL || from == to) {
+        return NULL;
+    }
+    if (to >= 0 && is_single) {
+        return (PyObject *)as_half(array, dtype, to);
+    }
+    PyArrayObject *single = NULL;
+    if (from >= 0) {
+        single = as_single(array);
+    }
+    else if (kind == 'b' || kind == 'i' || kind == 'u') {
+        PyArray_Descr *float32 = PyArray_DescrFromType(NPY_FLOAT);
+        single = cast_by_numpy(array, float32);
+        Py_XDECREF(float32);
+    }
+    if (single == NULL || dtype->type_num == NPY_FLOAT) {
+        return (PyObject *)single;
+    }
+    result = to >= 0 ? as_half(single, dtype, to) : cast_by_numpy(single, dtype);
+    Py_DECREF(single);
+    return (PyObject *)result;
+}
+
+/* arrays.cast(array, dtype) */
+static PyObject *
+cast(PyObject *const *arguments)
+{
+    return arguments[1] == NULL ? NULL : convert(arguments[0], arguments[1]);
+}
+
+/* _to_copy(self, dtype, …, memory_format) */
+static PyObject *
+to_copy(PyObject *const *arguments)
+{
+    return is_given(arguments[1]) && !is_given(arguments[6]) ? convert(arguments[0], arguments[1])
+                                                             : NULL;
+}
+
+#define ROW(operator, compute, ...)                                                               \
+    {operator, "table/conversions.c", __LINE__, compute, {__VA_ARGS__}, 1}
+const kernel_row conversion_rows[] = {
+    ROW("arrays.cast", cast, "array", "dtype"),
+    ROW("_to_copy", to_copy, "self", "dtype", "layout", "device", "pin_memory", "non_blocking",
+        "memory_format"),
+    {NULL},
+};

@@ -1,0 +1,246 @@
+/* Ufuncs of NumPy on half precision, by their inner loops for single precision.
+ *
+ * NumPy widens every number of half precision, computes, and rounds it, one by one. Here that is
+ * done a room at a time, with vector instructions: results are rounded once from what the ufunc
+ * returns in single precision.
+ *
+ * UfuncLoop (core) computes so. A HalfLoop takes numbers of single precision beside arrays of half
+ * precision, too, of which NumPy would make arrays of single precision.
+ */
+#include "layouts.h"
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *ufunc;
+    half_loop loop;
+} HalfLoop;
+
+/* A call: which half precision, and which operands are numbers of single precision. */
+typedef struct {
+    const half_loop *loop;
+    int half, is_single[2];
+} half_call;
+
+static void
+compute_row(const void *context, char *const *data, const npy_intp *steps, npy_intp length)
+{
+    const half_call *call = context;
+    const half_loop *loop = call->loop;
+    int last = loop->inputs;
+    float rooms[MOST_INPUTS][ROOM] __attribute__((aligned(64)));
+    int is_written = loop->answers && steps[last] == sizeof(npy_bool); /* where it is wanted */
+    for (npy_intp start = 0; start < length; start += ROOM) {
+        npy_intp count = length - start < ROOM ? length - start : ROOM;
+        char *given[MOST_INPUTS];
+        npy_intp given_steps[MOST_INPUTS];
+        for (int i = 0; i < last; i++) {
+            char *from = data[i] + start * steps[i];
+            given[i] = call->is_single[i] ? from : (char *)rooms[i];
+            given_steps[i] = call->is_single[i]
+                                 ? 0
+                                 : widen_elements(call->half, rooms[i], from, steps[i], count);
+        }
+        char *to = data[last] + start * steps[last];
+        given[last] = is_written ? to : (char *)rooms[last];
+        given_steps[last] = loop->answers ? sizeof(npy_bool) : sizeof(float);
+        npy_intp size = count;
+        loop->function(given, &size, given_steps, loop->data);
+        if (!loop->answers) {
+            narrow_elements(call->half, to, steps[last], rooms[last], count);
+        }
+        for (npy_intp i = 0; loop->answers && !is_written && i < count; i++) {
+            to[i * steps[last]] = ((char *)rooms[last])[i]; /* NumPy's isnan would not, with gaps */
+        }
+    }
+}
+
+PyObject *
+compute_halves(const half_loop *loop, PyObject *const *args, PyObject *out, int takes_singles)
+{
+    half_call call = {loop, -1, {0, 0}};
+    row_call rows = {compute_row, &call, loop->inputs, {NULL}, NULL, NULL, 1};
+    for (int i = 0; i < rows.count; i++) {
+        PyArrayObject *each = rows.inputs[i] = (PyArrayObject *)args[i];
+        if (!PyArray_CheckExact(args[i]) || !PyArray_ISNOTSWAPPED(each)) {
+            return NULL;
+        }
+        if (takes_singles && PyArray_TYPE(each) == NPY_FLOAT && PyArray_NDIM(each) == 0) {
+            call.is_single[i] = 1;
+            continue;
+        }
+        int half = half_of(each);
+        if (half < 0 || (call.half >= 0 && half != call.half)) {
+            return NULL;
+        }
+        call.half = half;
+        rows.dtype = PyArray_DESCR(each);
+    }
+    if (call.half < 0) {
+        return NULL;
+    }
+    PyArray_Descr *bools = NULL;
+    if (loop->answers) {
+        rows.dtype = bools = PyArray_DescrFromType(NPY_BOOL);
+    }
+    PyObject *result = NULL;
+    if (out == NULL || (PyArray_CheckExact(out) && PyArray_ISWRITEABLE((PyArrayObject *)out) &&
+                        PyArray_EquivTypes(rows.dtype, PyArray_DESCR((PyArrayObject *)out)))) {
+        rows.out = (PyArrayObject *)out;
+        result = compute_rows(&rows);
+    }
+    Py_XDECREF(bools);
+    /* A ufunc returns a scalar in the place of a new array without dimensions. */
+    return result == NULL || out != NULL ? result : PyArray_Return((PyArrayObject *)result);
+}
+
+/* Functions of how far apart numbers are, which is another distance in single precision. */
+static int
+is_of_distances(const PyUFuncObject *ufunc)
+{
+    return strcmp(ufunc->name, "nextafter") == 0 || strcmp(ufunc->name, "spacing") == 0;
+}
+
+void
+find_half_loop(half_loop *loop, const PyUFuncObject *ufunc)
+{
+    loop->function = NULL;
+    loop->inputs = ufunc->nin;
+    for (int i = 0; i < ufunc->ntypes && !is_of_distances(ufunc); i++) {
+        const char *types = ufunc->types + (npy_intp)i * ufunc->nargs;
+        int result = types[ufunc->nin];
+        if (types[0] == NPY_FLOAT && types[ufunc->nin - 1] == NPY_FLOAT &&
+            (result == NPY_FLOAT || result == NPY_BOOL)) {
+            loop->function = ufunc->functions[i];
+            loop->data = ufunc->data == NULL ? NULL : ufunc->data[i];
+            loop->answers = result == NPY_BOOL;
+            return;
+        }
+    }
+}
+
+static PyObject *
+half_loop_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    HalfLoop *self = (HalfLoop *)object;
+    Py_ssize_t given = PyVectorcall_NARGS(nargsf);
+    if (given == self->loop.inputs && names == NULL) {
+        PyObject *result = compute_halves(&self->loop, args, NULL, 1);
+        if (result != NULL || PyErr_Occurred() != NULL) {
+            return result;
+        }
+    }
+    return PyObject_Vectorcall(self->ufunc, args, nargsf, names);
+}
+
+/* ---- the type -------------------------------------------------------------------------------- */
+
+static PyObject *
+half_loop_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = {"ufunc", NULL};
+    PyObject *ufunc;
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "O!:HalfLoop", keywords, &PyUFunc_Type, &ufunc)) {
+        return NULL;
+    }
+    PyUFuncObject *found = (PyUFuncObject *)ufunc;
+    HalfLoop *self = (HalfLoop *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->vectorcall = half_loop_vectorcall;
+    self->ufunc = Py_NewRef(ufunc);
+    if (!found->core_enabled && found->nout == 1 && found->nin >= 1 && found->nin <= 2) {
+        find_half_loop(&self->loop, found);
+    }
+    if (self->loop.function == NULL) {
+        PyErr_Format(
+            PyExc_ValueError,
+            "HalfLoop() takes an elementwise ufunc of one or two numbers of single precision and "
+            "one result, not %R",
+            ufunc);
+        Py_CLEAR(self);
+    }
+    return (PyObject *)self;
+}
+
+static int
+half_loop_traverse(HalfLoop *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(self->ufunc);
+    return 0;
+}
+
+static int
+half_loop_clear(HalfLoop *self)
+{
+    Py_CLEAR(self->ufunc);
+    return 0;
+}
+
+static void
+half_loop_dealloc(HalfLoop *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    half_loop_clear(self);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *
+half_loop_repr(HalfLoop *self)
+{
+    return PyUnicode_FromFormat("<loop of %R for half precision>", self->ufunc);
+}
+
+static PyObject *
+half_loop_name(HalfLoop *self, void *unused)
+{
+    return PyObject_GetAttrString(self->ufunc, "__name__");
+}
+
+static PyGetSetDef half_loop_getset[] = {
+    {"__name__", (getter)half_loop_name, NULL, "The name of the ufunc.", NULL},
+    {NULL},
+};
+
+static PyMemberDef half_loop_members[] = {
+    {"__wrapped__", T_OBJECT_EX, offsetof(HalfLoop, ufunc), READONLY, "The ufunc."},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(HalfLoop, vectorcall), READONLY, NULL},
+    {NULL},
+};
+
+static PyType_Slot half_loop_slots[] = {
+    {Py_tp_new, half_loop_new},
+    {Py_tp_dealloc, half_loop_dealloc},
+    {Py_tp_traverse, half_loop_traverse},
+    {Py_tp_clear, half_loop_clear},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_repr, half_loop_repr},
+    {Py_tp_getset, half_loop_getset},
+    {Py_tp_members, half_loop_members},
+    {0, NULL},
+};
+
+static PyType_Spec half_loop_spec = {
+    .name = "dovetail_native._core.HalfLoop",
+    .basicsize = sizeof(HalfLoop),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = half_loop_slots,
+};
+
+int
+add_half_loop_type(PyObject *module)
+{
+    PyObject *type = PyType_FromModuleAndSpec(module, &half_loop_spec, NULL);
+    if (type == NULL) {
+        return -1;
+    }
+    int status = PyModule_AddType(module, (PyTypeObject *)type);
+    Py_DECREF(type);
+    return status;
+}
