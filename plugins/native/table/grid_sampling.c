@@ -129,22 +129,13 @@ gradients(PyObject *const *arguments)
     return tuple_of(made, 2, !fits);
 }
 
-#define IN_SINGLE(name, count)                                                                    \
-    static PyObject *name##_of_floats(PyObject *const *arguments)                                 \
-    {                                                                                             \
-        return in_single(name, arguments, count);                                                 \
-    }
-IN_SINGLE(of_images, 5)
-IN_SINGLE(of_volumes, 5)
-IN_SINGLE(gradients, 7)
-
-#define ROW(operator, compute, ...)                                                               \
-    {operator, "table/grid_sampling.c", __LINE__, compute##_of_floats, {__VA_ARGS__}, 1}
+#define ROW(operator, compute, widened, ...)                                                      \
+    {operator, "table/grid_sampling.c", __LINE__, compute, {__VA_ARGS__}, 0, widened}
 #define HOW "interpolation_mode", "padding_mode", "align_corners"
 const kernel_row grid_sampling_rows[] = {
-    ROW("grid_sampler_2d", of_images, "input", "grid", HOW),
-    ROW("grid_sampler_3d", of_volumes, "input", "grid", HOW),
-    ROW("grid_sampler_backward", gradients, "grad", "x", "grid", "mode", "padding",
+    ROW("grid_sampler_2d", of_images, "2x", "input", "grid", HOW),
+    ROW("grid_sampler_3d", of_volumes, "2x", "input", "grid", HOW),
+    ROW("grid_sampler_backward", gradients, "3xx", "grad", "x", "grid", "mode", "padding",
         "align_corners", "mask"),
     {NULL},
 };

@@ -28,7 +28,7 @@ static const instruction_set sets[] = {
      &JOIN(indexing, name),                                                                       \
      &JOIN(scans, name),                                                                          \
      &JOIN(grid_sampling, name),                                                                  \
-      &JOIN(resampling, name),                                                                    \
+     &JOIN(resampling, name),                                                                     \
      &JOIN(conversions, name)},
     FOR_INSTRUCTION_SETS(SET)
 #undef SET

@@ -226,23 +226,12 @@ spread(PyObject *const *arguments, resampling_kind kind, int ndim)
     {                                                                                             \
         return spread(arguments, kind, ndim);                                                     \
     }
-/* Those of half precision, which is converted. */
-#define HALVES(name, count)                                                                       \
-    static PyObject *name##_of_floats(PyObject *const *arguments)                                 \
-    {                                                                                             \
-        return in_single(name, arguments, count);                                                 \
-    }
 #define PICKED(name, kind, ndim)                                                                  \
     FORWARD(name, picked, kind, ndim)                                                             \
-    BACKWARD(name, kind, ndim)                                                                    \
-    HALVES(name##_backward, 3 + ndim)
+    BACKWARD(name, kind, ndim)
 #define SUMMED(name, kind, ndim)                                                                  \
     FORWARD(name, summed, kind, ndim)                                                             \
     BACKWARD(name, kind, ndim)
-#define SUMMED_OF_FLOATS(name, kind, ndim)                                                        \
-    SUMMED(name, kind, ndim)                                                                      \
-    HALVES(name, 3 + ndim)                                                                        \
-    HALVES(name##_backward, 4 + ndim)
 
 PICKED(nearest1d, RESAMPLE_NEAREST, 1)
 PICKED(nearest2d, RESAMPLE_NEAREST, 2)
@@ -250,27 +239,26 @@ PICKED(nearest3d, RESAMPLE_NEAREST, 3)
 PICKED(nearest_exact1d, RESAMPLE_NEAREST_EXACT, 1)
 PICKED(nearest_exact2d, RESAMPLE_NEAREST_EXACT, 2)
 PICKED(nearest_exact3d, RESAMPLE_NEAREST_EXACT, 3)
-SUMMED_OF_FLOATS(linear1d, RESAMPLE_LINEAR, 1)
-SUMMED_OF_FLOATS(bilinear2d, RESAMPLE_LINEAR, 2)
-SUMMED_OF_FLOATS(trilinear3d, RESAMPLE_LINEAR, 3)
-SUMMED_OF_FLOATS(bicubic2d, RESAMPLE_CUBIC, 2)
+SUMMED(linear1d, RESAMPLE_LINEAR, 1)
+SUMMED(bilinear2d, RESAMPLE_LINEAR, 2)
+SUMMED(trilinear3d, RESAMPLE_LINEAR, 3)
+SUMMED(bicubic2d, RESAMPLE_CUBIC, 2)
 SUMMED(bilinear2d_smoothed, RESAMPLE_LINEAR_SMOOTHED, 2)
 SUMMED(bicubic2d_smoothed, RESAMPLE_CUBIC_SMOOTHED, 2)
 
-#define ROW(operator, compute, halves, ...)                                                       \
-    {operator, "table/resampling.c", __LINE__, compute, {__VA_ARGS__}, halves}
+#define ROW(operator, compute, halves, widened, ...)                                              \
+    {operator, "table/resampling.c", __LINE__, compute, {__VA_ARGS__}, halves, widened}
 #define GRADIENT "grad_output", "output_size", "input_size"
 #define IMAGES "self", "output_size"
 #define PICKED_ROWS(operator, name, ...)                                                          \
-    ROW(operator, name, 1, IMAGES, __VA_ARGS__),                                                  \
-        ROW(operator "_backward", name##_backward_of_floats, 1, GRADIENT, __VA_ARGS__)
+    ROW(operator, name, 1, NULL, IMAGES, __VA_ARGS__),                                            \
+        ROW(operator "_backward", name##_backward, 0, "1x", GRADIENT, __VA_ARGS__)
 #define SUMMED_ROWS(operator, name, ...)                                                          \
-    ROW(operator, name##_of_floats, 1, IMAGES, "align_corners", __VA_ARGS__),                     \
-        ROW(operator "_backward", name##_backward_of_floats, 1, GRADIENT, "align_corners",        \
-            __VA_ARGS__)
+    ROW(operator, name, 0, "1x", IMAGES, "align_corners", __VA_ARGS__),                           \
+        ROW(operator "_backward", name##_backward, 0, "1x", GRADIENT, "align_corners", __VA_ARGS__)
 #define SMOOTHED_ROWS(operator, name, ...)                                                        \
-    ROW(operator, name, 0, IMAGES, "align_corners", __VA_ARGS__),                                 \
-        ROW(operator "_backward", name##_backward, 0, GRADIENT, "align_corners", __VA_ARGS__)
+    ROW(operator, name, 0, NULL, IMAGES, "align_corners", __VA_ARGS__),                           \
+        ROW(operator "_backward", name##_backward, 0, NULL, GRADIENT, "align_corners", __VA_ARGS__)
 #define SCALES "scales_h", "scales_w"
 const kernel_row resampling_rows[] = {
     PICKED_ROWS("upsample_nearest1d", nearest1d, "scales"),

@@ -202,10 +202,6 @@ PyArrayObject *new_array(int ndim, const npy_intp *shape, int precision);
  * references are released and the result is NULL. */
 PyObject *tuple_of(PyObject **objects, int count, int failed);
 
-/* halves.c. The result of an operator of single precision for `count` arguments, of which arrays of
- * one half precision are converted, and results back. Others are computed as they are. */
-PyObject *in_single(bound_kernel *compute, PyObject *const *arguments, int count);
-
 /* A new array in C order with the shape and dtype of `array`. */
 PyArrayObject *empty_like(PyObject *array);
 
