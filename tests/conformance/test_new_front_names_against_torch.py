@@ -187,6 +187,42 @@ def test_module_load_writes_or_takes_the_other(lib: Any) -> None:
 
 
 @BOTH
+@pytest.mark.cpu_only(reason="a machine with a CUDA device has what is refused here")
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda lib: lib.Stream("cuda"),
+        lambda lib: lib.Stream(device="cuda:0"),
+        lambda lib: lib.Event("cuda"),
+        lambda lib: lib.Generator(device="cuda"),
+        lambda lib: lib.accelerator.device_index(0).__enter__(),
+        lambda lib: lib.accelerator.synchronize(),
+    ],
+)
+def test_without_a_device_its_streams_and_generators_are_runtime_errors(
+    lib: Any, call: Any
+) -> None:
+    if lib.cuda.is_available():
+        pytest.skip("there is a CUDA device")
+    with pytest.raises(RuntimeError):
+        call(lib)
+
+
+@BOTH
+def test_functions_promise_to_stay_as_they_are(lib: Any) -> None:
+    def promised() -> None:
+        """Stay."""
+
+    decorate = lib.fx._symbolic_trace.compatibility(is_backward_compatible=True)
+    assert decorate(promised) is promised
+
+
+@BOTH
+def test_segments_are_reduced_by_both_names(lib: Any) -> None:
+    assert lib._segment_reduce is lib.segment_reduce
+
+
+@BOTH
 def test_streams_and_events_of_the_cpu_have_nothing_to_wait_for(lib: Any) -> None:
     stream = lib.Stream("cpu")
     assert stream == lib.Stream("cpu")

@@ -150,11 +150,13 @@ class device_index:
     """Context manager: another device is the current one inside; None changes nothing."""
 
     def __init__(self, device: int | None) -> None:
-        self._block: AbstractContextManager[Any] = (
-            nullcontext() if device is None else cuda.device(device)
-        )
+        self._device = device
 
     def __enter__(self) -> None:
+        self._block: AbstractContextManager[Any] = nullcontext()
+        if self._device is not None:
+            _check_available()
+            self._block = cuda.device(self._device)
         self._block.__enter__()
 
     def __exit__(self, *error: Any) -> None:

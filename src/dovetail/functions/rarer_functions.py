@@ -23,6 +23,8 @@ __all__ = [
     "set_anomaly_enabled",
 ]
 
+_segment_reduce = aten.segment_reduce  # the name that PyTorch's public one is another for
+
 
 def range(
     start: float,

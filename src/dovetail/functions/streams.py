@@ -9,14 +9,24 @@ from typing import Any
 from dovetail_kernel import Device
 
 from .. import cuda
+from ..cuda.plugin import why_unavailable
 
 __all__ = ["Event", "Stream"]
 
 
 def _place(device: Any) -> Device:
-    """Return the device of a stream or an event; by default the accelerator, else the cpu."""
+    """Return the device of a stream or an event; by default the accelerator, else the cpu.
+
+    Raises
+    ------
+    RuntimeError
+        For a CUDA device where there is none.
+    """
     if device is not None:
-        return Device(device) if not isinstance(device, Device) else device
+        place = Device(device) if not isinstance(device, Device) else device
+        if place.type == "cuda" and (reason := why_unavailable()) is not None:
+            raise RuntimeError(f"not linked with support for cuda devices: {reason}")
+        return place
     return Device("cuda" if cuda.is_available() else "cpu")
 
 

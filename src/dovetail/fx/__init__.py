@@ -43,7 +43,7 @@ else:  # modules say ``torch.fx.wrap`` when they are defined: nothing more is im
         __name__,
         (
             *("experimental", "graph", "graph_module", "immutable_collections", "interpreter"),
-            *("node", "passes", "proxy", "subgraph_rewriter", "_symbolic_trace"),
+            *("node", "passes", "proxy", "subgraph_rewriter", "_symbolic_trace", "_compatibility"),
         ),
         {
             "CodeGen": f"{__name__}.source",

@@ -18,6 +18,7 @@ from dovetail_kernel import warn_user
 from ..functions.condition_checks import _assert
 from ..nn import Module, Parameter, Sequential
 from ..utils import _pytree as pytree
+from ._compatibility import compatibility
 from .graph import Graph
 from .graph_module import GraphModule
 from .node import Argument, Node
@@ -26,7 +27,7 @@ from .source import TreeCodeGen
 from .traced_parameters import annotations_of, is_nested, taking_all_by_position
 from .whole_calls import Replacements, wrap
 
-__all__ = ["PH", "Tracer", "symbolic_trace", "wrap"]
+__all__ = ["PH", "Tracer", "compatibility", "symbolic_trace", "wrap"]
 
 
 class _PlaceHolder:

@@ -42,6 +42,8 @@ class Generator:
 
     Raises
     ------
+    RuntimeError
+        If the device cannot be used.
     ValueError
         If the backend has no such bit generator.
     """
@@ -50,6 +52,11 @@ class Generator:
 
     def __init__(self, device: Any = "cpu", *, bit_generator: str | None = None) -> None:
         self.device = as_device(device)
+        if self.device.type != "cpu":
+            try:
+                backend_for(self.device)
+            except AssertionError as error:  # the type that PyTorch has for tensors
+                raise RuntimeError(f"no generator for {self.device}: {error}") from error
         self._seed = _FIRST_SEED
         self._native: Any = None
         self._bit_generator: str | None = None
