@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import dovetail_aten as aten
-from dovetail_aten.families.recurrent.kernels.recurrent_cells import RecurrentCells
 from dovetail_aten.families.recurrent.kernels.recurrent_sequences import RecurrentSequences
 
 SHAPES = ((5,), (3, 40), (64, 1000), (2, 0), ())
@@ -231,25 +230,6 @@ def test_a_mask_of_any_shape_fills_as_in_pytorch(mask_shape, dtype, compare):
         compare("masked_fill.Scalar", x.swapaxes(0, 2), turned, value)
 
 
-@pytest.mark.parametrize("dtype", ("float32", "float64"))
-@pytest.mark.parametrize("shape", ((2, 3), (4, 64), (2, 3, 5), (0, 4)))
-def test_a_step_of_an_lstm_is_what_the_generic_kernel_makes_of_it(shape, dtype, table):
-    gates, cell = (*shape[:-1], 4 * shape[-1]), sample(shape, dtype)
-    given, own = sample(gates, dtype, 1) * 9, sample(gates[::-1], dtype, 2).T.copy()
-    bias = sample(gates[-1:], dtype, 3)
-    if given.size:
-        given.flat[:3] = np.inf, -np.inf, np.nan
-    family = table.kernels["_thnn_fused_lstm_cell"].fn.__self__
-    with np.errstate(all="ignore"):
-        for biases in ((), (bias,), (bias, bias)):
-            fast = family.fused_lstm_cell(given, own, cell, *biases)
-            generic = RecurrentCells.fused_lstm_cell(family, given, own, cell, *biases)
-            for one, other in zip(fast, generic, strict=True):
-                assert one.dtype == other.dtype
-                assert one.flags.c_contiguous
-                np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
-
-
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("dtype", ("float32", "float64"))
 @pytest.mark.parametrize("shape", ((1, 2, 3), (5, 4, 64), (20, 8, 64), (16, 4, 140), (3, 0, 4)))
@@ -261,6 +241,7 @@ def test_the_steps_of_an_lstm_are_what_the_generic_kernel_makes_of_them(
     before = gates.copy()
     hx, cx = sample(shape[1:], dtype, 2), sample(shape[1:], dtype, 3)
     weight, bias = sample((4 * size, size), dtype, 4), sample((4 * size,), dtype, 5)
+    weight /= np.sqrt(size).astype(dtype)  # else errors grow from step to step
     family = table.kernels["_lstm_sequence"].fn.__self__
     for biases in ((None,), (bias,)):
         operands = (gates, hx, cx, weight, *biases, reverse)

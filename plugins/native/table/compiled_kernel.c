@@ -14,6 +14,7 @@ static const kernel_row *const families[] = {
     pooling_rows,
     progression_rows,
     random_rows,
+    recurrence_rows,
     reduction_rows,
     resampling_rows,
     scalar_rows,

@@ -29,7 +29,8 @@ static const instruction_set sets[] = {
      &JOIN(scans, name),                                                                          \
      &JOIN(grid_sampling, name),                                                                  \
      &JOIN(resampling, name),                                                                     \
-     &JOIN(conversions, name)},
+     &JOIN(conversions, name),                                                                    \
+     &JOIN(recurrence, name)},
     FOR_INSTRUCTION_SETS(SET)
 #undef SET
 };

@@ -13,6 +13,7 @@
 #include "../kernels/optimizers.h"
 #include "../kernels/pooling.h"
 #include "../kernels/random.h"
+#include "../kernels/recurrence.h"
 #include "../kernels/reductions.h"
 #include "../kernels/resampling.h"
 #include "../kernels/scans.h"
@@ -37,6 +38,7 @@ typedef struct {
     const grid_sampling_kernels *grid_sampling;
     const resampling_kernels *resampling;
     const conversion_kernels *conversions;
+    const recurrence_kernels *recurrence;
 } instruction_set;
 
 /* instruction_sets.c: chooses the highest set that the processor has, or the one that
@@ -77,6 +79,7 @@ extern const kernel_row optimizer_rows[];
 extern const kernel_row pooling_rows[];
 extern const kernel_row progression_rows[];
 extern const kernel_row random_rows[];
+extern const kernel_row recurrence_rows[];
 extern const kernel_row reduction_rows[];
 extern const kernel_row resampling_rows[];
 extern const kernel_row scalar_rows[];

@@ -54,12 +54,7 @@ if TYPE_CHECKING:
     from .random.kernels.drawing import Drawing
     from .random.kernels.gamma_numbers import GammaNumbers
     from .random.kernels.random import Random
-    from .recurrent.kernels.recurrent_cells import RecurrentCells, check_lstm_cell
-    from .recurrent.kernels.recurrent_sequences import (
-        RecurrentSequences,
-        check_lstm_sequence,
-        places,
-    )
+    from .recurrent.kernels.recurrent_sequences import RecurrentSequences
     from .reductions.kernels.ordering import Ordering
     from .reductions.kernels.reductions import Reductions
     from .reductions.kernels.running_extrema import RunningExtrema
@@ -106,7 +101,6 @@ __all__ = [
     "PooledPlaces",
     "Random",
     "Rectifiers",
-    "RecurrentCells",
     "RecurrentSequences",
     "Reductions",
     "RunningExtrema",
@@ -124,8 +118,6 @@ __all__ = [
     "check_cross",
     "check_group_norm",
     "check_layer_norm",
-    "check_lstm_cell",
-    "check_lstm_sequence",
     "check_lu_solve",
     "check_old_system",
     "check_ormqr",
@@ -136,7 +128,6 @@ __all__ = [
     "check_trace",
     "factor_of",
     "failure",
-    "places",
     "pooled_windows",
     "refuse_dtypes",
     "turned",
@@ -213,15 +204,7 @@ __getattr__ = names_on_demand(
         "random.kernels.drawing": ("Drawing",),
         "random.kernels.gamma_numbers": ("GammaNumbers",),
         "random.kernels.random": ("Random",),
-        "recurrent.kernels.recurrent_cells": (
-            "RecurrentCells",
-            "check_lstm_cell",
-        ),
-        "recurrent.kernels.recurrent_sequences": (
-            "RecurrentSequences",
-            "check_lstm_sequence",
-            "places",
-        ),
+        "recurrent.kernels.recurrent_sequences": ("RecurrentSequences",),
         "reductions.kernels.ordering": ("Ordering",),
         "reductions.kernels.reductions": ("Reductions",),
         "reductions.kernels.running_extrema": ("RunningExtrema",),

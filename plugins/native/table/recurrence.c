@@ -1,0 +1,340 @@
+/* One step of an LSTM, and all steps of a layer with their gradients, as operators. Products are
+ * NumPy's. */
+#include "table.h"
+
+/* Rows of all steps from which a weight is copied: BLAS multiplies few rows by a view of it up to
+ * three times as slowly. */
+enum { ROWS_TO_TURN = 64 };
+
+/* Whether an array has a precision and a shape, of whose sizes those beyond `ndim` do not count. */
+static int
+has_shape(
+    PyObject *object, int precision, int ndim, npy_intp first, npy_intp second, npy_intp third)
+{
+    npy_intp wanted[3] = {first, second, third};
+    if (precision_of(object) != precision || PyArray_NDIM((PyArrayObject *)object) != ndim) {
+        return 0;
+    }
+    for (int i = 0; i < ndim; i++) {
+        if (PyArray_DIM((PyArrayObject *)object, i) != wanted[i]) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static PyObject *
+made_tuple(PyArrayObject **arrays, int count, int fits)
+{
+    PyObject *made[5];
+    for (int i = 0; i < count; i++) {
+        made[i] = (PyObject *)arrays[i];
+    }
+    return tuple_of(made, count, !fits);
+}
+
+/* ---- one step -------------------------------------------------------------------------------- */
+
+/* _thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias): hidden state, cell
+ * state, gates. */
+static PyObject *
+cell(PyObject *const *arguments)
+{
+    int precision = precision_of(arguments[2]);
+    const void *given, *product, *cx, *bias[2] = {NULL, NULL};
+    if (precision < 0) {
+        return NULL;
+    }
+    PyArrayObject *state = (PyArrayObject *)arguments[2];
+    int last = PyArray_NDIM(state) - 1;
+    if (last < 0 || PyArray_SIZE(state) == 0) {
+        return NULL;
+    }
+    npy_intp shape[NPY_MAXDIMS], count = PyArray_SIZE(state);
+    memcpy(shape, PyArray_DIMS(state), (size_t)(last + 1) * sizeof *shape);
+    lstm_size size = {count / shape[last], shape[last]};
+    npy_intp width = 4 * size.size;
+    shape[last] = width;
+    for (int i = 0; i < 2; i++) {
+        PyArrayObject *gates = (PyArrayObject *)arguments[i];
+        if (precision_of(arguments[i]) != precision || PyArray_NDIM(gates) != last + 1 ||
+            !PyArray_CompareLists(PyArray_DIMS(gates), shape, last + 1) ||
+            (is_given(arguments[3 + i]) &&
+             !has_shape(arguments[3 + i], precision, 1, width, 0, 0))) {
+            return NULL;
+        }
+    }
+    operands taken = {0};
+    int fits = take_operand(&taken, arguments[0], precision, 4 * count, &given) &&
+               take_operand(&taken, arguments[1], precision, 4 * count, &product) &&
+               take_operand(&taken, arguments[2], precision, count, &cx);
+    for (int i = 0; fits && i < 2; i++) {
+        fits = !is_given(arguments[3 + i]) ||
+               take_operand(&taken, arguments[3 + i], precision, width, &bias[i]);
+    }
+    PyArrayObject *made[3] = {NULL, NULL, NULL};
+    if (fits) {
+        made[0] = empty_like(arguments[2]);
+        made[1] = empty_like(arguments[2]);
+        made[2] = new_array(last + 1, shape, precision);
+        fits = made[0] != NULL && made[1] != NULL && made[2] != NULL;
+    }
+    if (fits) {
+        void *hidden = PyArray_DATA(made[0]), *cells = PyArray_DATA(made[1]);
+        void *gates = PyArray_DATA(made[2]);
+        RELEASED(
+            4 * count, kernels_in_force->recurrence->of[precision].step(
+                           gates, cells, hidden, given, product, bias[0], bias[1], cx, size));
+    }
+    release_operands(&taken);
+    return made_tuple(made, 3, fits);
+}
+
+/* ---- all steps ------------------------------------------------------------------------------- */
+
+/* The step of a number, of an array of several in C order, as an array: a new reference. */
+static PyObject *
+step_of(PyArrayObject *array, npy_intp step)
+{
+    return PySequence_GetItem((PyObject *)array, step);
+}
+
+static char *
+at_step(PyArrayObject *array, npy_intp step)
+{
+    return PyArray_BYTES(array) + step * PyArray_STRIDE(array, 0);
+}
+
+/* Write the product of two matrices. Return 0, or -1 with an exception. */
+static int
+multiply(PyObject *first, PyObject *second, PyArrayObject *result)
+{
+    PyObject *made = PyArray_MatrixProduct2(first, second, result);
+    Py_XDECREF(made);
+    return made == NULL ? -1 : 0;
+}
+
+/* The transpose of a weight, which is copied where many rows are multiplied by it. */
+static PyObject *
+turned_weight(PyArrayObject *weight, npy_intp rows)
+{
+    PyObject *view = PyArray_Transpose(weight, NULL);
+    if (view == NULL || rows < ROWS_TO_TURN) {
+        return view;
+    }
+    PyObject *made = (PyObject *)in_c_order(view);
+    Py_DECREF(view);
+    return made;
+}
+
+/* Numbers of steps, sequences and of a state; whether gates (steps, sequences, 4 * size), states
+ * (sequences, size), a weight (4 * size, size) and a bias are those of a layer. */
+typedef struct {
+    int precision;
+    npy_intp steps, rows, size;
+} layer;
+
+static int
+read_layer(
+    PyObject *gates, PyObject *hx, PyObject *cx, PyObject *weight, PyObject *bias, layer *read)
+{
+    int precision = read->precision = precision_of(gates);
+    if (precision < 0 || PyArray_NDIM((PyArrayObject *)gates) != 3 ||
+        PyArray_SIZE((PyArrayObject *)gates) == 0) {
+        return 0;
+    }
+    npy_intp *shape = PyArray_DIMS((PyArrayObject *)gates);
+    read->steps = shape[0];
+    read->rows = shape[1];
+    read->size = shape[2] / 4;
+    return shape[2] % 4 == 0 && has_shape(hx, precision, 2, read->rows, read->size, 0) &&
+           has_shape(cx, precision, 2, read->rows, read->size, 0) &&
+           has_shape(weight, precision, 2, shape[2], read->size, 0) &&
+           (!is_given(bias) || has_shape(bias, precision, 1, shape[2], 0, 0));
+}
+
+/* lstm_steps(gates, hx, cx, weight, bias, reverse): hidden states, cell states, gates. */
+static PyObject *
+sequence(PyObject *const *arguments)
+{
+    layer read;
+    int reverse;
+    PyObject *bias = arguments[4];
+    if (!read_layer(arguments[0], arguments[1], arguments[2], arguments[3], bias, &read) ||
+        !read_optional_flag(arguments[5], &reverse)) {
+        return NULL;
+    }
+    int precision = read.precision;
+    npy_intp states[3] = {read.steps, read.rows, read.size}, all = read.rows * read.size;
+    npy_intp opened[3] = {read.steps, read.rows, 4 * read.size};
+    lstm_size size = {read.rows, read.size};
+    const void *given, *cx, *added = NULL;
+    operands taken = {0};
+    int fits = take_operand(&taken, arguments[0], precision, 4 * all * read.steps, &given) &&
+               take_operand(&taken, arguments[2], precision, all, &cx) &&
+               (!is_given(bias) || take_operand(&taken, bias, precision, 4 * read.size, &added));
+    PyArrayObject *made[3] = {NULL, NULL, NULL}, *product = NULL;
+    PyObject *turned = NULL, *state = Py_NewRef(arguments[1]);
+    if (fits) {
+        made[0] = new_array(3, states, precision);
+        made[1] = new_array(3, states, precision);
+        made[2] = new_array(3, opened, precision);
+        product = new_array(2, opened + 1, precision);
+        turned = turned_weight((PyArrayObject *)arguments[3], read.steps * read.rows);
+        fits = made[0] != NULL && made[1] != NULL && made[2] != NULL && product != NULL &&
+               turned != NULL;
+    }
+    npy_intp item = precision ? 8 : 4;
+    for (npy_intp i = 0; fits && i < read.steps; i++) {
+        npy_intp step = reverse ? read.steps - 1 - i : i;
+        fits = state != NULL && multiply(state, turned, product) == 0;
+        if (fits) {
+            void *cells = at_step(made[1], step), *hidden = at_step(made[0], step);
+            void *gates = at_step(made[2], step);
+            const void *one = (const char *)given + step * 4 * all * item;
+            const void *other = PyArray_DATA(product);
+            RELEASED(
+                4 * all, kernels_in_force->recurrence->of[precision].step(
+                             gates, cells, hidden, one, other, added, NULL, cx, size));
+            cx = cells;
+            Py_SETREF(state, step_of(made[0], step));
+        }
+    }
+    fits = fits && state != NULL;
+    Py_XDECREF(state);
+    Py_XDECREF(turned);
+    Py_XDECREF(product);
+    release_operands(&taken);
+    return made_tuple(made, 3, fits);
+}
+
+/* The states before all steps, (steps * rows, size). */
+static PyArrayObject *
+states_before(const void *first, const void *states, const layer *read, int reverse)
+{
+    npy_intp shape[2] = {read->steps * read->rows, read->size};
+    PyArrayObject *made = new_array(2, shape, read->precision);
+    if (made != NULL) {
+        size_t one = (size_t)(read->rows * read->size) * (read->precision ? 8 : 4);
+        size_t rest = one * (size_t)(read->steps - 1);
+        char *to = PyArray_BYTES(made);
+        memcpy(reverse ? to + rest : to, first, one);
+        memcpy(reverse ? to : to + one, (const char *)states + (reverse ? one : 0), rest);
+    }
+    return made;
+}
+
+/* Set the gradients of the weight and of the bias that are asked for, from those of the gates.
+ * Return 0, or -1 with an exception. */
+static int
+to_parameters(
+    PyArrayObject *step, PyArrayObject *before, const layer *read, const int *asked,
+    PyArrayObject **made)
+{
+    npy_intp shape[2] = {read->steps * read->rows, 4 * read->size};
+    PyArray_Dims wanted = {shape, 2};
+    PyObject *rows = PyArray_Newshape(step, &wanted, NPY_CORDER), *turned = NULL;
+    if (rows != NULL && asked[3]) {
+        turned = PyArray_Transpose((PyArrayObject *)rows, NULL);
+        made[3] = turned == NULL
+                      ? NULL
+                      : (PyArrayObject *)PyArray_MatrixProduct(turned, (PyObject *)before);
+    }
+    if (rows != NULL && asked[4]) {
+        made[4] =
+            (PyArrayObject *)PyArray_Sum((PyArrayObject *)rows, 0, PyArray_TYPE(step), NULL);
+    }
+    int status = rows == NULL || (asked[3] && made[3] == NULL) || (asked[4] && made[4] == NULL);
+    Py_XDECREF(turned);
+    Py_XDECREF(rows);
+    return -status;
+}
+
+/* lstm_steps.backward(grads, hx, cx, weight, bias, hidden, cells, gates, reverse, mask): the
+ * gradients of the gates before they were opened, of the first states, of the weight and of the
+ * bias. */
+static PyObject *
+sequence_backward(PyObject *const *arguments)
+{
+    layer read;
+    int reverse, asked[5];
+    PyObject *grads = arguments[0], *bias = arguments[4];
+    if (grads == NULL || !(PyTuple_Check(grads) || PyList_CheckExact(grads)) ||
+        PySequence_Fast_GET_SIZE(grads) != 3 ||
+        !read_layer(arguments[7], arguments[1], arguments[2], arguments[3], bias, &read) ||
+        !read_flag(arguments[8], &reverse) || !read_flags(arguments[9], 5, asked)) {
+        return NULL;
+    }
+    asked[4] = asked[4] && is_given(bias);
+    int precision = read.precision;
+    npy_intp all = read.rows * read.size, total = all * read.steps, item = precision ? 8 : 4;
+    npy_intp states[3] = {read.steps, read.rows, read.size};
+    for (int i = 0; i < 5; i++) { /* the gradients, and the states */
+        PyObject *each = i < 3 ? PySequence_Fast_GET_ITEM(grads, i) : arguments[2 + i];
+        npy_intp last = i == 2 ? 4 * read.size : read.size;
+        if ((i >= 3 || each != Py_None) &&
+            !has_shape(each, precision, 3, read.steps, read.rows, last)) {
+            return NULL;
+        }
+    }
+    const void *to[3], *hx, *cx, *hidden, *cells, *gates;
+    operands taken = {0};
+    int fits = take_operand(&taken, arguments[1], precision, all, &hx) &&
+               take_operand(&taken, arguments[2], precision, all, &cx) &&
+               take_operand(&taken, arguments[5], precision, total, &hidden) &&
+               take_operand(&taken, arguments[6], precision, total, &cells) &&
+               take_operand(&taken, arguments[7], precision, 4 * total, &gates);
+    for (int i = 0; fits && i < 3; i++) {
+        fits = take_optional(
+            &taken, PySequence_Fast_GET_ITEM(grads, i), precision, i == 2 ? 4 * total : total,
+            &to[i]);
+    }
+    PyArrayObject *made[5] = {NULL}, *before = NULL;
+    npy_intp opened[3] = {read.steps, read.rows, 4 * read.size};
+    if (fits) {
+        int type = precision ? NPY_DOUBLE : NPY_FLOAT;
+        made[0] = new_array(3, opened, precision);
+        made[1] = (PyArrayObject *)PyArray_ZEROS(2, states + 1, type, 0);
+        made[2] = (PyArrayObject *)PyArray_ZEROS(2, states + 1, type, 0);
+        before = asked[3] ? states_before(hx, hidden, &read, reverse) : NULL;
+        fits = made[0] != NULL && made[1] != NULL && made[2] != NULL &&
+               (before != NULL || !asked[3]);
+    }
+    lstm_size size = {read.rows, read.size};
+    for (npy_intp i = 0; fits && i < read.steps; i++) {
+        npy_intp step = reverse ? i : read.steps - 1 - i;
+        npy_intp earlier = reverse ? step + 1 : step - 1, at = step * all * item;
+        const void *of[3];
+        for (int k = 0; k < 3; k++) {
+            of[k] = to[k] == NULL ? NULL : (const char *)to[k] + (k == 2 ? 4 : 1) * at;
+        }
+        const void *cell_before = earlier < 0 || earlier >= read.steps
+                                      ? cx
+                                      : (const void *)((const char *)cells + earlier * all * item);
+        void *target = at_step(made[0], step), *back = PyArray_DATA(made[1]);
+        void *to_cell = PyArray_DATA(made[2]);
+        const void *open = (const char *)gates + 4 * at, *shown = (const char *)cells + at;
+        const recurrence_kernels_of *kernels = &kernels_in_force->recurrence->of[precision];
+        RELEASED(
+            4 * all, kernels->back(target, back, to_cell, of[0], of[1], of[2], open, shown,
+                                   cell_before, size));
+        PyObject *row = step_of(made[0], step);
+        fits = row != NULL && multiply(row, arguments[3], made[1]) == 0;
+        Py_XDECREF(row);
+    }
+    fits = fits && to_parameters(made[0], before, &read, asked, made) == 0;
+    Py_XDECREF(before);
+    release_operands(&taken);
+    return made_tuple(made, 5, fits);
+}
+
+#define ROW(operator, compute, widened, ...)                                                      \
+    {operator, "table/recurrence.c", __LINE__, compute, {__VA_ARGS__}, 0, widened}
+const kernel_row recurrence_rows[] = {
+    ROW("_thnn_fused_lstm_cell", cell, "3xxx", "input_gates", "hidden_gates", "cx",
+        "input_bias", "hidden_bias"),
+    ROW("lstm_steps", sequence, "4xxx", "gates", "hx", "cx", "weight", "bias", "reverse"),
+    ROW("lstm_steps.backward", sequence_backward, NULL, "grads", "hx", "cx", "weight", "bias",
+        "hidden", "cells", "gates", "reverse", "mask"),
+    {NULL},
+};
