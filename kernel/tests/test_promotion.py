@@ -17,10 +17,14 @@ from dovetail_kernel.types.dtype import (
     float16,
     float32,
     float64,
+    int8,
+    int16,
     int32,
     int64,
     uint8,
     uint16,
+    uint32,
+    uint64,
 )
 from dovetail_kernel.types.promotion import (
     can_cast,
@@ -40,11 +44,29 @@ def default_dtype_restored(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     set_default_dtype(before)
 
 
-def test_storage_only_integers_do_not_promote() -> None:
-    with pytest.raises(
-        RuntimeError, match="Promotion for uint16, uint32, uint64 types is not supported"
-    ):
-        promote_types(uint16, int32)
+@pytest.mark.parametrize(
+    ("first", "second", "result"),
+    [
+        (uint16, uint8, uint16),
+        (uint16, bool_, uint16),
+        (uint16, int16, int32),
+        (uint16, int64, int64),
+        (uint32, uint16, uint32),
+        (uint32, int32, int64),
+        (uint64, uint32, uint64),
+        (uint64, complex64, complex64),
+    ],
+)
+def test_unsigned_integers_promote_to_what_holds_both(
+    first: dtype, second: dtype, result: dtype
+) -> None:
+    assert promote_types(first, second) is result
+    assert promote_types(second, first) is result
+
+
+def test_no_integer_holds_uint64_and_a_signed_one() -> None:
+    with pytest.raises(RuntimeError, match="do not promote"):
+        promote_types(uint64, int8)
 
 
 @pytest.mark.parametrize(

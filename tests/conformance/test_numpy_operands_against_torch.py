@@ -137,3 +137,27 @@ def test_objects_and_other_dtypes_are_no_operands() -> None:
     for array in (np.array(["a", "b"]), np.array([object(), object()])):
         with pytest.raises((TypeError, RuntimeError)):
             x * array
+
+
+@pytest.mark.parametrize("second", ["int8", "uint8", "int16", "int64", "bool", "uint32"])
+def test_unsigned_integers_promote_as_in_numpy(second: str) -> None:
+    one, other = np.array([3, 2], np.uint16), np.array([1, 0]).astype(second)
+    with pytest.raises(RuntimeError, match="Promotion"):
+        torch.from_numpy(one) * torch.from_numpy(other)
+    for a, b in ((one, other), (other, one)):
+        x, y = dovetail.from_numpy(a), dovetail.from_numpy(b)
+        assert dovetail.result_type(x, y) == getattr(dovetail, np.result_type(a, b).name)
+        if (a * b).dtype.kind == "i":  # operators compute in signed integers alone
+            np.testing.assert_array_equal((x * y).numpy(), a * b)
+        np.testing.assert_array_equal(dovetail.cat([x, y]).numpy(), np.concatenate([a, b]))
+
+
+def test_the_imaginary_part_of_a_real_tensor_is_zero() -> None:
+    with pytest.raises(RuntimeError, match="imag"):
+        _ = torch.ones(2).imag
+    x = dovetail.tensor([1.0, 2.0], requires_grad=True)
+    assert x.imag.tolist() == dovetail.imag(x).tolist() == [0.0, 0.0]
+    assert not x.imag.requires_grad
+    with pytest.raises(RuntimeError):
+        x.imag.add_(1.0)
+    assert dovetail.func.grad(lambda x: (x.real * 2 + x.imag).sum())(x).tolist() == [2.0, 2.0]

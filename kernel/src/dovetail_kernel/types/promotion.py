@@ -17,6 +17,7 @@ from .dtype import (
     float32,
     float64,
     int16,
+    int32,
     int64,
     uint8,
     uint16,
@@ -25,8 +26,9 @@ from .dtype import (
 )
 from .named_dtype import NamedDtype
 
-_STORAGE_ONLY = frozenset({uint16, uint32, uint64})
-"""Unsigned types that exist to hold data: they mix with floating point and with nothing else."""
+_WIDE_UNSIGNED = frozenset({uint16, uint32, uint64})
+_SIGNED_FOR = {uint16: int32, uint32: int64}
+"""The least signed dtypes that hold the numbers of unsigned ones."""
 
 PYTHON_DTYPES = {bool: bool_, int: int64, float: float64, complex: complex128}
 """The dtypes that Python's classes of numbers name: ``dtype=int`` is int64."""
@@ -41,7 +43,7 @@ def promote_types(first: dtype, second: dtype) -> dtype:
     Raises
     ------
     RuntimeError
-        For uint16, uint32 and uint64 with anything but themselves and floating point.
+        For uint64 and a signed integer, which no integer dtype holds.
     TypeError
         For anything but dtypes.
     """
@@ -57,20 +59,31 @@ def promote_types(first: dtype, second: dtype) -> dtype:
     if first is second:
         return first
     low, high = sorted((first, second), key=lambda each: (each.category, each.itemsize))
-    if not _STORAGE_ONLY.isdisjoint((low, high)):
-        if high.category == FLOAT:
-            return high
-        raise RuntimeError(
-            "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
-            f"{first.scalar_name} and {second.scalar_name}; convert one of the operands first, for "
-            "example with .to(dovetail.int64)"
-        )
+    if not _WIDE_UNSIGNED.isdisjoint((low, high)) and low.category == high.category == INT:
+        return _promote_unsigned(low, high)
     if low.category == FLOAT and high.category == COMPLEX:
         return promote_types(low.to_complex(), high)
     if low.category != high.category or low.itemsize != high.itemsize:
         return high
     # Equal size, different kinds, neither holds the other: the next size up holds both.
     return int16 if uint8 in (low, high) else float32
+
+
+def _promote_unsigned(low: dtype, high: dtype) -> dtype:
+    """Return what NumPy promotes two integers to, of which one is unsigned and no byte; PyTorch
+    promotes none of them.
+    """
+    if not (low.is_signed or high.is_signed):
+        return high
+    unsigned, signed = (high, low) if low.is_signed else (low, high)
+    if signed.itemsize > unsigned.itemsize:
+        return signed
+    if unsigned in _SIGNED_FOR:
+        return _SIGNED_FOR[unsigned]
+    raise RuntimeError(
+        f"No integer holds the numbers of {unsigned.scalar_name} and {signed.scalar_name}: they do "
+        "not promote. Convert one of the operands, for example by .to(dovetail.int64)."
+    )
 
 
 def can_cast(source: dtype, destination: dtype) -> bool:

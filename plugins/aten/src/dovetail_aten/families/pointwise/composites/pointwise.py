@@ -53,12 +53,9 @@ def real(self: Any) -> Any:
 
 
 def imag(self: Any) -> Any:
-    """Return the imaginary parts, as a view."""
+    """Return the imaginary parts, as a view; of a real tensor, zeros."""
     if not self.dtype.is_complex:
-        raise RuntimeError(
-            "imag is not implemented for tensors with non-complex dtypes. It is zero: use "
-            "dovetail.zeros_like(x)."
-        )
+        return F.expand(F.new_zeros(self, []), self.shape)
     return F.select(F.view_as_real(self), -1, 1)
 
 
