@@ -47,6 +47,9 @@ class NumPyCapabilities:
     checks_bounds = True
     lazy = False
 
+    def compiled(self, operator: str, reference: Callable[..., Any]) -> Callable[..., Any]:
+        return reference
+
     def number(self, value: complex, native_dtype: Any) -> Any:
         array = np.asarray(value).astype(native_dtype)
         array.flags.writeable = False
