@@ -22,6 +22,8 @@ import dovetail_aten
 import dovetail_kernel
 
 FROM_DATA = """
+torch.tensor([torch.tensor([0, 1])] * 2) | torch.tensor([0, torch.tensor([True, False])]) | torch.tensor([torch.ones(2)] * 2)
+torch.tensor([torch.arange(2)], dtype=torch.float32) | torch.tensor([0, torch.ones(2)], dtype=torch.int64)
 torch.tensor([[1, 2], [3]]) | torch.tensor([[1, 2], 3]) | torch.tensor([1, [2]]) | torch.tensor('a') | torch.tensor(['a'])
 torch.tensor(None) | torch.tensor([None]) | torch.tensor([1, 2.0]) | torch.tensor([True, 2]) | torch.tensor([1, 2j])
 torch.tensor([]) | torch.tensor([[], []]).shape | torch.tensor([[]]).dtype | torch.tensor(2**63) | torch.tensor([2**63])

@@ -249,7 +249,7 @@ def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
             return wrap(_moved(stacked.reshape(shape), backend, place.index), backend)
     numbers: list[Any] = []
     flatten(data, shape, 0, numbers)
-    found, category = common_dtype(numbers)
+    found, category = common_dtype(numbers, wanted)
     wanted = wanted or found
     if category in (1, 2):
         check_numbers(numbers, wanted, category)

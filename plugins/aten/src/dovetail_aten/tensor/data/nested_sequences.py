@@ -73,9 +73,9 @@ def flatten(data: Any, shape: tuple[int, ...], dim: int, numbers: list[Any]) -> 
         flatten(item, shape, dim + 1, numbers)
 
 
-def common_dtype(numbers: list[Any]) -> tuple[dtype, int]:
+def common_dtype(numbers: list[Any], wanted: dtype | None = None) -> tuple[dtype, int]:
     """Return the dtype of flat `numbers`, and their category; anything but Python numbers is
-    replaced in the list.
+    replaced in the list. The dtype `wanted` decides how tensors of several elements are refused.
     """
     if not numbers:
         return get_default_dtype(), 2
@@ -85,7 +85,7 @@ def common_dtype(numbers: list[Any]) -> tuple[dtype, int]:
         return scalar_dtype(category), category
     found = _scalar_dtypes(numbers)
     if found is None:
-        found = {_as_python(numbers, position) for position in range(len(numbers))}
+        found = {_as_python(numbers, position, wanted) for position in range(len(numbers))}
     common = reduce(promote_types, sorted(found, key=lambda each: each.name))
     return common, max(each.category for each in found)
 
@@ -125,11 +125,16 @@ def check_numbers(numbers: list[Any], wanted: dtype, category: int) -> None:
             check_number(number, wanted)
 
 
-def _as_python(numbers: list[Any], position: int) -> dtype:
+def _as_python(numbers: list[Any], position: int, wanted: dtype | None) -> dtype:
     """Put a Python number in place of one item, and return the dtype that the item had."""
     item = numbers[position]
     if isinstance(item, TensorBase):
         if item.numel() != 1:
+            if (wanted or item.dtype).category < 2:
+                raise TypeError(
+                    "only integer tensors of a single element can be converted to an index. Join "
+                    "them: dovetail.stack(...)."
+                )
             raise ValueError(
                 "only one element tensors can be converted to Python scalars. Join them: "
                 "dovetail.stack(...)."
