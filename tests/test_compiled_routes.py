@@ -15,11 +15,14 @@ import numpy as np
 import pytest
 
 import dovetail
+from dovetail.inspection.route_report import route_report
 from dovetail_dispatcher import compiled_code
 from dovetail_dispatcher.sockets import COMPILED_ROUTE
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.testing import OpInfo, SampleInput, op_infos
 from dovetail_testing.checks import samples
+
+lowering = pytest.importorskip("dovetail_native.lowering", reason="built without a C compiler")
 
 pytestmark = [
     pytest.mark.skipif(not compiled_code.is_in_force(), reason="there is no compiled code"),
@@ -30,6 +33,10 @@ DTYPES = (dovetail.float32, dovetail.int64, dovetail.complex64, dovetail.float16
 SAMPLES = 6
 LEAST_COMPILED = 0.8
 """The part of the routes with budgets that are programs; it only rises."""
+LEAST_OF_SAMPLES = 0.96
+"""The same of the routes of samples of every fourth operator, with gradients and without: 0.975 of
+them, and of all operators. It only rises.
+"""
 UNINITIALIZED = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided")
 INFOS = [each for each in op_infos("aten") if each.operator.base_name not in UNINITIALIZED]
 
@@ -203,3 +210,27 @@ def test_most_routes_are_compiled() -> None:
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout.splitlines()[-1]) >= LEAST_COMPILED
+
+
+def test_the_routes_of_samples_are_compiled() -> None:
+    found = route_report("aten", samples=2, step=4)
+    assert found.programs > found.operators > 200
+    assert found.share >= LEAST_OF_SAMPLES, "\n".join(found.lines())
+
+
+def test_the_report_of_routes_counts_those_that_are_python_text() -> None:
+    def refuse(plan: Any) -> None:
+        lowering.refused["a reason"] += 1
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(COMPILED_ROUTE, "plug", refuse)
+        found = route_report("aten", samples=1, step=200)
+    assert (found.programs, found.share) == (0, 0.0)
+    first, second = found.lines()
+    assert first.startswith(f"0 of {found.refused.total()} routes")
+    assert second.split(maxsplit=1)[1] == "a reason"
+
+
+def test_a_library_without_samples_has_no_report_of_routes() -> None:
+    with pytest.raises(RuntimeError, match="nothing_here"):
+        route_report("nothing_here")

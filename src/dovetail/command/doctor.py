@@ -10,7 +10,7 @@ import typer
 
 from ..inspection.installation_checks import Finding, examine
 from ..inspection.installation_report import installation_report
-from .common import AsJson, print_json
+from .common import AsJson, failures, print_json
 
 MARKS = {"fine": ("✓", "green"), "note": ("•", "cyan"), "problem": ("✗", "red")}
 
@@ -20,6 +20,14 @@ def doctor(
     report: Annotated[
         bool, typer.Option("--report", help="Print one block to paste into a bug report.")
     ] = False,
+    routes: Annotated[
+        bool,
+        typer.Option(
+            "--routes",
+            help="Call the operators of the base library on their samples; print which part of "
+            "their routes is compiled, and why the others are not.",
+        ),
+    ] = False,
 ) -> None:
     """Examine this installation: versions, plugins, devices, NumPy, environment; every finding with
     a remedy.
@@ -28,6 +36,12 @@ def doctor(
     """
     if report:
         typer.echo(installation_report())
+        return
+    if routes:
+        from ..inspection.route_report import route_report
+
+        with failures():
+            typer.echo("\n".join(route_report("aten").lines()))
         return
     findings = examine()
     if as_json:

@@ -36,8 +36,10 @@ from .recording.write_steps import (
     CheckInplace,
     CopyBeforeWrite,
     MarkView,
+    MarkViews,
     RefuseGradient,
     copy_before_write,
+    mark_views,
     refuse_gradient,
 )
 
@@ -56,6 +58,7 @@ __all__ = [
     "HandleExtras",
     "IfAnyEdge",
     "MarkView",
+    "MarkViews",
     "NoteVersion",
     "RebaseHistory",
     "RecordNode",
@@ -74,6 +77,7 @@ __all__ = [
     "gradient_edge",
     "leaf_edge",
     "mark_view",
+    "mark_views",
     "rebase_history",
     "recorded",
     "recording_extras",

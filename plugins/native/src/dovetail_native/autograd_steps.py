@@ -235,6 +235,10 @@ _PARTS: Final[dict[type[Step], Callable[[Any, type, Assembler], None]]] = {
 # -- views -----------------------------------------------------------------------------------------
 
 
+def _mark_views(step: autograd.MarkViews, to: Assembler) -> None:
+    to.call(autograd.mark_views, [to.value(step.results), to.value(step.source)])
+
+
 def _mark_view(step: autograd.MarkView, to: Assembler) -> None:
     result, source = to.register(step.result), to.register(step.source)
     if not step.is_new:
@@ -310,6 +314,7 @@ LOWERINGS.update(
         autograd.HandleExtras: _handle_extras,
         autograd.IfAnyEdge: _if_any_edge,
         autograd.MarkView: _mark_view,
+        autograd.MarkViews: _mark_views,
         autograd.NoteVersion: _note_version,
         autograd.RebaseHistory: _rebase_history,
         autograd.RecordNode: _record_node,

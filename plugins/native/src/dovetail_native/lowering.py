@@ -16,6 +16,9 @@ from .dispatcher_steps import lower_all
 refused: Final[Counter[str]] = Counter()
 """Why routes of this process are Python text, with how many of them."""
 
+lowered: Final[Counter[str]] = Counter()
+"""How many routes of this process are programs, by operator."""
+
 _knows_autograd = False
 
 
@@ -26,10 +29,12 @@ def compiled_route(plan: RoutePlan) -> Callable[..., Any] | None:
     try:
         lower_all(plan.steps, to)
         to.emit("RETURN", operands=map(to.value, plan.results))
-        return to.route(str(plan.op.qualified_name), plan)
+        made = to.route(str(plan.op.qualified_name), plan)
     except NotLoweredError as reason:
         refused[str(reason)] += 1
         return None
+    lowered[str(plan.op.qualified_name)] += 1
+    return made
 
 
 def _set_up() -> None:
