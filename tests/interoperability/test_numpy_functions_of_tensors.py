@@ -15,6 +15,7 @@ pytestmark = pytest.mark.cpu_only(reason="NumPy computes with the memory of the 
 VALUES = [[2.0, 0.5, 0.1], [0.3, 3.0, 0.2], [0.1, 0.4, 1.5]]
 MATRIX = dovetail.tensor(VALUES, dtype=dovetail.float64, device="cpu")
 ROW = np.array([[1.0, 2.0, 3.0]])
+ROTATED = np.array([[1.0, 20.0, 1.0], [-20.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
 POSITIVE = np.array([2, 0, 1])
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "append": lambda x: np.append(x, [1.0, 2.0]),
@@ -41,6 +42,9 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "diagonal": lambda x: np.diagonal(x, 1),
     "diff": lambda x: np.diff(x, axis=0),
     "dsplit": lambda x: np.dsplit(x.reshape(1, 3, 3), 3)[2],
+    "eig": lambda x: np.abs(np.linalg.eig(x)[0]),
+    "eigvals that are real": lambda x: np.linalg.eigvals(x + x.T),
+    "eigvals that are not": lambda x: np.abs(np.linalg.eigvals(x * ROTATED)),
     "expand_dims of two": lambda x: np.expand_dims(x, (0, 2)),
     "flip": np.flip,
     "flip of rows": lambda x: np.flip(x, axis=1) - np.fliplr(x) / 2 + np.flipud(x),

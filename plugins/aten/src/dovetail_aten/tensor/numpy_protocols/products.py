@@ -105,6 +105,17 @@ def _cholesky(a: Any, /, *, upper: bool = False) -> Any:
     return aten.linalg_cholesky(a, upper=upper)
 
 
+def _eig(a: Any) -> Any:
+    made = aten.linalg_eig(a)
+    if a.is_complex() or bool(aten.imag(made[0].detach()).any()):
+        return made
+    return type(made)((aten.real(made[0]), aten.real(made[1])))  # as NumPy: all are real
+
+
+def _eigvals(a: Any) -> Any:
+    return _eig(a)[0]
+
+
 def _transform(name: str, several: bool) -> Callable[..., Any]:
     """Return a Fourier transform with NumPy's parameters, along one axis or several ones."""
     function = getattr(aten, f"fft_{name}")
@@ -130,6 +141,8 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "linalg.cond": lambda x, p=None: aten.linalg_cond(x, p),
     "linalg.cross": lambda x1, x2, /, *, axis=-1: _cross(x1, x2, axis=axis),
     "linalg.det": aten.linalg_det,
+    "linalg.eig": _eig,
+    "linalg.eigvals": _eigvals,
     "linalg.eigh": lambda a, UPLO="L": aten.linalg_eigh(a, UPLO),
     "linalg.eigvalsh": lambda a, UPLO="L": aten.linalg_eigvalsh(a, UPLO),
     "linalg.inv": aten.linalg_inv,
