@@ -142,6 +142,35 @@ def test_windows_over_padding_alone_cost_what_their_elements_cost() -> None:
     assert x.grad.tolist() == [[[5 * 2.0**-41] * 4]]
 
 
+@pytest.mark.parametrize("dtype", [dovetail.float32, dovetail.float64])
+def test_bins_over_the_whole_range_of_a_dtype(dtype: Any) -> None:
+    greatest = dovetail.finfo(dtype).max
+    x = dovetail.tensor([-1.0, -0.6, 0.0, 0.4, 0.6, 1.0], dtype=dtype) * greatest
+    assert dovetail.histc(x, 4).tolist() == [2, 0, 2, 2]
+    assert dovetail.histc(x, 4, 0.0, greatest).tolist() == [1, 1, 1, 1]
+
+
+JOINED: dict[str, Callable[[list[Any]], Any]] = {
+    "cat": dovetail.cat,
+    "stack": dovetail.stack,
+    "hstack": dovetail.hstack,
+    "vstack": dovetail.vstack,
+    "column_stack": dovetail.column_stack,
+}
+
+
+@pytest.mark.parametrize("name", JOINED)
+@pytest.mark.parametrize("position", [0, 1])
+def test_numbers_beyond_the_common_dtype_are_infinite_without_a_warning(
+    name: str, position: int
+) -> None:
+    parts = [dovetail.ones(1, dtype=dovetail.float16)]
+    parts.insert(position, dovetail.tensor([-(2**63)]))
+    result = JOINED[name](parts)
+    assert result.dtype is dovetail.float16
+    assert sorted(result.flatten().tolist()) == [-float("inf"), 1.0]
+
+
 @pytest.mark.parametrize("factor", [float("inf"), -float("inf"), float("nan"), 1e300])
 def test_a_scale_factor_that_is_no_size_is_refused(factor: float) -> None:
     with pytest.raises(RuntimeError, match="overflow"):

@@ -42,6 +42,21 @@ REFUSED = (
     "L.ops.aten.smooth_l1_loss_backward(x.to(L.complex64), x, x, 0, 1.0)",
     "L.stack([x, x.clone().requires_grad_()], out=L.empty(0))",
     "L.cat([x.clone().requires_grad_(), x], out=L.empty(0))",
+    "L.rms_norm(x, [2, 2])",
+    "L.rms_norm(L.tensor(1.0), [1])",
+    "L.embedding_bag(L.tensor(3.0), L.tensor([0]), L.tensor([0]))",
+    *[
+        f"L.ops.aten.{name}(L.ones(1, 1, 2, 3), []{rest})"
+        for name, rest in (
+            ("upsample_nearest2d", ""),
+            ("_upsample_nearest_exact2d", ""),
+            ("upsample_bilinear2d", ", False"),
+            ("upsample_bicubic2d", ", False"),
+        )
+    ],
+    "x.bernoulli_(L.tensor(0.5 + 0j))",
+    "x.bernoulli_(L.tensor(1))",
+    "L.take_along_dim(x, L.tensor([-1]))",
 )
 EMPTY_NORMS = tuple(
     f"L.linalg.vector_norm(L.zeros({shape}), {order}, {dim})"

@@ -10,6 +10,8 @@ from call_outcomes import Disagreement
 from call_values import COMPLEXES, WIDE_UNSIGNED, Name, TensorValue, as_dtype
 from random_calls import Call
 
+from dovetail import ops
+
 REFUSED_NUMBERS = ("value cannot be converted", "is out of bounds", "out of bounds for")
 FACTORIES = ("arange", "eye", "linspace", "randperm", "randint", "bernoulli", "bernoulli_")
 RANDOM = ("dropout", "native_dropout", "native_dropout_backward", *FACTORIES, "normal_", "uniform_")
@@ -33,6 +35,8 @@ OF_LAPACK = (
     *["linalg_ldl_factor_ex", "triangular_solve", "linalg_eigh", "linalg_eig", "svd", "linalg_lu"],
     *["_linalg_svd", "_linalg_eigh", "_linalg_solve_ex", "linalg_solve", "lstsq", "lu_solve"],
     *["linalg_solve_triangular", "linalg_inv_ex", "linalg_pinv", "linalg_lstsq"],
+    *["geqrf", "linalg_tensorinv", "segment_reduce", "matrix_power"],
+    "linalg_ldl_solve",
 )
 REORDERED = (
     *["rot90", "flipud", "fliplr", "unique_dim", "unique_dim_consecutive"],
@@ -42,6 +46,7 @@ REORDERED = (
     "argsort",
     "sort",
     "topk",
+    "msort",
     "rand_like",
     "randn_like",
     "native_dropout",
@@ -49,7 +54,9 @@ REORDERED = (
 LOOKED_AT = (
     *["_histogramdd_bin_edges", "conv3d", "conv2d", "conv1d", "grid_sampler_2d", "grid_sampler_3d"],
     *["rnn_tanh_cell", "rnn_relu_cell", "lstm_cell", "gru_cell", "linalg_solve_triangular"],
-    *["linalg_eigvals", "_sample_dirichlet", "_standard_gamma"],
+    *["linalg_eigvals", "_sample_dirichlet", "_standard_gamma", "affine_grid_generator"],
+    *["feature_dropout", "hinge_embedding_loss", "_lu_with_info", "unfold_backward"],
+    *["gradient", "conv_transpose2d", "take_along_dim", "embedding_bag"],
 )
 SUMS_OF_WEIGHTED = ("upsample_", "_upsample_", "matrix_exp", "linalg_matrix_exp", "gradient")
 LOSSES_OF_INTEGERS = ("mse_loss", "mse_loss_backward", "smooth_l1_loss_backward", "smooth_l1_loss")
@@ -64,17 +71,23 @@ DTYPES_OF_OUT = (
 OF_WIDE_UNSIGNED = ("not implemented for 'UInt", "'UInt16'", "'UInt32'", "'UInt64'")
 FAILED_DERIVATIVES = (
     *["doesn't match the broadcast shape", "can't be cast to the desired output", "size mismatch"],
+    "modified by an inplace operation",
 )
 RAW_ERRORS = (
     *["tuple index out of", "list index out of", "operands could not be broadcast", "axis "],
     *["cannot reshape array", "zip()", "ufunc", "could not broadcast input", "has no attribute"],
 )
 """Words of Python and NumPy, which errors of operators do not use."""
-ZEROS_OF_SUMS = ("mm", "softplus_backward")
+ZEROS_OF_SUMS = (
+    *["mm", "softplus_backward", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d"],
+    *["native_layer_norm_backward", "tensordot", "_convolution", "upsample_linear1d"],
+    "logcumsumexp",
+)
 INTERNAL_ERRORS = ("INTERNAL ASSERT", "undefined Tensor", "SmallVector unable to grow")
 WITH_OTHER_PARAMETERS = (
     *("index", "where", "add", "sub", "rsub", "split", "index_put", "roll"),
-    *("broadcast_tensors", "cartesian_prod", "chain_matmul", "block_diag"),
+    *("broadcast_tensors", "cartesian_prod", "chain_matmul", "block_diag", "repeat_interleave"),
+    "unique_consecutive",
 )
 
 
@@ -138,7 +151,9 @@ def is_wide(each: Call) -> bool:
 
 
 def writes_out(each: Call) -> bool:
-    return bool({"out", "values", "indices", "max", "min", "min_indices"} & set(each.kwargs))
+    name, _, overload = each.operator.partition(".")
+    schema = getattr(getattr(ops.aten, name), overload or "default")._schema
+    return any(argument.is_out and argument.name in each.kwargs for argument in schema.arguments)
 
 
 def has_layouts(each: Call) -> bool:

@@ -33,6 +33,7 @@ UNCHECKED = (
     *["_softmax_backward_data", "_log_softmax_backward_data", "native_layer_norm_backward"],
     *["embedding_dense_backward", "nll_loss_backward", "_prelu_kernel_backward"],
     *["log_sigmoid_backward", "as_strided", "smooth_l1_loss_backward"],
+    *["grid_sampler", "grid_sampler_2d", "grid_sampler_3d"],
 )
 """Operators for whose wrong arguments PyTorch reads and writes foreign memory, or ends."""
 IN_PLACE_VIEWS = tuple(

@@ -264,7 +264,8 @@ class CpuArrays(CpuRandom):
         found: Array = array if array.__class__ is np.ndarray else np.asarray(array)
         if found.base is not None and 0 in found.strides:
             # Expanded: NumPy would put the dimensions that share memory innermost.
-            return np.array(_without_imaginary(found, native_dtype), native_dtype, order="C")
+            copied: Array = _array(_without_imaginary(found, native_dtype), native_dtype, order="C")
+            return copied
         if found.dtype.kind == "c":
             found = _without_imaginary(found, native_dtype)
         return _astype(found, native_dtype)  # type: ignore[no-any-return]

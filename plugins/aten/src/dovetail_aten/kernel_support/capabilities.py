@@ -92,6 +92,9 @@ class Capabilities(Protocol):
     def clone(self, array: Any) -> Any:
         """Return a copy of `array`; of a dense one in the same order of strides."""
 
+    def cast(self, array: Any, native_dtype: Any) -> Any:
+        """Return a copy of an array in another dtype, without warnings of the library."""
+
     def is_contiguous(self, array: Any) -> bool:
         """Return whether the elements of `array` lie one after another in C order."""
 

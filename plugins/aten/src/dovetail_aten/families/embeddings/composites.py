@@ -69,7 +69,7 @@ def bags_of_rows(
     padding_idx: int | None = None,
 ) -> tuple[Any, Any, Any, Any]:
     """Return what `embedding_bag` does; an index below zero counts from the last row."""
-    count = weight.shape[0]
+    count = weight.shape[0] if weight.ndim else 0
     left_out = -1 if padding_idx is None else padding_idx
     if padding_idx is not None and not -count <= padding_idx < count:
         raise RuntimeError(

@@ -230,6 +230,10 @@ def _check_rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any) ->
             "Expected weight to be of same shape as normalized_shape, but got weight of shape "
             f"{list(weight.shape)} and normalized_shape = {shape}. Reshape the weight."
         )
+    if input.ndim < len(shape):
+        raise ValueError(
+            f"Input tensor must have at least {len(shape)} dimensions, but got {input.ndim}"
+        )
     if list(input.shape[-len(shape) :]) != shape:
         raise RuntimeError(
             f"Given normalized_shape={shape}, expected input with shape "

@@ -14,7 +14,7 @@ from dovetail_kernel import int64
 
 def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
     """Return the elements at `indices` along `dim`, with which all other dimensions broadcast;
-    without `dim` those of `self` read as one dimension.
+    without `dim` those of `self` read as one dimension, from the start alone.
     """
     if indices.dtype is not int64:
         raise RuntimeError(
@@ -27,9 +27,7 @@ def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
             f"{self.device} and {indices.device}. Move one."
         )
     if dim is None:
-        return F.gather(
-            F.reshape(self, (-1,)), 0, _wrapped(F.reshape(indices, (-1,)), self.numel())
-        )
+        return F.gather(F.reshape(self, (-1,)), 0, F.reshape(indices, (-1,)))
     if self.ndim != indices.ndim:
         raise RuntimeError(
             "torch.take_along_dim(): input and indices should have the same number of dimensions, "

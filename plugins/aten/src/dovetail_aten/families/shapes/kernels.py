@@ -132,7 +132,8 @@ class Shapes(Family):
                 [self.dtypes[array.dtype] for array in arrays if not array.ndim],
             )
         ]
-        return [array.astype(common, copy=False) for array in arrays]
+        cast = self.capabilities.cast  # without warnings of overflow
+        return [array if array.dtype == common else cast(array, common) for array in arrays]
 
     @operator("cat")
     @never_warns

@@ -272,6 +272,11 @@ def check_upsampled(shape: Sequence[int], output_size: Sequence[int]) -> None:
         For another number of dimensions, nothing in them, or sizes that are not positive, or that
         no memory holds.
     """
+    if not output_size:
+        raise RuntimeError(
+            f"It is expected output_size equals to {len(shape) - 2}, but got size 0. Give one for "
+            "each dimension."
+        )
     ndim = len(output_size) + 2
     if len(shape) != ndim:
         raise RuntimeError(

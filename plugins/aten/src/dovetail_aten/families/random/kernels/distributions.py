@@ -199,7 +199,11 @@ class Distributions(Drawing):
                 '"bernoulli_tensor_cpu_self_" not implemented for '
                 f"'{self.dtypes[x.dtype].scalar_name}'. Give a real tensor."
             )
-        self.check_float("bernoulli_tensor_cpu_p_", p)
+        if self.dtypes[p.dtype].category != FLOAT:
+            raise NotImplementedError(
+                '"bernoulli_tensor_cpu_p_" not implemented for '
+                f"'{self.dtypes[p.dtype].scalar_name}'. Give real ones of a floating point dtype."
+            )
         if broadcast_shapes([tuple(x.shape), tuple(p.shape)]) != tuple(x.shape):
             raise RuntimeError(
                 f"The expanded size of the tensor {list(x.shape)} must match the existing size "

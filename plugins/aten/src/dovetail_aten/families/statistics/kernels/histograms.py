@@ -12,6 +12,7 @@ from ....kernel_support.dims import check_size
 from ....kernel_support.family import Family, operator, widened
 
 _COUNTED = frozenset({uint8, int8, int16, int32, int64})
+_WIDE = 1e18
 
 
 def check_bins(bins: int, dim: int = 0) -> None:
@@ -47,6 +48,9 @@ class Histograms(Family):
                 "and max."
             )
         low, high = self._apart(low, high, like(x, 1))
+        if self.lazy or bool(xp.maximum(xp.negative(low), high) > like(x, _WIDE)):
+            # The width of all bins, or a distance times their number, would be infinite.
+            x, low, high = [xp.multiply(each, like(x, 2.0**-64)) for each in (x, low, high)]
         inside = xp.logical_and(x >= low, x <= high)
         place = xp.where(inside, (x - low) * like(x, bins) / (high - low), like(x, 0))
         place = xp.minimum(place.astype(xp.int64), bins - 1)
