@@ -33,7 +33,7 @@ CASES: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "small integer * tensor": lambda t, m, i, z: np.int8(3) * i,
     "array == tensor": lambda t, m, i, z: t == A,
     "matrix @ array": lambda t, m, i, z: m @ np.ones((3, 2), np.float32),
-    "divmod": lambda t, m, i, z: divmod(A, t),
+    "divmod": lambda t, m, i, z: np.divmod(A, t),
     "concatenate": lambda t, m, i, z: np.concatenate([t, t]),
     "stack": lambda t, m, i, z: np.stack([t, A]),
     "vstack": lambda t, m, i, z: np.vstack([t, t]),
@@ -85,9 +85,7 @@ CASES: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "broadcast_to": lambda t, m, i, z: np.broadcast_to(t, (2, 3)),
     "choice": lambda t, m, i, z: np.random.default_rng(0).choice(i),
     "priority": lambda t, m, i, z: t.__array_priority__,
-    "protocols": lambda t, m, i, z: [
-        hasattr(t, name) for name in ("__array_ufunc__", "__array_function__")
-    ],
+    "protocol": lambda t, m, i, z: hasattr(t, "__array_function__"),
     "bfloat16": lambda t, m, i, z: np.asarray(t.bfloat16()),
     "meta": lambda t, m, i, z: np.asarray(t.to("meta")),
 }

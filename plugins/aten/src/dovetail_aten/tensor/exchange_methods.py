@@ -10,7 +10,7 @@ from dovetail_kernel.signature import GRAD
 
 from .conversion_methods import TensorConversions
 from .data.host_arrays import from_host
-from .numpy_protocols import ArrayFunction, ArrayUfunc
+from .numpy_protocols import ArrayFunction, array_ufunc
 
 __all__ = ["TensorExchange"]
 
@@ -69,7 +69,7 @@ class TensorExchange(TensorConversions):
         return self.array.view()
 
     __array_function__ = ArrayFunction()
-    __array_ufunc__ = ArrayUfunc()
+    __array_ufunc__ = array_ufunc
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         array = self.numpy()

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .attributes import ArrayFunction, ArrayUfunc
+from .attributes import ArrayFunction, array_ufunc
 
-__all__ = ["ArrayFunction", "ArrayUfunc"]
+__all__ = ["ArrayFunction", "array_ufunc"]

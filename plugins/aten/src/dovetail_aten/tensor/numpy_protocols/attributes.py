@@ -1,20 +1,19 @@
 """The attributes by which NumPy finds the protocols: ``__array_function__``, ``__array_ufunc__``.
 
-PyTorch's tensors have neither, so tensors whose data NumPy may read behave as if they had none.
+PyTorch's tensors have neither, so functions of tensors whose data NumPy may read give what they
+give without them.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 from dovetail_kernel import TensorBase
 
 from ...calling.operands import needs_operator
-from .lookups import is_ufunc, take_lookups, without_protocol
 
-__all__ = ["ArrayFunction", "ArrayUfunc"]
+__all__ = ["ArrayFunction", "array_ufunc"]
 
 
 class ArrayFunction:
@@ -24,19 +23,6 @@ class ArrayFunction:
         if instance is None:
             return array_function
         return _of_tensor(instance, array_function, "__array_function__")
-
-
-class ArrayUfunc:
-    """Attribute ``__array_ufunc__``: tensors that NumPy cannot read have it, and the class while
-    NumPy runs a ufunc.
-    """
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        if instance is not None:
-            return _of_tensor(instance, array_ufunc, "__array_ufunc__")
-        if not is_ufunc(sys._getframe(1), owner):
-            raise AttributeError(f"type object '{owner.__name__}' has no '__array_ufunc__'")
-        return array_ufunc
 
 
 def _of_tensor(tensor: Any, function: Any, name: str) -> Any:
@@ -75,21 +61,37 @@ def array_ufunc(tensor: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: An
     """Return what `method` of a ufunc gives: computed by operators if NumPy cannot read a tensor
     among the inputs, else by NumPy.
 
+    ``np.multiply(a, x)`` is ``a * x``, and ``np.multiply(a, x, out=a)`` is ``a *= x``, since NumPy
+    asks here for both. PyTorch's tensors answer the operators alone; where `a` and `x` differ in
+    dtype, it gives the functions another one.
+
     Raises
     ------
     RuntimeError
         If a tensor requires grad, and there is no operator for `ufunc`.
     """
-    lookups = take_lookups()
-    if lookups > 1 or _any_needs_operator(inputs):
-        from .ufuncs import call_operator, call_ufunc  # the tables, which few programs need
+    if not all([_is_ours(each) for each in inputs]):
+        return NotImplemented  # another library's arrays are asked
+    from .ufuncs import call_numpy, call_reflected, call_ufunc  # tables that few programs need
 
-        made = call_operator(ufunc, method, inputs, lookups) if lookups > 1 else NotImplemented
-        if made is NotImplemented:
-            made = call_ufunc(ufunc, method, inputs, kwargs)
+    if method == "__call__" and len(inputs) == 2:
+        made = call_reflected(ufunc, *inputs, kwargs)
         if made is not NotImplemented:
             return made
-    return without_protocol(getattr(ufunc, method), *inputs, **kwargs)
+    if _any_needs_operator(inputs):
+        made = call_ufunc(ufunc, method, inputs, kwargs)
+        if made is not NotImplemented:
+            return made
+    return call_numpy(tensor, ufunc, method, inputs, kwargs)
+
+
+def _is_ours(value: Any) -> bool:
+    kind = type(value)
+    return (
+        isinstance(value, TensorBase)
+        or not hasattr(kind, "__array_ufunc__")
+        or kind.__module__ == "numpy"
+    )
 
 
 def _any_needs_operator(values: Any) -> bool:

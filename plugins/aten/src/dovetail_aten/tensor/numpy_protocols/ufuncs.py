@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -11,10 +10,9 @@ from dovetail_kernel import TensorBase, bfloat16, dtype_of_signature, wrap
 
 from ..._generated import functions as aten
 from ...backend.devices import ready_backend
-from .lookups import without_protocol
 from .operands import np
 
-__all__ = ["call_operator", "call_ufunc"]
+__all__ = ["call_numpy", "call_reflected", "call_ufunc"]
 
 _SPELLINGS: Final = {
     "conjugate": "conj_physical",
@@ -59,48 +57,67 @@ _REDUCTIONS: Final[dict[str, Callable[..., Any]]] = {
 }
 _SCANS: Final[dict[str, Callable[..., Any]]] = {"add": aten.cumsum, "multiply": aten.cumprod}
 
-_PYTHON: Final[dict[str, Callable[[Any, Any], Any]]] = {
-    "add": operator.add,
-    "bitwise_and": operator.and_,
-    "bitwise_or": operator.or_,
-    "bitwise_xor": operator.xor,
-    "divide": operator.truediv,
-    "divmod": divmod,
-    "equal": operator.eq,
-    "floor_divide": operator.floordiv,
-    "greater": operator.gt,
-    "greater_equal": operator.ge,
-    "left_shift": operator.lshift,
-    "less": operator.lt,
-    "less_equal": operator.le,
-    "matmul": operator.matmul,
-    "multiply": operator.mul,
-    "not_equal": operator.ne,
-    "power": operator.pow,
-    "remainder": operator.mod,
-    "right_shift": operator.rshift,
-    "subtract": operator.sub,
+_REFLECTED: Final = {
+    "add": "__radd__",
+    "bitwise_and": "__rand__",
+    "bitwise_or": "__ror__",
+    "bitwise_xor": "__rxor__",
+    "divide": "__rtruediv__",
+    "equal": "__eq__",
+    "floor_divide": "__rfloordiv__",
+    "greater": "__lt__",
+    "greater_equal": "__le__",
+    "left_shift": "__rlshift__",
+    "less": "__gt__",
+    "less_equal": "__ge__",
+    "matmul": "__rmatmul__",
+    "multiply": "__rmul__",
+    "not_equal": "__ne__",
+    "power": "__rpow__",
+    "remainder": "__rmod__",
+    "right_shift": "__rrshift__",
+    "subtract": "__rsub__",
 }
-"""Python's operators by the ufunc that NumPy calls for them."""
+"""Methods of the right operand by the ufunc that NumPy calls for an operator."""
 
 
-def call_operator(ufunc: Any, method: str, inputs: Sequence[Any], lookups: int) -> Any:
-    """Return what Python's operator gives for which NumPy called `ufunc`: the tensor's answer, as
-    if NumPy had deferred to it. NotImplemented if there is none.
+def call_reflected(ufunc: Any, first: Any, second: Any, kwargs: dict[str, Any]) -> Any:
+    """Return the tensor's answer to an operator with NumPy's number or array on its left, for which
+    NumPy calls `ufunc`; NotImplemented if this is no such call.
 
-    Parameters
-    ----------
-    lookups
-        How often NumPy has looked the protocol up. For a comparison with one of its numbers, which
-        it hands over as an array, that is more than twice.
+    An operator in place writes the numbers to the array on its left too.
     """
-    function = _PYTHON.get(ufunc.__name__)
-    if function is None or method != "__call__" or len(inputs) != 2:
+    name = _REFLECTED.get(ufunc.__name__)
+    is_in_place = kwargs.keys() == {"out"} and kwargs["out"][0] is first
+    if name is None or not isinstance(first, np.ndarray | np.generic):
         return NotImplemented
-    first, second = inputs
-    if lookups > 2 and isinstance(first, np.ndarray):
-        first = first[()]
-    return without_protocol(function, first, second)
+    if (kwargs and not is_in_place) or getattr(np, ufunc.__name__, None) is not ufunc:
+        return NotImplemented  # a function; of NumPy, or another one of that name
+    if first.ndim == 0 and not name.startswith("__r"):
+        first = first[()]  # a comparison hands a number over as an array
+    made = getattr(type(second), name)(second, first)
+    if is_in_place and made is not NotImplemented:
+        np.copyto(first, made.detach().numpy())
+    return made
+
+
+def call_numpy(
+    tensor: Any, ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]
+) -> Any:
+    """Return what NumPy gives for the memory of tensors; as of PyTorch's, arrays that it makes
+    become tensors, but for ``ufunc.outer``.
+    """
+    given = {key: value if key == "out" else _read(value) for key, value in kwargs.items()}
+    made = getattr(ufunc, method)(*[_read(each) for each in inputs], **given)
+    if "out" in kwargs or made is None or method == "outer":
+        return made
+    if isinstance(made, tuple):
+        return tuple([tensor.__array_wrap__(np.asarray(each)) for each in made])
+    return tensor.__array_wrap__(np.asarray(made))
+
+
+def _read(value: Any) -> Any:
+    return value.__array__() if isinstance(value, TensorBase) else value
 
 
 def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
