@@ -343,7 +343,7 @@ nuttall
 """.split(),
     "dovetail.sparse": """
 BFloat16Tensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor
-ShortTensor addmm mm spdiags sum
+ShortTensor addmm mm sampled_addmm spdiags sum
 """.split(),
     "dovetail.special": """
 airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polynomial_t chebyshev_polynomial_u

@@ -85,6 +85,8 @@ t.sparse.spdiags(t.arange(9.0).view(3, 3), t.tensor([0, -1, 1]), (3, 3))
 t.sparse.spdiags(t.arange(9.0).view(3, 3), t.tensor([0, -1, 1]), (3, 3), layout=t.sparse_csr)
 t.sparse.spdiags(t.arange(8.0).view(2, 4), t.tensor([0, 2]), (3, 5)).to_dense()
 t.sparse.spdiags(t.arange(3.0), t.tensor([1]), (3, 3)).to_dense()
+t.sparse.sampled_addmm(r, t.ones(2, 4), d.t(), beta=0.5, alpha=2.0)
+t.sparse.sampled_addmm(r, t.ones(2, 4), d.t())
 """
 
 REFUSED = """
@@ -104,6 +106,7 @@ t.sparse_csr_tensor([0, 2, 4], [2, 0, 2], v[:3], check_invariants=True)
 t.sparse_csr_tensor([0, 3, 2, 3], [2, 0, 2], v[:3], check_invariants=True)
 t.sparse_csr_tensor([0, 2, 3], [2, 0], v[:3], check_invariants=True)
 t.sparse.spdiags(t.ones(2, 3), t.tensor([0, 0]), (3, 3))|t._convert_indices_from_coo_to_csr(v, 4)
+t.sparse.sampled_addmm(s, t.ones(2, 4), d.t())|t.sparse.sampled_addmm(r, d, d.t())
 """
 
 
@@ -153,6 +156,7 @@ t.sparse.mm(s.to_sparse_csr(), d, "mean").pow(2).sum()
 (s.to_sparse_csr() @ d[:, 0]).pow(2).sum()
 d[:2, :3].sparse_mask(s.detach().coalesce()).values().pow(2).sum()
 (t.sparse_csr_tensor([0, 1, 3], [2, 0, 2], v, (2, 3)).to_dense() ** 2).sum()
+t.sparse.sampled_addmm(s.to_sparse_csr(), d[:2], d.t()).to_dense().pow(2).sum()
 """
 
 

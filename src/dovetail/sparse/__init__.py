@@ -9,6 +9,7 @@ import typing as _typing
 from ..names.missing import names_of as _names_of
 
 if _typing.TYPE_CHECKING:
+    from .compressed import sampled_addmm as sampled_addmm
     from .compressed import spdiags as spdiags
     from .functions import addmm as addmm
     from .functions import mm as mm
@@ -26,12 +27,13 @@ __all__ = [
     "ShortTensor",
     "addmm",
     "mm",
+    "sampled_addmm",
     "spdiags",
     "sum",
 ]
 
 _FUNCTIONS = {name: f"{__name__}.functions" for name in ("addmm", "mm", "sum")}
-_FUNCTIONS["spdiags"] = f"{__name__}.compressed"
+_FUNCTIONS |= {name: f"{__name__}.compressed" for name in ("sampled_addmm", "spdiags")}
 _PICKLED = {"rebuild_sparse_tensor": f"{__name__}.constructors"}
 _TYPES = {name: f"{__name__}.legacy_constructors" for name in __all__ if name.endswith("Tensor")}
 

@@ -10,7 +10,7 @@ from dovetail_dispatcher import ops
 from dovetail_kernel import Layout, int32, int64, sparse_csc, sparse_csr
 
 from . import matrix_products  # noqa: F401 - with the others, it says what can be done
-from .conversions import requires_grad_
+from .conversions import converted, requires_grad_
 from .coordinate_tensor import (
     CoordinateTensor,
     coordinates_of,
@@ -21,7 +21,13 @@ from .coordinate_tensor import (
     values_at,
 )
 
-__all__ = ["sparse_compressed_tensor", "sparse_csc_tensor", "sparse_csr_tensor", "spdiags"]
+__all__ = [
+    "sampled_addmm",
+    "sparse_compressed_tensor",
+    "sparse_csc_tensor",
+    "sparse_csr_tensor",
+    "spdiags",
+]
 
 _tensor: Any = Tensor
 
@@ -284,3 +290,42 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
     where = aten.stack([rows[inside], columns.expand_as(rows)[inside]])
     made = make(where, diagonals[:, : columns.numel()][inside], (height, width))
     return made if layout is None else made.to_sparse(layout=layout)
+
+
+def sampled_addmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0
+) -> Tensor:
+    """Return ``beta * input + alpha * (mat1 @ mat2)`` at the elements that `input` stores.
+
+    Parameters
+    ----------
+    input
+        A sparse matrix in compressed rows.
+    mat1, mat2
+        Strided matrices whose product has the shape of `input`.
+    beta, alpha
+        Factors. Default: 1.
+
+    Raises
+    ------
+    NotImplementedError
+        For another layout.
+    RuntimeError
+        For shapes or dtypes that do not fit.
+    """
+    if not isinstance(input, CoordinateTensor) or input._form is not sparse_csr:
+        raise NotImplementedError(
+            f"sampled_addmm: Expected self to have sparse csr layout, but got {input.layout}. Use "
+            "to_sparse_csr()."
+        )
+    shapes = [tuple(each.shape) for each in (input, mat1, mat2)]
+    fits = mat1.ndim == mat2.ndim == 2 and shapes[1][1] == shapes[2][0]
+    if not fits or shapes[0] != (shapes[1][0], shapes[2][1]):
+        raise RuntimeError(
+            f"sampled_addmm: shapes {shapes[1]} and {shapes[2]} do not multiply to {shapes[0]}"
+        )
+    if not input.dtype == mat1.dtype == mat2.dtype:
+        raise RuntimeError("sampled_addmm: the operands must have one dtype. Use .to(dtype).")
+    rows, columns = input._coordinates.unbind(0)
+    products = (mat1.index_select(0, rows) * mat2.t().index_select(0, columns)).sum(1)
+    return converted(input, input._elements * beta + products * alpha)
