@@ -11,7 +11,7 @@ from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_kernel import Device
+from dovetail_kernel import Device, DeviceLike
 from dovetail_kernel import dtype as Dtype
 
 from . import cuda
@@ -74,7 +74,9 @@ def _element_size(dtype: Dtype) -> int:
     return dtype.itemsize
 
 
-def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> Any:
+def _get_device_index(
+    device: DeviceLike | None, optional: bool = False, allow_cpu: bool = False
+) -> Any:
     """Return the index of a device.
 
     Parameters
@@ -191,10 +193,10 @@ class ExceptionWrapper:
 class classproperty:
     """A property of a class: a decorator of a method that takes the class."""
 
-    def __init__(self, func: Callable[[Any], Any]) -> None:
+    def __init__(self, func: Callable[..., object]) -> None:
         self.func = func
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: object = None) -> Any:
         return self.func(type(instance) if owner is None else owner)
 
 
@@ -205,13 +207,13 @@ def _rebuild_tensor(storage: Any, storage_offset: int, size: Any, stride: Any) -
 
 
 def _rebuild_tensor_v2(
-    storage: Any,
+    storage: object,
     storage_offset: int,
-    size: Any,
-    stride: Any,
+    size: object,
+    stride: object,
     requires_grad: bool,
-    backward_hooks: Any,
-    metadata: Any = None,
+    backward_hooks: object,
+    metadata: object = None,
 ) -> Tensor:
     """Return a leaf that shows a part of a `TypedStorage`, with the hooks given."""
     made = _rebuild_tensor(storage, storage_offset, size, stride)

@@ -1,6 +1,9 @@
 """The name of old of `dovetail.func.vmap`."""
 
+from __future__ import annotations
+
 import typing as _typing
+from collections.abc import Callable
 from typing import Any
 
 from .func import vmap
@@ -10,7 +13,10 @@ __all__ = ["vmap"]
 
 
 def _vmap(
-    func: Any, in_dims: Any = 0, out_dims: Any = 0, allow_none_pass_through: bool = False
+    func: Callable[..., object],
+    in_dims: object = 0,
+    out_dims: object = 0,
+    allow_none_pass_through: bool = False,
 ) -> Any:
     """Return `vmap` of `func`; `allow_none_pass_through` lets it return None among its results."""
     return vmap(func, in_dims, out_dims)

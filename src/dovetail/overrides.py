@@ -68,7 +68,7 @@ _MODULES = (
 )
 
 
-def is_tensor_like(inp: Any) -> bool:
+def is_tensor_like(inp: object) -> bool:
     """Return whether a value is a Tensor or has a ``__torch_function__``, and so may stand where a
     Tensor does.
     """
@@ -112,7 +112,7 @@ def _overridable() -> dict[Any, dict[Callable[..., Any], str]]:
     return found
 
 
-def _is_operator(value: Any) -> bool:
+def _is_operator(value: object) -> bool:
     return _inspect.isfunction(value) and defining_module(value) in operator_modules
 
 
@@ -142,7 +142,7 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
     return {f: _dummy(f) for functions in _overridable().values() for f in functions}
 
 
-def _dummy(function: Callable[..., Any]) -> Callable[..., int]:
+def _dummy(function: Callable[..., object]) -> Callable[..., int]:
     def dummy(*args: Any, **kwargs: Any) -> int:
         return -1
 
@@ -150,7 +150,7 @@ def _dummy(function: Callable[..., Any]) -> Callable[..., int]:
     return dummy
 
 
-def _signature(function: Any) -> _inspect.Signature:
+def _signature(function: Callable[..., object]) -> _inspect.Signature:
     """Return the parameters of an overridable function; of several overloads, those of all."""
     accessed = getattr(function, "__self__", None)
     if isinstance(accessed, property):
@@ -193,7 +193,7 @@ def _tensor_functions() -> frozenset[Callable[..., Any]]:
     return frozenset(_overridable()[Tensor])
 
 
-def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
+def is_tensor_method_or_property(func: Callable[..., object]) -> bool:
     """Return whether `func`, as a handler gets it, is a method of tensors or the getter or setter
     of a property.
 
@@ -206,7 +206,7 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
     )
 
 
-def resolve_name(f: Callable[..., Any]) -> str | None:
+def resolve_name(f: Callable[..., object]) -> str | None:
     """Return the name of an overridable function as users write it, or None: ``"dovetail.add"``."""
     if hasattr(f, "_operator") or hasattr(f, "_qualified_op_name"):
         return overridden_name(f)

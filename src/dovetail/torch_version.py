@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 __all__ = ["TorchVersion"]
 
@@ -17,7 +16,7 @@ class TorchVersion(str):
 
     __slots__ = ()
 
-    def _numbers(self, other: Any) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    def _numbers(self, other: object) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
         if isinstance(other, str):
             theirs = _numbers_in(other)
         elif isinstance(other, tuple | list) and all([str(part).isdigit() for part in other]):
@@ -35,19 +34,19 @@ class TorchVersion(str):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: object) -> bool:
         pair = self._numbers(other)
         return NotImplemented if pair is None else pair[0] < pair[1]
 
-    def __le__(self, other: Any) -> bool:
+    def __le__(self, other: object) -> bool:
         pair = self._numbers(other)
         return NotImplemented if pair is None else pair[0] <= pair[1]
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: object) -> bool:
         pair = self._numbers(other)
         return NotImplemented if pair is None else pair[0] > pair[1]
 
-    def __ge__(self, other: Any) -> bool:
+    def __ge__(self, other: object) -> bool:
         pair = self._numbers(other)
         return NotImplemented if pair is None else pair[0] >= pair[1]
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
 from weakref import finalize
 
 
-def compile_source(source: str, name: str, bindings: dict[str, Any]) -> Any:
+def compile_source(source: str, name: str, bindings: Mapping[str, object]) -> Any:
     """Run `source` with `bindings` as its globals and return what it calls `name`.
 
     Equal texts share their code; the text is shown in tracebacks while that is in use.
@@ -24,7 +24,7 @@ def compile_source(source: str, name: str, bindings: dict[str, Any]) -> Any:
 
 
 def compile_functions(
-    source: str, title: str, names: dict[str, Any]
+    source: str, title: str, names: dict[str, object]
 ) -> dict[str, Callable[..., Any]]:
     """Return the functions that `source` defines, by name, with `names` as their globals.
 

@@ -89,7 +89,7 @@ class NoPromotion:
         """Return a function that accepts all operands."""
         return lambda operand: None
 
-    def check_alpha(self, op: Operator, values: Sequence[Any]) -> None:
+    def check_alpha(self, op: Operator, values: Sequence[object]) -> None:
         """Accept all values."""
 
     def promoter(
@@ -105,7 +105,7 @@ class NoPromotion:
         """Return False."""
         return False
 
-    def in_single(self, backend: Backend, function: Callable[..., Any]) -> Callable[..., Any]:
+    def in_single(self, backend: Backend, function: Callable[..., object]) -> Callable[..., Any]:
         """Return `function`."""
         return function
 
@@ -119,13 +119,13 @@ def uncompiled(function: Callable[..., Any], /) -> Callable[..., Any]:
     return function
 
 
-def uncompiled_operator(operator: str, reference: Callable[..., Any], /) -> Callable[..., Any]:
+def uncompiled_operator(operator: str, reference: Callable[..., object], /) -> Callable[..., Any]:
     """Return `reference`: without dovetail-native, no operator has a compiled kernel."""
     return reference
 
 
 def uncompiled_entry(
-    function: Callable[..., Any], describe: EntryDescriber, document: Documenter | None = None, /
+    function: Callable[..., object], describe: EntryDescriber, document: Documenter | None = None, /
 ) -> Callable[..., Any]:
     """Return `function`: without dovetail-native, entries are Python text."""
     return function
@@ -197,7 +197,7 @@ if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
         def operand_check(self, op: Operator) -> Callable[[TensorBase], None]:
             """Return what refuses an operand of a dtype that `op` is not defined for."""
 
-        def check_alpha(self, op: Operator, values: Sequence[Any]) -> None:
+        def check_alpha(self, op: Operator, values: Sequence[object]) -> None:
             """Refuse an `alpha` that does not fit the operands; `values` are those of all
             arguments.
             """
@@ -224,7 +224,9 @@ if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
             precision.
             """
 
-        def in_single(self, backend: Backend, function: Callable[..., Any]) -> Callable[..., Any]:
+        def in_single(
+            self, backend: Backend, function: Callable[..., object]
+        ) -> Callable[..., Any]:
             """Return an array kernel that computes half precision in single precision, and rounds
             its result.
             """

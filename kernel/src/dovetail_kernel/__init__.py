@@ -16,7 +16,7 @@ from .devices.backends import (
     wrapped_backend,
 )
 from .devices.backends import rebuild_backend as rebuild_backend  # for pickles
-from .devices.device import Device, get_default_device, set_default_device
+from .devices.device import Device, DeviceLike, get_default_device, set_default_device
 from .devices.lowering import BySize
 from .devices.memory import is_writable
 from .errors import AcceleratorError, PluginError, PluginNotFoundError, name_of_distribution
@@ -159,6 +159,7 @@ __all__ = [
     "DatalessArray",
     "DecoratingGuard",
     "Device",
+    "DeviceLike",
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
     "DispatchKey",

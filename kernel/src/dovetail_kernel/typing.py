@@ -6,13 +6,7 @@ For annotations alone: nothing imports this module when a program runs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
-
-if TYPE_CHECKING:
-    from .devices.device import Device
-
-    DeviceLike: TypeAlias = Device | str | int
-    """A device, its name such as ``"cuda:1"``, or the index of an accelerator."""
+from typing import Any, Protocol
 
 
 class NativeDtype(Protocol):

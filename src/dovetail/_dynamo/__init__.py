@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as _typing
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, Final
 
@@ -30,7 +31,7 @@ config: Final = SimpleNamespace(
 """Settings of PyTorch's compiler: they can be written and read, and nothing follows from them."""
 
 
-def assume_constant_result(fn: Any) -> Any:
+def assume_constant_result(fn: Callable[..., object]) -> Any:
     """Return the function: no graph is traced that could hold its result."""
     return fn
 
@@ -44,15 +45,15 @@ def is_dynamo_supported() -> bool:
     return False
 
 
-def mark_dynamic(t: Any, index: int | list[int] | tuple[int, ...], **options: Any) -> None:
+def mark_dynamic(t: object, index: int | list[int] | tuple[int, ...], **options: Any) -> None:
     """Do nothing: no graph is traced."""
 
 
-def mark_static(t: Any, index: int | list[int] | tuple[int, ...] | None = None) -> None:
+def mark_static(t: object, index: int | list[int] | tuple[int, ...] | None = None) -> None:
     """Do nothing: no graph is traced."""
 
 
-def mark_static_address(t: Any, guard: bool = False) -> None:
+def mark_static_address(t: object, guard: bool = False) -> None:
     """Do nothing: no graph is traced."""
 
 

@@ -15,8 +15,8 @@ __all__ = ["associative_scan"]
 
 
 def associative_scan(
-    combine_fn: Callable[[Any, Any], Any],
-    xs: Any,
+    combine_fn: Callable[..., object],
+    xs: object,
     dim: int,
     reverse: bool = False,
     combine_mode: str = "pointwise",

@@ -12,9 +12,9 @@ __all__ = ["scan"]
 
 
 def scan(
-    combine_fn: Callable[[Any, Any], tuple[Any, Any]],
-    init: Any,
-    xs: Any,
+    combine_fn: Callable[..., tuple[object, object]],
+    init: object,
+    xs: object,
     *,
     dim: int = 0,
     reverse: bool = False,
@@ -69,7 +69,9 @@ def scan(
     return carry, pytree.unflatten(kept_structure, stacked)
 
 
-def slices_of(function: Any, xs: Any, dim: int) -> tuple[list[Any], pytree.Structure]:
+def slices_of(
+    function: Callable[..., object], xs: object, dim: int
+) -> tuple[list[Any], pytree.Structure]:
     """Return the tensors of `xs` with their slices along dimension 0, and its structure."""
     if not callable(function):
         raise ValueError(f"Combine_fn must be a callable, but got {function}")

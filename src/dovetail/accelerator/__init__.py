@@ -6,7 +6,7 @@ import typing as _typing
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from dovetail_kernel import Device
+from dovetail_kernel import Device, DeviceLike
 
 from .. import cuda
 from ..names.missing import names_of as _names_of
@@ -74,13 +74,13 @@ def current_device_index() -> int:
     return cuda.current_device()
 
 
-def set_device_index(device: Any) -> None:
+def set_device_index(device: DeviceLike | None) -> None:
     """Make another device (an index, a string, a `device`) the current one."""
     _check_available()
     cuda.set_device(device)
 
 
-def synchronize(device: Any = None) -> None:
+def synchronize(device: DeviceLike | None = None) -> None:
     """Wait until a device, by default the current one, has done all that was asked of it."""
     _check_available()
     cuda.synchronize(device)
@@ -92,49 +92,49 @@ def empty_cache() -> None:
     cuda.empty_cache()
 
 
-def memory_allocated(device: Any = None) -> int:
+def memory_allocated(device: DeviceLike | None = None) -> int:
     """Return the bytes that live tensors take."""
     _check_available()
     return cuda.memory_allocated(device)
 
 
-def memory_reserved(device: Any = None) -> int:
+def memory_reserved(device: DeviceLike | None = None) -> int:
     """Return the bytes that the pool has."""
     _check_available()
     return cuda.memory_reserved(device)
 
 
-def max_memory_allocated(device: Any = None) -> int:
+def max_memory_allocated(device: DeviceLike | None = None) -> int:
     """Return the most bytes that live tensors took."""
     _check_available()
     return cuda.max_memory_allocated(device)
 
 
-def max_memory_reserved(device: Any = None) -> int:
+def max_memory_reserved(device: DeviceLike | None = None) -> int:
     """Return the most bytes that the pool had."""
     _check_available()
     return cuda.max_memory_reserved(device)
 
 
-def memory_stats(device: Any = None) -> dict[str, Any]:
+def memory_stats(device: DeviceLike | None = None) -> dict[str, Any]:
     """Return what the pool counts, as `dovetail.cuda.memory_stats`."""
     _check_available()
     return cuda.memory_stats(device)
 
 
-def reset_peak_memory_stats(device: Any = None) -> None:
+def reset_peak_memory_stats(device: DeviceLike | None = None) -> None:
     """Begin the count of the most bytes anew."""
     _check_available()
     cuda.reset_peak_memory_stats(device)
 
 
-def get_memory_info(device: Any = None) -> tuple[int, int]:
+def get_memory_info(device: DeviceLike | None = None) -> tuple[int, int]:
     """Return the bytes of a device that are free, and all."""
     _check_available()
     return cuda.mem_get_info(device)
 
 
-def current_stream(device: Any = None) -> Any:
+def current_stream(device: DeviceLike | None = None) -> Any:
     """Return the current stream of a device."""
     _check_available()
     return cuda.current_stream(device)

@@ -11,7 +11,9 @@ from .custom_functions import custom_bwd, custom_fwd
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
 
-def autocast_decorator(autocast_instance: autocast, func: Callable[..., Any]) -> Callable[..., Any]:
+def autocast_decorator(
+    autocast_instance: autocast, func: Callable[..., object]
+) -> Callable[..., Any]:
     """Return a function that calls another one inside an `autocast`."""
 
     @functools.wraps(func)

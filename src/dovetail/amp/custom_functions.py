@@ -14,7 +14,7 @@ __all__ = ["custom_bwd", "custom_fwd"]
 
 
 def custom_fwd(
-    fwd: Callable[..., Any] | None = None, *, device_type: str, cast_inputs: dtype | None = None
+    fwd: Callable[..., object] | None = None, *, device_type: str, cast_inputs: dtype | None = None
 ) -> Callable[..., Any]:
     """Decorate the ``forward`` of an `autograd.Function`.
 
@@ -54,7 +54,7 @@ def custom_fwd(
     return decorated
 
 
-def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
+def custom_bwd(bwd: Callable[..., object] | None = None, *, device_type: str) -> Callable[..., Any]:
     """Decorate the ``backward`` of an `autograd.Function` whose ``forward`` has `custom_fwd`: it
     runs with the autocast of that.
 
@@ -79,14 +79,14 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Ca
     return decorated
 
 
-def _check_device_type(device_type: Any) -> None:
+def _check_device_type(device_type: object) -> None:
     if not isinstance(device_type, str):
         raise ValueError(
             f"Expected `device_type` of type `str`, got: `{type(device_type)}`. Pass 'cpu', say."
         )
 
 
-def _cast(value: Any, device_type: str, wanted: dtype) -> Any:
+def _cast(value: object, device_type: str, wanted: dtype) -> Any:
     """Cast floating point tensors on a device, also within lists, tuples and mappings."""
     if isinstance(value, Tensor):
         is_eligible = (

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dovetail_aten.autocast import (
     get_autocast_dtype,
     is_autocast_enabled,
@@ -80,7 +78,7 @@ def is_autocast_cache_enabled() -> bool:
     return _is_cache_enabled
 
 
-def set_autocast_cache_enabled(enabled: Any) -> None:
+def set_autocast_cache_enabled(enabled: object) -> None:
     """Note whether casts may be cached: they are not."""
     global _is_cache_enabled
     _is_cache_enabled = bool(enabled)

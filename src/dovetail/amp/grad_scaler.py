@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from math import isfinite
 from typing import Any
@@ -91,7 +91,7 @@ class GradScaler:
 
     # -- scaling -----------------------------------------------------------------------------------
 
-    def scale(self, outputs: Any) -> Any:
+    def scale(self, outputs: object) -> Any:
         """Multiply tensors by the scale.
 
         Parameters
@@ -139,7 +139,7 @@ class GradScaler:
 
     # -- steps -------------------------------------------------------------------------------------
 
-    def unscale_(self, optimizer: Any) -> None:
+    def unscale_(self, optimizer: object) -> None:
         """Divide the gradients of an optimizer's parameters by the scale, in place.
 
         Raises
@@ -350,7 +350,7 @@ class GradScaler:
             state["_scale"] = state["_growth_tracker"] = None
         return state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Mapping[str, object]) -> None:
         self.__dict__.update(state)
 
 
@@ -385,7 +385,7 @@ def _unscale(gradients: list[Tensor], inverse: float) -> dict[Device, Tensor]:
     return {device: each.to(float32) for device, each in found.items()}
 
 
-def _checked_scale(new_scale: Any) -> float:
+def _checked_scale(new_scale: object) -> float:
     if isinstance(new_scale, float):
         return new_scale
     if not isinstance(new_scale, Tensor) or new_scale.numel() != 1 or new_scale.requires_grad:

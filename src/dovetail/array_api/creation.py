@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
+from dovetail_kernel import DeviceLike, get_default_dtype, int64
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype as DType
-from dovetail_kernel import get_default_dtype, int64
 
 from .promotion import by_standard, default_complex
 
@@ -45,7 +45,12 @@ def _sizes(shape: Any) -> tuple[int, ...]:
 
 
 def asarray(
-    obj: Any, /, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None
+    obj: object,
+    /,
+    *,
+    dtype: DType | None = None,
+    device: DeviceLike | None = None,
+    copy: bool | None = None,
 ) -> Tensor:
     """Return numbers, nested sequences or another library's array as an array.
 
@@ -106,13 +111,15 @@ def eye(
     return made
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
+def from_dlpack(
+    x: object, /, *, device: DeviceLike | None = None, copy: bool | None = None
+) -> Tensor:
     """Return another library's array that has ``__dlpack__``."""
     made: Tensor = aten.from_dlpack(x, device=device, copy=copy)
     return made
 
 
-def _dtype_of_number(value: Any) -> DType:
+def _dtype_of_number(value: object) -> DType:
     if isinstance(value, bool):
         return bool_
     if isinstance(value, int):

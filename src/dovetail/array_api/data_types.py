@@ -8,6 +8,7 @@ from typing import Any
 
 from dovetail_aten import Tensor
 from dovetail_kernel import (
+    DeviceLike,
     bfloat16,
     complex64,
     complex128,
@@ -88,14 +89,16 @@ class IntegerInfo:
     dtype: dtype
 
 
-def _dtype_of(value: Any) -> dtype:
+def _dtype_of(value: object) -> dtype:
     found = value.dtype if isinstance(value, Tensor) else value
     if not isinstance(found, dtype):
         raise TypeError(f"expected a dtype or an array, but got {type(value).__name__}.")
     return found
 
 
-def astype(x: Tensor, dtype: dtype, /, *, copy: Any = True, device: Any = None) -> Tensor:
+def astype(
+    x: Tensor, dtype: dtype, /, *, copy: object = True, device: DeviceLike | None = None
+) -> Tensor:
     """Return `x` in another dtype, on another device if one is given; a copy, unless ``copy=False``
     and nothing changes.
     """
@@ -105,7 +108,7 @@ def astype(x: Tensor, dtype: dtype, /, *, copy: Any = True, device: Any = None) 
     return made
 
 
-def can_cast(from_: Any, to: dtype, /) -> Any:
+def can_cast(from_: object, to: dtype, /) -> Any:
     """Return whether promotion leads from a dtype, or that of an array, to another."""
     first = _dtype_of(from_)
     try:
@@ -115,7 +118,7 @@ def can_cast(from_: Any, to: dtype, /) -> Any:
         return False
 
 
-def finfo(type: Any, /) -> FloatInfo:
+def finfo(type: object, /) -> FloatInfo:
     """Return the limits of a floating-point dtype, or of that of an array."""
     found = _dtype_of(type)
     if found.category < 2:
@@ -125,7 +128,7 @@ def finfo(type: Any, /) -> FloatInfo:
     return FloatInfo(info.bits, info.eps, info.max, info.min, info.smallest_normal, part)
 
 
-def iinfo(type: Any, /) -> IntegerInfo:
+def iinfo(type: object, /) -> IntegerInfo:
     """Return the limits of an integer dtype, or of that of an array."""
     found = _dtype_of(type)
     if found.category != 1:
@@ -134,7 +137,7 @@ def iinfo(type: Any, /) -> IntegerInfo:
     return IntegerInfo(info.bits, info.max, info.min, found)
 
 
-def isdtype(dtype: dtype, kind: Any) -> Any:
+def isdtype(dtype: dtype, kind: object) -> Any:
     """Return whether a dtype is of a kind: a dtype, a name of `KINDS`, or a tuple of such.
 
     Raises

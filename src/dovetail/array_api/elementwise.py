@@ -109,7 +109,7 @@ def _unary(name: str, operator: Callable[[Tensor], Tensor], kinds: tuple[str, ..
 def _binary(name: str, operator: Callable[[Tensor, Tensor], Tensor], kinds: tuple[str, ...]) -> Any:
     of_arrays = by_standard(name)(operator)
 
-    def compute(x1: Any, x2: Any, /) -> Tensor:
+    def compute(x1: object, x2: object, /) -> Tensor:
         first, second = promoted(x1, x2)
         check_kinds(name, kinds, first)
         return of_arrays(first, second)
@@ -117,7 +117,7 @@ def _binary(name: str, operator: Callable[[Tensor, Tensor], Tensor], kinds: tupl
     return _named(compute, name, f"Return ``{name}(x1, x2)`` of each pair of elements.")
 
 
-def _named(compute: Callable[..., Any], name: str, text: str) -> Callable[..., Any]:
+def _named(compute: Callable[..., object], name: str, text: str) -> Callable[..., Any]:
     compute.__name__ = compute.__qualname__ = name
     compute.__doc__ = text
     return compute
@@ -221,7 +221,7 @@ sign = _unary("sign", _sign, NUMERIC)
 trunc = _unary("trunc", _of_floats(aten.trunc), REAL)
 
 
-def clip(x: Tensor, /, min: Any = None, max: Any = None) -> Tensor:
+def clip(x: Tensor, /, min: object = None, max: object = None) -> Tensor:
     """Return elements, those below `min` and above `max` put to the bound; in the dtype of `x`."""
     check_kinds("clip", REAL, x)
     for bound in (min, max):

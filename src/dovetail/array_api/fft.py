@@ -7,6 +7,7 @@ from typing import Any
 
 from dovetail_aten import Tensor
 from dovetail_aten import fft as of_aten
+from dovetail_kernel import DeviceLike
 from dovetail_kernel import dtype as DType
 
 from .data_types import check_kinds
@@ -72,13 +73,15 @@ rfftn, irfftn = _several("rfftn", REAL), _several("irfftn", COMPLEX)
 hfft, ihfft = _one("hfft", COMPLEX), _one("ihfft", REAL)
 
 
-def fftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: Any = None) -> Tensor:
+def fftfreq(
+    n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: DeviceLike | None = None
+) -> Tensor:
     """Return the frequencies that `fft` computes."""
     return of_aten.fftfreq(n, d, dtype=dtype, device=device)
 
 
 def rfftfreq(
-    n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: Any = None
+    n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: DeviceLike | None = None
 ) -> Tensor:
     """Return the frequencies that `rfft` computes."""
     return of_aten.rfftfreq(n, d, dtype=dtype, device=device)

@@ -232,7 +232,9 @@ def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     return aten.sum(one * other, axis, dtype=first.dtype)
 
 
-def vector_norm(x: Tensor, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
+def vector_norm(
+    x: Tensor, /, *, axis: object = None, keepdims: bool = False, ord: Any = 2
+) -> Tensor:
     """Return norms of vectors along axes; along all, if that is None."""
     check_kinds("vector_norm", FLOATING, x)
     places = axes_of(x, axis)

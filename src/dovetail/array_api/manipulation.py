@@ -158,7 +158,7 @@ def roll(x: Tensor, /, shift: Any, *, axis: Any = None) -> Tensor:
     return aten.roll(x, shifts, axes_of(x, places))
 
 
-def squeeze(x: Tensor, /, axis: Any) -> Tensor:
+def squeeze(x: Tensor, /, axis: object) -> Tensor:
     """Return `x` without axes, which have one element.
 
     Raises

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_aten.backends import devices
-from dovetail_kernel import Device, dtype, get_default_dtype, int64
+from dovetail_kernel import Device, DeviceLike, dtype, get_default_dtype, int64
 
 from .data_types import names_of_kinds
 from .promotion import default_complex
@@ -24,7 +24,7 @@ class NamespaceInfo:
         """Return the device of new arrays."""
         return Device("cpu")
 
-    def default_dtypes(self, *, device: Any = None) -> dict[str, dtype]:
+    def default_dtypes(self, *, device: DeviceLike | None = None) -> dict[str, dtype]:
         """Return the dtypes of new arrays, by kind."""
         return {
             "real floating": get_default_dtype(),
@@ -33,7 +33,7 @@ class NamespaceInfo:
             "indexing": int64,
         }
 
-    def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, dtype]:
+    def dtypes(self, *, device: DeviceLike | None = None, kind: Any = None) -> dict[str, dtype]:
         """Return the dtypes of the standard that are of a kind, or of one of a tuple of kinds."""
         return names_of_kinds(kind)
 

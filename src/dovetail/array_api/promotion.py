@@ -6,7 +6,7 @@ left to the array library that holds the data (`by_standard`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, Final, TypeVar
 
@@ -105,7 +105,7 @@ def result_dtype(*values: Any) -> dtype:
     return found
 
 
-def _beside_number(found: dtype, value: Any) -> dtype:
+def _beside_number(found: dtype, value: object) -> dtype:
     """Return the dtype of an operand of dtype `found` and a Python number."""
     if isinstance(value, bool):
         if found is not bool_:
@@ -181,7 +181,7 @@ def by_standard(
     return decorate
 
 
-def on_arrays(name: str, of: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def on_arrays(name: str, of: Tensor, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
     """Return what a function of the array library gives, as tensors."""
     library: Any = of._backend.arrays
     function: Any = library.xp
@@ -201,7 +201,7 @@ def on_arrays(name: str, of: Tensor, args: tuple[Any, ...], kwargs: dict[str, An
     return _as_tensors(result, of)
 
 
-def _as_tensors(result: Any, of: Tensor) -> Any:
+def _as_tensors(result: object, of: Tensor) -> Any:
     if isinstance(result, tuple):
         several = [_as_tensors(each, of) for each in result]
         return type(result)(*several) if hasattr(result, "_fields") else tuple(several)

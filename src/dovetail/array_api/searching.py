@@ -93,7 +93,7 @@ def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool
     return aten.sort(x, dim=axis, descending=descending, stable=stable)[0]
 
 
-def count_nonzero(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
+def count_nonzero(x: Tensor, /, *, axis: object = None, keepdims: bool = False) -> Tensor:
     """Return how many elements are not zero."""
     places = axes_of(x, axis)
     counted = (x if x.dtype is bool_ else x.to(bool_)).to(int64)
@@ -101,7 +101,7 @@ def count_nonzero(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> 
 
 
 @by_standard()
-def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Tensor:
+def isin(x1: object, x2: object, /, *, invert: bool = False) -> Tensor:
     """Return which elements of `x1` are in `x2`."""
     first, second = promoted(x1, x2)
     check_kinds("isin", ("integral", "real floating"), first)
@@ -118,7 +118,7 @@ def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
 @by_standard()
 def searchsorted(
     x1: Tensor,
-    x2: Any,
+    x2: object,
     /,
     *,
     side: Literal["left", "right"] = "left",
@@ -223,7 +223,7 @@ def _told_apart(
 
 
 @by_standard()
-def where(condition: Tensor, x1: Any, x2: Any, /) -> Tensor:
+def where(condition: Tensor, x1: object, x2: object, /) -> Tensor:
     """Return elements of `x1` where a condition is true, else those of `x2`."""
     first, second = promoted(x1, x2) if _is_any(x1, x2) else _numbers(condition, x1, x2)
     return aten.where(condition, first, second)

@@ -32,19 +32,19 @@ _UNSIGNED: Final = frozenset(UNSIGNED)
 """Dtypes of sums that are uint64, which operators do not add."""
 
 
-def _several(operator: Any, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+def _several(operator: Any, x: Tensor, axis: object, keepdims: bool) -> Tensor:
     """Return what an operator of one axis gives, one after the other."""
     for place in sorted(axes_of(x, axis), reverse=True):
         x = operator(x, place, keepdims)
     return x
 
 
-def all(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
+def all(x: Tensor, /, *, axis: object = None, keepdims: bool = False) -> Tensor:
     """Return whether all elements are true, or not zero."""
     return _several(aten.all, x if x.dtype is bool_ else x.to(bool_), axis, keepdims)
 
 
-def any(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
+def any(x: Tensor, /, *, axis: object = None, keepdims: bool = False) -> Tensor:
     """Return whether some element is true, or not zero."""
     return _several(aten.any, x if x.dtype is bool_ else x.to(bool_), axis, keepdims)
 
@@ -74,7 +74,7 @@ def cumulative_sum(
     *,
     axis: int | None = None,
     dtype: DType | None = None,
-    include_initial: Any = False,
+    include_initial: object = False,
 ) -> Tensor:
     """Return the sums of elements up to each along an axis, with 0 before them if asked for."""
     return _cumulated(aten.cumsum, x, axis, dtype, 0 if include_initial else None)
@@ -87,7 +87,7 @@ def cumulative_prod(
     *,
     axis: int | None = None,
     dtype: DType | None = None,
-    include_initial: Any = False,
+    include_initial: object = False,
 ) -> Tensor:
     """Return the products of elements up to each along an axis, with 1 before them if asked for."""
     return _cumulated(aten.cumprod, x, axis, dtype, 1 if include_initial else None)
@@ -109,7 +109,7 @@ def diff(
     return aten.diff(concat(parts, axis=place), n, place)
 
 
-def _extremum(name: str, operator: Any, x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+def _extremum(name: str, operator: Any, x: Tensor, axis: object, keepdims: bool) -> Tensor:
     check_kinds(name, ("bool", "integral", "real floating"), x)
     places = axes_of(x, axis)
     for each in places:
@@ -119,18 +119,18 @@ def _extremum(name: str, operator: Any, x: Tensor, axis: Any, keepdims: bool) ->
 
 
 @by_standard()
-def max(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
+def max(x: Tensor, /, *, axis: object = None, keepdims: bool = False) -> Tensor:
     """Return the greatest elements."""
     return _extremum("max", aten.amax, x, axis, keepdims)
 
 
 @by_standard()
-def min(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
+def min(x: Tensor, /, *, axis: object = None, keepdims: bool = False) -> Tensor:
     """Return the least elements."""
     return _extremum("min", aten.amin, x, axis, keepdims)
 
 
-def mean(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
+def mean(x: Tensor, /, *, axis: object = None, keepdims: bool = False) -> Tensor:
     """Return the means."""
     check_kinds("mean", ("real floating", "complex floating"), x)
     places = axes_of(x, axis)
@@ -139,7 +139,7 @@ def mean(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
 
 @by_standard(dtypes=_UNSIGNED)
 def prod(
-    x: Tensor, /, *, axis: Any = None, dtype: DType | None = None, keepdims: bool = False
+    x: Tensor, /, *, axis: object = None, dtype: DType | None = None, keepdims: bool = False
 ) -> Tensor:
     """Return the products; of narrow integers in the default integer dtype."""
     x = x.to(sum_dtype(x) if dtype is None else dtype)
@@ -148,7 +148,7 @@ def prod(
 
 @by_standard(dtypes=_UNSIGNED)
 def sum(
-    x: Tensor, /, *, axis: Any = None, dtype: DType | None = None, keepdims: bool = False
+    x: Tensor, /, *, axis: object = None, dtype: DType | None = None, keepdims: bool = False
 ) -> Tensor:
     """Return the sums; of narrow integers in the default integer dtype."""
     wanted = sum_dtype(x) if dtype is None else dtype
@@ -156,7 +156,7 @@ def sum(
     return aten.sum(x, places, keepdims, dtype=wanted) if places else x.to(wanted, copy=True)
 
 
-def _spread(name: str, x: Tensor, axis: Any, correction: float, keepdims: bool) -> Tensor:
+def _spread(name: str, x: Tensor, axis: object, correction: float, keepdims: bool) -> Tensor:
     check_kinds(name, "real floating", x)
     places = axes_of(x, axis)
     if not places:

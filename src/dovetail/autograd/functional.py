@@ -15,7 +15,7 @@ __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 # The names below are no public ones of PyTorch's: pytorch-minimize imports them.
 
 
-def _as_tuple(inp: Any, arg_name: str, fn_name: str) -> tuple[bool, tuple[Tensor, ...]]:
+def _as_tuple(inp: object, arg_name: str, fn_name: str) -> tuple[bool, tuple[Tensor, ...]]:
     """Return whether `inp` is a tuple, and the tuple of its tensors."""
     values = inp if isinstance(inp, tuple) else (inp,)
     for each in values:

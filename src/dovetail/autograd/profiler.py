@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from types import TracebackType
 from typing import Any, Self
 
 from dovetail_dispatcher import Observer, Span, Trace
@@ -51,11 +52,11 @@ custom_trace_id_callback, post_processing_timeout_s, activity_filters
         with_modules: bool = False,
         use_kineto: bool = False,
         use_cpu: bool = True,
-        experimental_config: Any = None,
+        experimental_config: object = None,
         acc_events: bool = False,
-        custom_trace_id_callback: Any = None,
+        custom_trace_id_callback: object = None,
         post_processing_timeout_s: float | None = None,
-        activity_filters: Any = None,
+        activity_filters: object = None,
     ) -> None:
         self.enabled = enabled
         self._recording = Recording(
@@ -72,7 +73,7 @@ custom_trace_id_callback, post_processing_timeout_s, activity_filters
             self._recording.start()
         return self
 
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         if self.enabled:
             self._recording.stop()
             self._state = "finished"
@@ -171,7 +172,12 @@ class emit_nvtx:
             self._trace.__enter__()
         return self
 
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         if self._trace is not None:
             self._trace.__exit__(kind, error, traceback)
             self._trace = None

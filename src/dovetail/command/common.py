@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -25,12 +25,12 @@ WIDTH_OF_FILES = 160
 """Columns of a table that goes to a file or a pipe."""
 
 
-def print_json(data: Any) -> None:
+def print_json(data: object) -> None:
     """Print `data` as JSON."""
     typer.echo(json.dumps(data, indent=2))
 
 
-def print_rows(rows: Sequence[dict[str, Any]], fields: Sequence[str]) -> None:
+def print_rows(rows: Sequence[Mapping[str, object]], fields: Sequence[str]) -> None:
     """Print `rows` as a table with the columns `fields`."""
     first, *others = [Column(field, overflow="fold") for field in fields]
     first.no_wrap = True  # the name of what a row is about stays whole, however many columns follow

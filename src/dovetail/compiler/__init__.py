@@ -7,7 +7,7 @@ so once.
 from __future__ import annotations
 
 import typing as _typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -32,7 +32,7 @@ __all__ = [
 _noticed = False
 
 
-def uncompiled(function: Any) -> Any:
+def uncompiled(function: object) -> Any:
     """Return `function`, which runs as it stands; the first time, a warning says so."""
     global _noticed
     if not _noticed:
@@ -45,13 +45,13 @@ def uncompiled(function: Any) -> Any:
 
 
 def compile(
-    model: Callable[..., Any] | None = None,
+    model: Callable[..., object] | None = None,
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
-    backend: str | Callable[..., Any] = "inductor",
+    backend: str | Callable[..., object] = "inductor",
     mode: str | None = None,
-    options: dict[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     disable: bool = False,
 ) -> Any:
     """Return a function or module as it is; used as a decorator, with or without arguments.
@@ -66,21 +66,21 @@ def compile(
     return uncompiled if model is None else uncompiled(model)
 
 
-def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
+def disable(fn: object = None, recursive: bool = True, *, reason: str | None = None) -> Any:
     """Return `fn`, which nothing compiles; without it, a decorator that does so."""
     return _same if fn is None else fn
 
 
-def _same(function: Any) -> Any:
+def _same(function: Callable[..., object]) -> Any:
     return function
 
 
-def allow_in_graph(fn: Any) -> Any:
+def allow_in_graph(fn: Callable[..., object]) -> Any:
     """Return `fn`: no graph is traced."""
     return fn
 
 
-def assume_constant_result(fn: Any) -> Any:
+def assume_constant_result(fn: Callable[..., object]) -> Any:
     """Return `fn`: no graph is traced."""
     return fn
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from dovetail_kernel import DeviceLike
+
 from ..names.missing import names_of as _names_of
 
 __all__ = [
@@ -41,11 +43,11 @@ def current_device() -> str:
     return "cpu"
 
 
-def set_device(device: Any) -> None:
+def set_device(device: DeviceLike | None) -> None:
     """Do nothing: there is one CPU."""
 
 
-def synchronize(device: Any = None) -> None:
+def synchronize(device: DeviceLike | None = None) -> None:
     """Do nothing: the work of a call is done when it returns."""
 
 
@@ -61,7 +63,7 @@ class Stream:
     def __init__(self, priority: int = -1) -> None:
         pass
 
-    def wait_stream(self, stream: Any) -> None:
+    def wait_stream(self, stream: object) -> None:
         """Do nothing."""
 
     def record_event(self) -> None:
@@ -78,20 +80,20 @@ class Event:
         """Return True."""
         return True
 
-    def record(self, stream: Any = None) -> None:
+    def record(self, stream: object = None) -> None:
         """Do nothing."""
 
     def synchronize(self) -> None:
         """Do nothing."""
 
-    def wait(self, stream: Any = None) -> None:
+    def wait(self, stream: object = None) -> None:
         """Do nothing."""
 
 
 _STREAM = Stream()
 
 
-def current_stream(device: Any = None) -> Stream:
+def current_stream(device: DeviceLike | None = None) -> Stream:
     """Return the one stream."""
     return _STREAM
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel import PluginError, backend, has_backend, plugin_manager
+from dovetail_kernel import DeviceLike, PluginError, backend, has_backend, plugin_manager
 
 from .plugin import index_of, is_available, of_plugin
 
@@ -39,7 +39,7 @@ def current_device() -> int:
     return index
 
 
-def set_device(device: Any) -> None:
+def set_device(device: DeviceLike | None) -> None:
     """Make ``device="cuda"`` mean another device (an index, a string, a `device`) in this
     thread.
     """
@@ -57,7 +57,7 @@ class device:
         An index, a string or a `dovetail.device`. None or a negative index change nothing.
     """
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: DeviceLike | None) -> None:
         self.idx = index_of(device)
         self.prev_idx = -1
 
@@ -80,7 +80,7 @@ class device_of(device):
         super().__init__(obj.get_device() if obj.is_cuda else None)
 
 
-def synchronize(device: Any = None) -> None:
+def synchronize(device: DeviceLike | None = None) -> None:
     """Wait until a device, by default the current one, has done all that was asked of it.
 
     Raises
@@ -91,26 +91,26 @@ def synchronize(device: Any = None) -> None:
     of_plugin("devices").synchronize(index_of(device))
 
 
-def get_device_name(device: Any = None) -> str:
+def get_device_name(device: DeviceLike | None = None) -> str:
     """Return what the maker calls a device, by default the current one."""
     name: str = of_plugin("devices").device_name(index_of(device))
     return name
 
 
-def get_device_capability(device: Any = None) -> tuple[int, int]:
+def get_device_capability(device: DeviceLike | None = None) -> tuple[int, int]:
     """Return the compute capability of a device, by default the current one: ``(8, 0)``."""
     properties = get_device_properties(device)
     return properties.major, properties.minor
 
 
-def get_device_properties(device: Any = None) -> Any:
+def get_device_properties(device: DeviceLike | None = None) -> Any:
     """Return what is known of a device, by default the current one: ``name``, ``major``,
     ``minor``, ``total_memory``, ``multi_processor_count``, ``warp_size``, ….
     """
     return of_plugin("devices").device_properties(index_of(device))
 
 
-def can_device_access_peer(device: Any, peer_device: Any) -> bool:
+def can_device_access_peer(device: DeviceLike | None, peer_device: object) -> bool:
     """Return whether one device reaches the memory of another one."""
     can: bool = of_plugin("devices").can_access(index_of(device), index_of(peer_device))
     return can

@@ -40,8 +40,8 @@ class graph:
     def __init__(
         self,
         cuda_graph: CUDAGraph,
-        pool: Any = None,
-        stream: Any = None,
+        pool: object = None,
+        stream: object = None,
         capture_error_mode: str = "global",
     ) -> None:
         _refuse("graph")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel import warn_user
+from dovetail_kernel import DeviceLike, warn_user
 
 from .plugin import index_of, is_available, of_plugin
 
 
-def memory_allocated(device: Any = None) -> int:
+def memory_allocated(device: DeviceLike | None = None) -> int:
     """Return the bytes that live tensors take on a device, by default the current one; 0 where
     there is no CUDA.
     """
@@ -19,7 +19,7 @@ def memory_allocated(device: Any = None) -> int:
     return used
 
 
-def memory_reserved(device: Any = None) -> int:
+def memory_reserved(device: DeviceLike | None = None) -> int:
     """Return the bytes that CuPy's pool has of a device, by default the current one: those of live
     tensors, and what it keeps for later ones. 0 where there is no CUDA.
     """
@@ -29,7 +29,7 @@ def memory_reserved(device: Any = None) -> int:
     return reserved
 
 
-def max_memory_allocated(device: Any = None) -> int:
+def max_memory_allocated(device: DeviceLike | None = None) -> int:
     """Return the most bytes that live tensors took on a device since peaks are counted: since the
     first call of this function, of `max_memory_reserved` or of `reset_peak_memory_stats`. 0 where
     there is no CUDA.
@@ -37,42 +37,42 @@ def max_memory_allocated(device: Any = None) -> int:
     return _peak("allocated", device)
 
 
-def max_memory_reserved(device: Any = None) -> int:
+def max_memory_reserved(device: DeviceLike | None = None) -> int:
     """Return the most bytes that CuPy's pool had of a device, as `max_memory_allocated`."""
     return _peak("reserved", device)
 
 
-def reset_peak_memory_stats(device: Any = None) -> None:
+def reset_peak_memory_stats(device: DeviceLike | None = None) -> None:
     """Begin to count peaks, from what is taken now; nothing happens where there is no CUDA."""
     if is_available():
         of_plugin("memory_peaks").reset(index_of(device))
 
 
-def reset_max_memory_allocated(device: Any = None) -> None:
+def reset_max_memory_allocated(device: DeviceLike | None = None) -> None:
     """Call `reset_peak_memory_stats`, with a FutureWarning."""
     _warn_of_peaks("reset_max_memory_allocated")
     reset_peak_memory_stats(device)
 
 
-def reset_max_memory_cached(device: Any = None) -> None:
+def reset_max_memory_cached(device: DeviceLike | None = None) -> None:
     """Call `reset_peak_memory_stats`, with a FutureWarning."""
     _warn_of_peaks("reset_max_memory_cached")
     reset_peak_memory_stats(device)
 
 
-def memory_cached(device: Any = None) -> int:
+def memory_cached(device: DeviceLike | None = None) -> int:
     """Return `memory_reserved`, with a FutureWarning."""
     _warn("memory_cached has been renamed to dovetail.cuda.memory_reserved")
     return memory_reserved(device)
 
 
-def max_memory_cached(device: Any = None) -> int:
+def max_memory_cached(device: DeviceLike | None = None) -> int:
     """Return `max_memory_reserved`, with a FutureWarning."""
     _warn("max_memory_cached has been renamed to dovetail.cuda.max_memory_reserved")
     return max_memory_reserved(device)
 
 
-def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
+def set_per_process_memory_fraction(fraction: float, device: DeviceLike | None = None) -> None:
     """Let tensors take no more than a part of the memory of a device, by default the current one;
     beyond it `OutOfMemoryError` is raised.
 
@@ -96,13 +96,13 @@ def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None
     plugin.set_memory_limit(fraction, index_of(device))
 
 
-def get_per_process_memory_fraction(device: Any = None) -> float:
+def get_per_process_memory_fraction(device: DeviceLike | None = None) -> float:
     """Return which part of the memory of a device, by default the current one, tensors may take."""
     fraction: float = of_plugin("devices").memory_limit(index_of(device))
     return fraction
 
 
-def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
+def memory_stats_as_nested_dict(device: DeviceLike | None = None) -> dict[str, Any]:
     """Return `memory_stats` as dicts within dicts: ``["allocated_bytes"]["all"]["peak"]``."""
     nested: dict[str, Any] = {}
     for name, value in memory_stats(device).items():
@@ -114,7 +114,7 @@ def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
     return nested
 
 
-def memory_stats(device: Any = None) -> dict[str, int]:
+def memory_stats(device: DeviceLike | None = None) -> dict[str, int]:
     """Return what is known of the memory of a device, under PyTorch's names; empty where there is
     no CUDA.
     """
@@ -128,13 +128,13 @@ def memory_stats(device: Any = None) -> dict[str, int]:
     }
 
 
-def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
+def memory_summary(device: DeviceLike | None = None, abbreviated: bool = False) -> str:
     """Return what `memory_stats` says as a table."""
     rows = [f"{name:32} {value:>16,}" for name, value in memory_stats(device).items()]
     return "\n".join([f"{'bytes':32} {'':>16}", *rows])
 
 
-def mem_get_info(device: Any = None) -> tuple[int, int]:
+def mem_get_info(device: DeviceLike | None = None) -> tuple[int, int]:
     """Return the bytes that are free on a device, by default the current one, and all there are,
     as the driver says.
 
@@ -166,7 +166,7 @@ def _warn(text: str) -> None:
     warn_user(f"dovetail.cuda.{text}", FutureWarning)
 
 
-def _peak(kind: str, device: Any) -> int:
+def _peak(kind: str, device: DeviceLike | None) -> int:
     if not is_available():
         return 0
     peak: int = of_plugin("memory_peaks").peak(kind, index_of(device))

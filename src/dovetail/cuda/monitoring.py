@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from dovetail_kernel import DeviceLike
+
 from .plugin import index_of, of_plugin
 
 __all__ = [
@@ -18,7 +20,7 @@ __all__ = [
 ]
 
 
-def utilization(device: Any = None) -> int:
+def utilization(device: DeviceLike | None = None) -> int:
     """Return the percentage of the last sampled time in which a device, by default the current one,
     ran kernels.
 
@@ -33,37 +35,37 @@ def utilization(device: Any = None) -> int:
     return int(library.nvmlDeviceGetUtilizationRates(handle).gpu)
 
 
-def memory_usage(device: Any = None) -> int:
+def memory_usage(device: DeviceLike | None = None) -> int:
     """Return the percentage of the last sampled time in which memory was read or written."""
     library, handle = _nvml(device)
     return int(library.nvmlDeviceGetUtilizationRates(handle).memory)
 
 
-def device_memory_used(device: Any = None) -> int:
+def device_memory_used(device: DeviceLike | None = None) -> int:
     """Return the bytes that all processes take of a device."""
     library, handle = _nvml(device)
     return int(library.nvmlDeviceGetMemoryInfo(handle).used)
 
 
-def temperature(device: Any = None) -> int:
+def temperature(device: DeviceLike | None = None) -> int:
     """Return the temperature of the chip, in degrees Celsius."""
     library, handle = _nvml(device)
     return int(library.nvmlDeviceGetTemperature(handle, library.NVML_TEMPERATURE_GPU))
 
 
-def power_draw(device: Any = None) -> int:
+def power_draw(device: DeviceLike | None = None) -> int:
     """Return what a device draws, in milliwatts."""
     library, handle = _nvml(device)
     return int(library.nvmlDeviceGetPowerUsage(handle))
 
 
-def clock_rate(device: Any = None) -> int:
+def clock_rate(device: DeviceLike | None = None) -> int:
     """Return the clock of the multiprocessors, in MHz."""
     library, handle = _nvml(device)
     return int(library.nvmlDeviceGetClockInfo(handle, library.NVML_CLOCK_SM))
 
 
-def list_gpu_processes(device: Any = None) -> str:
+def list_gpu_processes(device: DeviceLike | None = None) -> str:
     """Return which processes take memory of a device, a line for each."""
     library, handle = _nvml(device)
     index = index_of(device)
@@ -76,7 +78,7 @@ def list_gpu_processes(device: Any = None) -> str:
     return "\n".join(lines if len(lines) > 1 else [*lines, "no processes are running"])
 
 
-def _nvml(device: Any) -> tuple[Any, Any]:
+def _nvml(device: DeviceLike | None) -> tuple[Any, Any]:
     """Return the library, and its handle of a device: that at its place on the bus, for NVML does
     not know CUDA_VISIBLE_DEVICES.
     """

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from dovetail_aten import Generator, Tensor, default_generator
-from dovetail_kernel import backend
+from dovetail_kernel import DeviceLike, backend
 
 from .devices import current_device, device_count
 from .plugin import index_of, is_available
 
 
-def generator_of(device: Any = "cuda") -> Generator:
+def generator_of(device: DeviceLike | None = "cuda") -> Generator:
     """Return the generator of a device, by default the current one."""
     index = index_of(device)
     if index is None:
@@ -48,7 +47,7 @@ def initial_seed() -> int:
     return generator_of().initial_seed()
 
 
-def get_rng_state(device: Any = "cuda") -> Tensor:
+def get_rng_state(device: DeviceLike | None = "cuda") -> Tensor:
     """Return where the generator of a device stands: 16 bytes, a seed and an offset."""
     state: Tensor = generator_of(device).get_state()
     return state
@@ -59,7 +58,7 @@ def get_rng_state_all() -> list[Tensor]:
     return [get_rng_state(index) for index in range(device_count())]
 
 
-def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
+def set_rng_state(new_state: Tensor, device: DeviceLike | None = "cuda") -> None:
     """Put the generator of a device where `get_rng_state` found one. Raises as
     `Generator.set_state`.
     """

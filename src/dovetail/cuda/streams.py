@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctypes import c_void_p
 from typing import Any
 
-from dovetail_kernel import Device
+from dovetail_kernel import Device, DeviceLike
 
 from .devices import current_device
 from .devices import device as device_block
@@ -99,7 +99,7 @@ class ExternalStream(Stream):
         super().__init__(device, _native=of_plugin("streams").external_stream(stream_ptr))
 
 
-def get_stream_from_external(data_ptr: int, device: Any = None) -> Stream:
+def get_stream_from_external(data_ptr: int, device: DeviceLike | None = None) -> Stream:
     """Return a stream that another library made, by its address."""
     return ExternalStream(data_ptr, device)
 
@@ -148,14 +148,14 @@ class Event:
         return float(of_plugin("streams").elapsed_time(self.native, end_event.native))
 
 
-def current_stream(device: Any = None) -> Stream:
+def current_stream(device: DeviceLike | None = None) -> Stream:
     """Return the stream that operators use on a device, by default the current one."""
     index = index_of(device)
     with device_block(index):
         return Stream(index, _native=of_plugin("streams").current_stream())
 
 
-def default_stream(device: Any = None) -> Stream:
+def default_stream(device: DeviceLike | None = None) -> Stream:
     """Return the stream that a device uses unless told otherwise."""
     return Stream(device, _native=of_plugin("streams").default_stream())
 

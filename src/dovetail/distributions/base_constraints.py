@@ -38,7 +38,7 @@ class Constraint:
 class _Dependent(Constraint):
     """A placeholder for a set that depends on other values."""
 
-    def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented):
+    def __init__(self, *, is_discrete: object = NotImplemented, event_dim: object = NotImplemented):
         self._is_discrete, self._event_dim = is_discrete, event_dim
 
     @property
@@ -51,7 +51,7 @@ class _Dependent(Constraint):
         """How many dimensions make an element; unknown raises NotImplementedError."""
         return self._known(self._event_dim, "event_dim")
 
-    def _known(self, value: Any, name: str) -> Any:
+    def _known(self, value: object, name: str) -> Any:
         if value is NotImplemented:
             raise NotImplementedError(f".{name} cannot be determined statically")
         return value
@@ -76,7 +76,7 @@ class _Dependent(Constraint):
         raise ValueError("Cannot determine validity of dependent constraint")
 
 
-def is_dependent(constraint: Any) -> bool:
+def is_dependent(constraint: object) -> bool:
     """Return whether a constraint is a placeholder."""
     return isinstance(constraint, _Dependent)
 
@@ -88,10 +88,10 @@ class _DependentProperty(property, _Dependent):
 
     def __init__(
         self,
-        fn: Callable[..., Any] | None = None,
+        fn: Callable[..., object] | None = None,
         *,
-        is_discrete: Any = NotImplemented,
-        event_dim: Any = NotImplemented,
+        is_discrete: object = NotImplemented,
+        event_dim: object = NotImplemented,
     ) -> None:
         super().__init__(fn)
         self._is_discrete, self._event_dim = is_discrete, event_dim

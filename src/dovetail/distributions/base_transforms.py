@@ -105,7 +105,7 @@ class Transform:
         self._cached_x_y = x, y
         return y
 
-    def _inv_call(self, y: Any) -> Any:
+    def _inv_call(self, y: object) -> Any:
         if not self._cache_size:
             return self._inverse(y)
         x, known = self._cached_x_y
@@ -128,11 +128,11 @@ class Transform:
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: object) -> Any:
         """Return the shape of the result of an argument of `shape`."""
         return shape
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: object) -> Any:
         """Return the shape of the argument of a result of `shape`."""
         return shape
 
@@ -189,11 +189,11 @@ class _InverseTransform(Transform):
         """Return the logarithm of ``|dy / dx|``: minus that of the transform."""
         return -self._inv.log_abs_det_jacobian(y, x)
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: object) -> Any:
         """Return the shape of the result."""
         return self._inv.inverse_shape(shape)
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: object) -> Any:
         """Return the shape of the argument."""
         return self._inv.forward_shape(shape)
 
@@ -283,13 +283,13 @@ class ComposeTransform(Transform):
             event_dim += part.codomain.event_dim - part.domain.event_dim
         return total  # type: ignore[return-value]
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: object) -> Any:
         """Return the shape of the result."""
         for part in self.parts:
             shape = part.forward_shape(shape)
         return shape
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: object) -> Any:
         """Return the shape of the argument."""
         for part in reversed(self.parts):
             shape = part.inverse_shape(shape)

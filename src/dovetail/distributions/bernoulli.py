@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import nan
 from typing import Any
 
@@ -31,7 +32,7 @@ class Bernoulli(Chances, ExponentialFamily):
     mean = attribute("probs")
 
     def __init__(
-        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self, probs: object = None, logits: object = None, validate_args: bool | None = None
     ) -> None:
         self._set_chances(validate_args, probs, logits)
 
@@ -47,7 +48,7 @@ class Bernoulli(Chances, ExponentialFamily):
         return self.probs * (1 - self.probs)
 
     @no_grad()
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return samples."""
         return aten.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
@@ -29,7 +30,7 @@ class Beta(ExponentialFamily):
     has_rsample = True
 
     def __init__(
-        self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
+        self, concentration1: object, concentration0: object, validate_args: bool | None = None
     ) -> None:
         if isinstance(concentration1, Real) and isinstance(concentration0, Real):
             both = aten.tensor([float(concentration1), float(concentration0)])
@@ -38,7 +39,7 @@ class Beta(ExponentialFamily):
         self._dirichlet = Dirichlet(both, validate_args=validate_args)
         super().__init__(self._dirichlet._batch_shape, validate_args=validate_args)
 
-    def _expand_into(self, new: Any, batch_shape: Any) -> None:
+    def _expand_into(self, new: object, batch_shape: Sequence[int]) -> None:
         new._dirichlet = self._dirichlet.expand(batch_shape)
 
     @property
@@ -67,7 +68,7 @@ class Beta(ExponentialFamily):
         total = self.concentration1 + self.concentration0
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return samples that are differentiable functions of the weights."""
         return self._dirichlet.rsample(sample_shape).select(-1, 0)
 

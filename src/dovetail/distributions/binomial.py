@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import dovetail_aten as aten
@@ -33,9 +34,9 @@ class Binomial(Chances):
 
     def __init__(
         self,
-        total_count: Any = 1,
-        probs: Any = None,
-        logits: Any = None,
+        total_count: object = 1,
+        probs: object = None,
+        logits: object = None,
         validate_args: bool | None = None,
     ) -> None:
         self._set_chances(validate_args, probs, logits, total_count=total_count)
@@ -62,7 +63,7 @@ class Binomial(Chances):
         return self.total_count * self.probs * (1 - self.probs)
 
     @no_grad()
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return samples."""
         shape = self._extended_shape(sample_shape)
         return aten.binomial(self.total_count.expand(shape), self.probs.expand(shape))

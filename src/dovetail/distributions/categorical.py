@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import nan
 from typing import Any
 
@@ -27,7 +28,7 @@ class Categorical(Distribution):
     has_enumerate_support = True
 
     def __init__(
-        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self, probs: object = None, logits: object = None, validate_args: bool | None = None
     ) -> None:
         exclusive(probs=probs, logits=logits)
         name, given = ("logits", logits) if probs is None else ("probs", probs)
@@ -41,7 +42,7 @@ class Categorical(Distribution):
         self._num_events = given.size(-1)
         super().__init__(given.shape[:-1], validate_args=validate_args)
 
-    def _expand_into(self, new: Any, batch_shape: Any) -> None:
+    def _expand_into(self, new: object, batch_shape: Sequence[int]) -> None:
         new._num_events = self._num_events
 
     @property
@@ -92,7 +93,7 @@ class Categorical(Distribution):
         return self.probs.argmax(dim=-1)
 
     @no_grad()
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return samples."""
         rows = self.probs.reshape(-1, self._num_events)
         drawn = aten.multinomial(rows, Size(sample_shape).numel(), True).T

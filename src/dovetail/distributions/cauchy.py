@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf, nan, pi
-from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -23,7 +23,7 @@ class Cauchy(Distribution):
     has_rsample = True
     mode = attribute("loc")
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: object, scale: object, validate_args: bool | None = None) -> None:
         self._set(validate_args, loc=loc, scale=scale)
 
     @property
@@ -36,7 +36,7 @@ class Cauchy(Distribution):
         """Infinity."""
         return aten.full(self._extended_shape(), inf, dtype=self.loc.dtype)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return ``loc + scale * c`` of standard numbers c."""
         drawn = self.loc.new_empty(self._extended_shape(sample_shape)).cauchy_()
         return self.loc + drawn * self.scale

@@ -23,7 +23,7 @@ class Chances(Distribution):
     """A distribution of chances of success: `probs`, or their log-odds `logits`."""
 
     def _set_chances(
-        self, validate_args: bool | None, probs: Any, logits: Any, **others: Any
+        self, validate_args: bool | None, probs: object, logits: object, **others: Any
     ) -> None:
         exclusive(probs=probs, logits=logits)
         name, given = ("logits", logits) if probs is None else ("probs", probs)

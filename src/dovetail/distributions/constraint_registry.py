@@ -20,7 +20,7 @@ class ConstraintRegistry(constraints.Constraint):
     def __init__(self) -> None:
         self._registry: dict[Any, Callable[[Any], transforms.Transform]] = {}
 
-    def register(self, constraint: Any, factory: Any = None) -> Callable[[Any], Any]:
+    def register(self, constraint: object, factory: Any = None) -> Callable[[Any], Any]:
         """Make `factory`, or the function that this decorates, the one for a constraint's class.
 
         Raises
@@ -63,7 +63,7 @@ transform_to = ConstraintRegistry()
 def _both(*kinds: Any) -> Callable[[Any], Any]:
     """Register a function for constraints, in both tables."""
 
-    def register(factory: Any) -> Any:
+    def register(factory: object) -> Any:
         for kind in kinds:
             biject_to.register(kind, factory)
             transform_to.register(kind, factory)
@@ -73,31 +73,31 @@ def _both(*kinds: Any) -> Callable[[Any], Any]:
 
 
 @_both(constraints.real)
-def _real(constraint: Any) -> Any:
+def _real(constraint: object) -> Any:
     return transforms.identity_transform
 
 
 @_both(constraints.positive, constraints.nonnegative)
-def _positive(constraint: Any) -> Any:
+def _positive(constraint: object) -> Any:
     return transforms.ExpTransform()
 
 
 @_both(constraints.greater_than, constraints.greater_than_eq)
-def _above(constraint: Any) -> Any:
+def _above(constraint: object) -> Any:
     return transforms.ComposeTransform(
         [transforms.ExpTransform(), transforms.AffineTransform(constraint.lower_bound, 1)]
     )
 
 
 @_both(constraints.less_than)
-def _below(constraint: Any) -> Any:
+def _below(constraint: object) -> Any:
     return transforms.ComposeTransform(
         [transforms.ExpTransform(), transforms.AffineTransform(constraint.upper_bound, -1)]
     )
 
 
 @_both(constraints.interval, constraints.half_open_interval)
-def _between(constraint: Any) -> Any:
+def _between(constraint: object) -> Any:
     low, high = constraint.lower_bound, constraint.upper_bound
     if not isinstance(low, Tensor) and not isinstance(high, Tensor) and (low, high) == (0, 1):
         return transforms.SigmoidTransform()
@@ -110,18 +110,18 @@ def _register_joined(table: ConstraintRegistry) -> None:
     """Register what is made of the same table's transforms for other constraints."""
 
     @table.register(constraints.independent)
-    def _independent(constraint: Any) -> Any:
+    def _independent(constraint: object) -> Any:
         return transforms.IndependentTransform(
             table(constraint.base_constraint), constraint.reinterpreted_batch_ndims
         )
 
     @table.register(constraints.cat)
-    def _cat(constraint: Any) -> Any:
+    def _cat(constraint: object) -> Any:
         parts = [table(each) for each in constraint.cseq]
         return transforms.CatTransform(parts, constraint.dim, constraint.lengths)
 
     @table.register(constraints.stack)
-    def _stack(constraint: Any) -> Any:
+    def _stack(constraint: object) -> Any:
         return transforms.StackTransform([table(each) for each in constraint.cseq], constraint.dim)
 
 
@@ -130,26 +130,26 @@ _register_joined(transform_to)
 
 
 @biject_to.register(constraints.simplex)
-def _simplex_one_to_one(constraint: Any) -> Any:
+def _simplex_one_to_one(constraint: object) -> Any:
     return transforms.StickBreakingTransform()
 
 
 @transform_to.register(constraints.simplex)
-def _simplex(constraint: Any) -> Any:
+def _simplex(constraint: object) -> Any:
     return transforms.SoftmaxTransform()
 
 
 @transform_to.register(constraints.lower_cholesky)
-def _lower_cholesky(constraint: Any) -> Any:
+def _lower_cholesky(constraint: object) -> Any:
     return transforms.LowerCholeskyTransform()
 
 
 @transform_to.register(constraints.positive_definite)
 @transform_to.register(constraints.positive_semidefinite)
-def _positive_definite(constraint: Any) -> Any:
+def _positive_definite(constraint: object) -> Any:
     return transforms.PositiveDefiniteTransform()
 
 
 @_both(constraints.corr_cholesky)
-def _corr_cholesky(constraint: Any) -> Any:
+def _corr_cholesky(constraint: object) -> Any:
     return transforms.CorrCholeskyTransform()

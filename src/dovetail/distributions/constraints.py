@@ -4,8 +4,6 @@ each element, or of each vector or matrix, whether it lies there.
 
 from __future__ import annotations
 
-from typing import Any
-
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_kernel import bool as bool_
@@ -73,21 +71,21 @@ class _Bounded(Constraint):
 class _Above(_Bounded):
     bounds = ("lower_bound",)
 
-    def __init__(self, lower_bound: Any) -> None:
+    def __init__(self, lower_bound: object) -> None:
         self.lower_bound = lower_bound
 
 
 class _Below(_Bounded):
     bounds = ("upper_bound",)
 
-    def __init__(self, upper_bound: Any) -> None:
+    def __init__(self, upper_bound: object) -> None:
         self.upper_bound = upper_bound
 
 
 class _Between(_Bounded):
     bounds = ("lower_bound", "upper_bound")
 
-    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
+    def __init__(self, lower_bound: object, upper_bound: object) -> None:
         self.lower_bound, self.upper_bound = lower_bound, upper_bound
 
 
@@ -172,7 +170,7 @@ class _Multinomial(Constraint):
     is_discrete = True
     event_dim = 1
 
-    def __init__(self, upper_bound: Any) -> None:
+    def __init__(self, upper_bound: object) -> None:
         self.upper_bound = upper_bound
 
     def check(self, x: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import dovetail_aten as aten
@@ -40,8 +41,8 @@ class ContinuousBernoulli(Chances, ExponentialFamily):
 
     def __init__(
         self,
-        probs: Any = None,
-        logits: Any = None,
+        probs: object = None,
+        logits: object = None,
         lims: tuple[float, float] = (0.499, 0.501),
         validate_args: bool | None = None,
     ) -> None:
@@ -50,7 +51,7 @@ class ContinuousBernoulli(Chances, ExponentialFamily):
         if probs is not None:
             vars(self)["probs"] = clamp_probs(self.probs)
 
-    def _expand_into(self, new: Any, batch_shape: Any) -> None:
+    def _expand_into(self, new: object, batch_shape: Sequence[int]) -> None:
         new._lims = self._lims
 
     def _stable(self) -> Tensor:
@@ -94,13 +95,13 @@ class ContinuousBernoulli(Chances, ExponentialFamily):
         """The root of the variance."""
         return aten.sqrt(self.variance)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return quantiles of uniform numbers."""
         shape = self._extended_shape(sample_shape)
         return self.icdf(aten.rand(shape, dtype=self.probs.dtype, device=self.probs.device))
 
     @no_grad()
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return samples without gradients."""
         return self.rsample(sample_shape)
 

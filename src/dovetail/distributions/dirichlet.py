@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -53,7 +53,7 @@ class Dirichlet(ExponentialFamily):
         rest = total - self.concentration
         return self.concentration * rest / (total.pow(2) * (total + 1))
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return samples that are differentiable functions of the weights."""
         weights = self.concentration.expand(self._extended_shape(sample_shape))
         return ops.aten._sample_dirichlet(weights)
@@ -83,5 +83,5 @@ class Dirichlet(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, ...]:
         return (self.concentration,)
 
-    def _log_normalizer(self, x: Any) -> Tensor:
+    def _log_normalizer(self, x: object) -> Tensor:
         return x.lgamma().sum(-1) - aten.lgamma(x.sum(-1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import dovetail_aten as aten
@@ -64,8 +65,8 @@ class Distribution:
 
     def __init__(
         self,
-        batch_shape: Any = (),
-        event_shape: Any = (),
+        batch_shape: Sequence[int] = (),
+        event_shape: Sequence[int] = (),
         validate_args: bool | None = None,
     ) -> None:
         self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
@@ -119,10 +120,10 @@ class Distribution:
         """The shape of one sample."""
         return self._event_shape
 
-    def _extended_shape(self, sample_shape: Any = ()) -> Size:
+    def _extended_shape(self, sample_shape: Sequence[int] = ()) -> Size:
         return Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: object = None) -> Any:
         """Return the distribution with its parameters expanded to another batch shape."""
         known = [cls for cls in type(self).__mro__ if cls.__module__.startswith(__package__)]
         new = self._get_checked_instance(known[0], _instance)
@@ -136,10 +137,10 @@ class Distribution:
         new._validate_args = self._validate_args
         return new
 
-    def _expand_into(self, new: Any, batch_shape: Size) -> None:
+    def _expand_into(self, new: object, batch_shape: Size) -> None:
         """Give an expanded distribution what else it needs."""
 
-    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
+    def _get_checked_instance(self, cls: type, _instance: object = None) -> Any:
         if _instance is None and type(self).__init__ is not cls.__init__:  # type: ignore[misc]
             raise NotImplementedError(
                 f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ "
@@ -150,11 +151,11 @@ class Distribution:
     # -- samples -----------------------------------------------------------------------------------
 
     @no_grad()
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return samples of the shape `sample_shape`, batch, event, without gradients."""
         return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return samples that are differentiable functions of the parameters.
 
         Raises
@@ -193,7 +194,7 @@ class Distribution:
         values = values.reshape((-1, *(1,) * len(self._batch_shape)))
         return values.expand((-1, *self._batch_shape)) if expand else values
 
-    def _validate_sample(self, value: Any) -> None:
+    def _validate_sample(self, value: object) -> None:
         """Refuse values whose shape does not fit, or that are not in the support."""
         if not isinstance(value, Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")

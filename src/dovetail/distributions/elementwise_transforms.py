@@ -63,7 +63,7 @@ class PowerTransform(Transform):
     codomain = constraints.positive
     bijective = True
 
-    def __init__(self, exponent: Any, cache_size: int = 0) -> None:
+    def __init__(self, exponent: object, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         (self.exponent,) = broadcast_all(exponent)
 
@@ -95,7 +95,7 @@ class PowerTransform(Transform):
         """Return ``log |exponent * y / x|``."""
         return (self.exponent * y / x).abs().log()
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: object) -> Any:
         """Return the shape of the result."""
         return broadcast_shapes(shape, self.exponent.shape)
 
@@ -193,7 +193,7 @@ class AffineTransform(Transform):
 
     bijective = True
 
-    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
+    def __init__(self, loc: object, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.loc, self.scale, self._event_dim = loc, scale, event_dim
 
@@ -256,7 +256,7 @@ class AffineTransform(Transform):
             return _sum_rightmost(found, self.event_dim)
         return found.expand(x.shape)
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: object) -> Any:
         """Return the shape of the result."""
         return broadcast_shapes(
             shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ())
@@ -285,7 +285,7 @@ class CumulativeDistributionTransform(Transform):
     codomain = constraints.unit_interval
     sign = +1
 
-    def __init__(self, distribution: Any, cache_size: int = 0) -> None:
+    def __init__(self, distribution: object, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.distribution = distribution
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import dovetail_aten as aten
@@ -23,7 +24,7 @@ class Exponential(ExponentialFamily):
     _mean_carrier_measure = 0
     stddev = attribute("mean")
 
-    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, rate: object, validate_args: bool | None = None) -> None:
         self._set(validate_args, rate=rate)
 
     @property
@@ -41,7 +42,7 @@ class Exponential(ExponentialFamily):
         """``1 / rate ** 2``."""
         return self.rate.pow(-2)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return standard numbers over the rate."""
         return self.rate.new_empty(self._extended_shape(sample_shape)).exponential_() / self.rate
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import dovetail_aten as aten
@@ -27,7 +28,9 @@ class Gamma(ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
 
-    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, concentration: object, rate: object, validate_args: bool | None = None
+    ) -> None:
         self._set(validate_args, concentration=concentration, rate=rate)
 
     @property
@@ -45,7 +48,7 @@ class Gamma(ExponentialFamily):
         """``concentration / rate ** 2``."""
         return self.concentration / self.rate.pow(2)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return standard numbers over the rate, at least the smallest one that there is."""
         shape = self._extended_shape(sample_shape)
         drawn = standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf
 from typing import Any
 
@@ -28,14 +29,14 @@ class GeneralizedPareto(Distribution):
     has_rsample = True
 
     def __init__(
-        self, loc: Any, scale: Any, concentration: Any, validate_args: bool | None = None
+        self, loc: object, scale: object, concentration: object, validate_args: bool | None = None
     ) -> None:
         self._set(validate_args, loc=loc, scale=scale, concentration=concentration)
 
     def _nearly_zero(self) -> Tensor:
         return aten.isclose(self.concentration, aten.zeros_like(self.concentration))
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return quantiles of uniform numbers."""
         shape = self._extended_shape(sample_shape)
         return self.icdf(aten.rand(shape, dtype=self.loc.dtype, device=self.loc.device))

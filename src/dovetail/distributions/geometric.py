@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -27,7 +27,7 @@ class Geometric(Chances):
     support = constraints.nonnegative_integer
 
     def __init__(
-        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self, probs: object = None, logits: object = None, validate_args: bool | None = None
     ) -> None:
         self._set_chances(validate_args, probs, logits)
         if self._validate_args and probs is not None and not holds_everywhere(self.probs > 0):
@@ -54,7 +54,7 @@ class Geometric(Chances):
         return (1.0 / self.probs - 1.0) / self.probs
 
     @no_grad()
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return samples."""
         tiny = finfo(self.probs.dtype).tiny
         u = self.probs.new_empty(self._extended_shape(sample_shape)).uniform_(tiny, 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from math import pi
 from numbers import Number
-from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -25,7 +24,7 @@ class Gumbel(TransformedDistribution):
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}  # noqa: RUF012
     support = constraints.real
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: object, scale: object, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         limits = finfo(self.loc.dtype)
         if isinstance(loc, Number) and isinstance(scale, Number):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -24,7 +23,7 @@ class HalfCauchy(SymmetricHalf):
     support = constraints.nonnegative
     has_rsample = True
 
-    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, scale: object, validate_args: bool | None = None) -> None:
         super().__init__(
             Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail_aten import Tensor
@@ -35,7 +36,7 @@ class Independent(Distribution):
 
     def __init__(
         self,
-        base_distribution: Any,
+        base_distribution: object,
         reinterpreted_batch_ndims: int,
         validate_args: bool | None = None,
     ) -> None:
@@ -51,7 +52,7 @@ class Independent(Distribution):
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
         super().__init__(shape[:place], shape[place:], validate_args=validate_args)
 
-    def _expand_into(self, new: Any, batch_shape: Any) -> None:
+    def _expand_into(self, new: object, batch_shape: Sequence[int]) -> None:
         taken = self._event_shape[: self.reinterpreted_batch_ndims]
         new.base_dist = self.base_dist.expand((*batch_shape, *taken))
         new.reinterpreted_batch_ndims = self.reinterpreted_batch_ndims
@@ -69,11 +70,11 @@ class Independent(Distribution):
             return constraints.independent(found, self.reinterpreted_batch_ndims)
         return found
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return samples of the base."""
         return self.base_dist.sample(sample_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return samples of the base, with gradients."""
         return self.base_dist.rsample(sample_shape)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -26,7 +25,9 @@ class InverseGamma(TransformedDistribution):
     support = constraints.positive
     has_rsample = True
 
-    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, concentration: object, rate: object, validate_args: bool | None = None
+    ) -> None:
         base = Gamma(concentration, rate, validate_args=validate_args)
         exponent = -base.rate.new_ones(())
         super().__init__(base, PowerTransform(exponent), validate_args=validate_args)

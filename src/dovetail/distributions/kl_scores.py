@@ -32,7 +32,7 @@ _LOG_TWO_PI = 1.8378770664093453
 # -- means over p ----------------------------------------------------------------------------------
 
 
-def _mean_log(p: Any) -> Tensor:
+def _mean_log(p: object) -> Tensor:
     """Return the mean logarithm."""
     if isinstance(p, Beta):
         total = p.concentration1 + p.concentration0
@@ -50,7 +50,7 @@ def _mean_log_between(low: Tensor, high: Tensor) -> Tensor:
     return (aten.xlogy(high, high) - aten.xlogy(low, low)) / (high - low) - 1
 
 
-def _mean_exp(p: Any, rate: Tensor) -> Tensor:
+def _mean_exp(p: object, rate: Tensor) -> Tensor:
     """Return the mean of ``exp(-rate * x)``."""
     if isinstance(p, Exponential):
         return p.rate / (p.rate + rate)
@@ -64,7 +64,7 @@ def _mean_exp(p: Any, rate: Tensor) -> Tensor:
     return (-rate * p.low).exp() * -aten.expm1(-length) / length
 
 
-def _mean_distance(p: Any, loc: Tensor) -> Tensor:
+def _mean_distance(p: object, loc: Tensor) -> Tensor:
     """Return the mean of ``|x - loc|`` of normal x."""
     offset = p.loc - loc
     z = offset / p.scale
@@ -75,48 +75,48 @@ def _mean_distance(p: Any, loc: Tensor) -> Tensor:
 # -- means of q.log_prob ---------------------------------------------------------------------------
 
 
-def _exponential(p: Any, q: Exponential) -> Tensor:
+def _exponential(p: object, q: Exponential) -> Tensor:
     return q.rate.log() - q.rate * p.mean
 
 
-def _gamma(p: Any, q: Gamma) -> Tensor:
+def _gamma(p: object, q: Gamma) -> Tensor:
     normalizer = q.concentration * q.rate.log() - q.concentration.lgamma()
     return normalizer + (q.concentration - 1) * _mean_log(p) - q.rate * p.mean
 
 
-def _normal(p: Any, q: Normal) -> Tensor:
+def _normal(p: object, q: Normal) -> Tensor:
     square = p.variance + (p.mean - q.loc) ** 2
     return -0.5 * (_LOG_TWO_PI + square / q.scale**2) - q.scale.log()
 
 
-def _gumbel(p: Any, q: Gumbel) -> Tensor:
+def _gumbel(p: object, q: Gumbel) -> Tensor:
     z = (p.mean - q.loc) / q.scale
     return -q.scale.log() - z - (q.loc / q.scale).exp() * _mean_exp(p, 1 / q.scale)
 
 
-def _laplace(p: Any, q: Laplace) -> Tensor:
+def _laplace(p: object, q: Laplace) -> Tensor:
     return -(2 * q.scale).log() - _mean_distance(p, q.loc) / q.scale
 
 
-def _continuous_bernoulli(p: Any, q: ContinuousBernoulli) -> Tensor:
+def _continuous_bernoulli(p: object, q: ContinuousBernoulli) -> Tensor:
     return p.mean * q.logits + (-q.probs).log1p() + q._cont_bern_log_norm()
 
 
-def _beta(p: Any, q: Beta) -> Tensor:
+def _beta(p: object, q: Beta) -> Tensor:
     a, b = q.concentration1, q.concentration0
     rest = _mean_log_between(1 - p.high, 1 - p.low)
     return (a - 1) * _mean_log(p) + (b - 1) * rest + (a + b).lgamma() - a.lgamma() - b.lgamma()
 
 
-def _pareto(p: Any, q: Pareto) -> Tensor:
+def _pareto(p: object, q: Pareto) -> Tensor:
     return q.alpha.log() + q.alpha * q.scale.log() - (q.alpha + 1) * _mean_log(p)
 
 
-def _uniform(p: Any, q: Uniform) -> Tensor:
+def _uniform(p: object, q: Uniform) -> Tensor:
     return -(q.high - q.low).log()
 
 
-def _poisson(p: Any, q: Poisson) -> Tensor:
+def _poisson(p: object, q: Poisson) -> Tensor:
     return aten.xlogy(p.mean, q.rate) - q.rate
 
 
@@ -135,7 +135,7 @@ def _register(type_p: type, type_q: type, score: Score, outside: Outside | None 
         return found if outside is None else found.masked_fill(outside(p, q), inf)
 
 
-def _unit_outside(p: Any, q: Uniform) -> Tensor:
+def _unit_outside(p: object, q: Uniform) -> Tensor:
     return (q.high < 1) | (q.low > 0)
 
 
@@ -177,7 +177,7 @@ _register(Uniform, Pareto, _pareto, lambda p, q: p.low < q.scale)
 _register(Uniform, Uniform, _uniform, lambda p, q: (q.low > p.low) | (q.high < p.high))
 
 
-def _infinite(p: Any, q: Any) -> Tensor:
+def _infinite(p: object, q: object) -> Tensor:
     """Return infinity: q excludes values that p has."""
     return aten.full_like(p.entropy(), inf)
 
@@ -200,6 +200,6 @@ for _p, _others in _EXCLUDING.items():
 
 @register_kl(Poisson, Bernoulli)
 @register_kl(Poisson, Binomial)
-def _infinite_counts(p: Poisson, q: Any) -> Tensor:
+def _infinite_counts(p: Poisson, q: Binomial) -> Tensor:
     """Return infinity: there is no bound of Poisson numbers."""
     return aten.full_like(p.rate, inf)

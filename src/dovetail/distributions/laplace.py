@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -23,7 +23,7 @@ class Laplace(Distribution):
     has_rsample = True
     mean = mode = attribute("loc")
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: object, scale: object, validate_args: bool | None = None) -> None:
         self._set(validate_args, loc=loc, scale=scale)
 
     @property
@@ -36,7 +36,7 @@ class Laplace(Distribution):
         """``sqrt(2) scale``."""
         return 2**0.5 * self.scale
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return quantiles of uniform numbers."""
         low = finfo(self.loc.dtype).eps - 1
         u = self.loc.new_empty(self._extended_shape(sample_shape)).uniform_(low, 1)

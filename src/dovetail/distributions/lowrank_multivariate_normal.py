@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -89,7 +89,7 @@ class LowRankMultivariateNormal(Distribution):
         self._capacitance_tril = _capacitance(cov_factor, cov_diag)
         super().__init__(batch, shape, validate_args=validate_args)
 
-    def _expand_into(self, new: Any, batch_shape: Any) -> None:
+    def _expand_into(self, new: object, batch_shape: Sequence[int]) -> None:
         for name in ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril"):
             setattr(new, name, getattr(self, name))
 
@@ -126,7 +126,7 @@ class LowRankMultivariateNormal(Distribution):
         solved = linalg.solve_triangular(self._capacitance_tril, weighted, upper=False)
         return self._expanded(aten.diag_embed(inverse) - aten.matmul(solved.mT, solved), 2)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return samples that are differentiable functions of the parameters."""
         shape = self._extended_shape(sample_shape)
         columns = (*shape[:-1], self.cov_factor.shape[-1])

@@ -46,7 +46,7 @@ class CorrCholeskyTransform(_Alike):
         below = tril_matrix_to_vec(pad(left[..., :-1], (1, 0), value=1), diag=-1)
         return aten.atanh(tril_matrix_to_vec(y, diag=-1) / below.sqrt())
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor, intermediates: Any = None) -> Tensor:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor, intermediates: object = None) -> Tensor:
         """Return the logarithms of what is left, and those of the tangents' slopes."""
         left = 1 - (y * y).cumsum(-1)
         # An element is its partial correlation times the root of what is left before it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import dovetail_aten as aten
@@ -34,8 +35,8 @@ class MixtureSameFamily(Distribution):
 
     def __init__(
         self,
-        mixture_distribution: Any,
-        component_distribution: Any,
+        mixture_distribution: object,
+        component_distribution: object,
         validate_args: bool | None = None,
     ) -> None:
         if not isinstance(mixture_distribution, Categorical):
@@ -71,7 +72,7 @@ class MixtureSameFamily(Distribution):
             shape[:-1], component_distribution.event_shape, validate_args=validate_args
         )
 
-    def _expand_into(self, new: Any, batch_shape: Any) -> None:
+    def _expand_into(self, new: object, batch_shape: Sequence[int]) -> None:
         new._num_component = self._num_component
         new._mixture_distribution = self._mixture_distribution.expand(batch_shape)
         new._component_distribution = self._component_distribution.expand(
@@ -122,7 +123,7 @@ class MixtureSameFamily(Distribution):
         return aten.logsumexp(found + weights, dim=-1)
 
     @no_grad()
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return samples."""
         events = len(self._event_shape)
         place = len(sample_shape) + len(self._batch_shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf
 from typing import Any
 
@@ -32,8 +33,8 @@ class Multinomial(Shares):
     def __init__(
         self,
         total_count: int = 1,
-        probs: Any = None,
-        logits: Any = None,
+        probs: object = None,
+        logits: object = None,
         validate_args: bool | None = None,
     ) -> None:
         if not isinstance(total_count, int):
@@ -44,7 +45,7 @@ class Multinomial(Shares):
         shape = self._categorical.batch_shape
         super().__init__(shape, self._categorical.param_shape[-1:], validate_args=validate_args)
 
-    def _expand_into(self, new: Any, batch_shape: Any) -> None:
+    def _expand_into(self, new: object, batch_shape: Sequence[int]) -> None:
         new.total_count = self.total_count
         new._categorical = self._categorical.expand(batch_shape)
         new._binomial = Binomial(total_count=self.total_count, probs=new.probs)
@@ -65,7 +66,7 @@ class Multinomial(Shares):
         return self.total_count * self.probs * (1 - self.probs)
 
     @no_grad()
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return samples."""
         drawn = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
         counts = self.probs.new_zeros(self._extended_shape(sample_shape))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -32,9 +32,9 @@ class NegativeBinomial(Chances):
 
     def __init__(
         self,
-        total_count: Any,
-        probs: Any = None,
-        logits: Any = None,
+        total_count: object,
+        probs: object = None,
+        logits: object = None,
         validate_args: bool | None = None,
     ) -> None:
         self._set_chances(validate_args, probs, logits, total_count=total_count)
@@ -62,7 +62,7 @@ class NegativeBinomial(Chances):
         return Gamma(concentration=self.total_count, rate=rate, validate_args=False)
 
     @no_grad()
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return samples."""
         return aten.poisson(self._gamma.sample(sample_shape))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -31,13 +31,13 @@ class OneHotCategorical(Shares):
     mean = attribute("probs")
 
     def __init__(
-        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+        self, probs: object = None, logits: object = None, validate_args: bool | None = None
     ) -> None:
         self._categorical = Categorical(probs, logits)
         shape = self._categorical.batch_shape
         super().__init__(shape, self._categorical.param_shape[-1:], validate_args=validate_args)
 
-    def _expand_into(self, new: Any, batch_shape: Any) -> None:
+    def _expand_into(self, new: object, batch_shape: Sequence[int]) -> None:
         new._categorical = self._categorical.expand(batch_shape)
 
     @property
@@ -51,7 +51,7 @@ class OneHotCategorical(Shares):
         return self.probs * (1 - self.probs)
 
     @no_grad()
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return samples."""
         drawn = self._categorical.sample(Size(sample_shape))
         return one_hot(drawn, self._event_shape[0]).to(self.probs)
@@ -80,7 +80,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
     has_rsample = True
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return samples that have the gradients of the probabilities."""
         drawn = self.sample(sample_shape)
         probs = clamp_probs(self.probs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail_aten import Tensor
@@ -23,7 +24,7 @@ class Pareto(TransformedDistribution):
         "scale": constraints.positive,
     }
 
-    def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, scale: object, alpha: object, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = broadcast_all(scale, alpha)
         super().__init__(
             Exponential(self.alpha, validate_args=validate_args),
@@ -31,7 +32,7 @@ class Pareto(TransformedDistribution):
             validate_args=validate_args,
         )
 
-    def _expand_into(self, new: Any, batch_shape: Any) -> None:
+    def _expand_into(self, new: object, batch_shape: Sequence[int]) -> None:
         super()._expand_into(new, batch_shape)
         new.transforms = [ExpTransform(), AffineTransform(loc=0, scale=new.scale)]
 

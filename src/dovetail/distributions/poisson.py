@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import dovetail_aten as aten
@@ -22,7 +23,7 @@ class Poisson(ExponentialFamily):
     support = constraints.nonnegative_integer
     mean = variance = attribute("rate")
 
-    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, rate: object, validate_args: bool | None = None) -> None:
         self._set(validate_args, rate=rate)
 
     @property
@@ -31,7 +32,7 @@ class Poisson(ExponentialFamily):
         return self.rate.floor()
 
     @no_grad()
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return samples."""
         return aten.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import dovetail_aten as aten
@@ -28,17 +29,17 @@ class LogitRelaxedBernoulli(Chances):
     def __init__(
         self,
         temperature: Any,
-        probs: Any = None,
+        probs: object = None,
         logits: Any = None,
         validate_args: bool | None = None,
     ) -> None:
         self.temperature = temperature
         self._set_chances(validate_args, probs, logits)
 
-    def _expand_into(self, new: Any, batch_shape: Any) -> None:
+    def _expand_into(self, new: object, batch_shape: Sequence[int]) -> None:
         new.temperature = self.temperature
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return logistic numbers around the log-odds, over the temperature."""
         shape = self._extended_shape(sample_shape)
         probs = clamp_probs(self.probs.expand(shape))
@@ -67,7 +68,7 @@ class RelaxedBernoulli(TransformedDistribution):
     def __init__(
         self,
         temperature: Any,
-        probs: Any = None,
+        probs: object = None,
         logits: Any = None,
         validate_args: bool | None = None,
     ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import dovetail_aten as aten
@@ -30,9 +31,9 @@ class ExpRelaxedCategorical(Shares):
 
     def __init__(
         self,
-        temperature: Any,
-        probs: Any = None,
-        logits: Any = None,
+        temperature: object,
+        probs: object = None,
+        logits: object = None,
         validate_args: bool | None = None,
     ) -> None:
         self._categorical = Categorical(probs, logits)
@@ -40,11 +41,11 @@ class ExpRelaxedCategorical(Shares):
         shape = self._categorical.batch_shape
         super().__init__(shape, self._categorical.param_shape[-1:], validate_args=validate_args)
 
-    def _expand_into(self, new: Any, batch_shape: Any) -> None:
+    def _expand_into(self, new: object, batch_shape: Sequence[int]) -> None:
         new.temperature = self.temperature
         new._categorical = self._categorical.expand(batch_shape)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return the log-softmax of the logits plus Gumbel numbers, over the temperature."""
         shape = self._extended_shape(sample_shape)
         u = clamp_probs(aten.rand(shape, dtype=self.logits.dtype, device=self.logits.device))
@@ -76,9 +77,9 @@ class RelaxedOneHotCategorical(TransformedDistribution):
 
     def __init__(
         self,
-        temperature: Any,
-        probs: Any = None,
-        logits: Any = None,
+        temperature: object,
+        probs: object = None,
+        logits: object = None,
         validate_args: bool | None = None,
     ) -> None:
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)

@@ -82,11 +82,11 @@ class IndependentTransform(Transform):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: object) -> Any:
         """Return the shape of the result."""
         return self.base_transform.forward_shape(shape)
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: object) -> Any:
         """Return the shape of the argument."""
         return self.base_transform.inverse_shape(shape)
 
@@ -134,11 +134,11 @@ class ReshapeTransform(Transform):
         """Return 0 for every event."""
         return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
 
-    def forward_shape(self, shape: Any) -> Any:
+    def forward_shape(self, shape: object) -> Any:
         """Return the shape of the result."""
         return _exchanged(shape, self.in_shape, self.out_shape)
 
-    def inverse_shape(self, shape: Any) -> Any:
+    def inverse_shape(self, shape: object) -> Any:
         """Return the shape of the argument."""
         return _exchanged(shape, self.out_shape, self.in_shape)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf, nan, pi
-from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -29,12 +29,12 @@ class StudentT(Distribution):
     mode = attribute("loc")
 
     def __init__(
-        self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None
+        self, df: object, loc: object = 0.0, scale: object = 1.0, validate_args: bool | None = None
     ) -> None:
         self._set(validate_args, df=df, loc=loc, scale=scale)
         self._chi2 = Chi2(self.df)
 
-    def _expand_into(self, new: Any, batch_shape: Any) -> None:
+    def _expand_into(self, new: object, batch_shape: Sequence[int]) -> None:
         new._chi2 = self._chi2.expand(batch_shape)
 
     @property
@@ -48,7 +48,7 @@ class StudentT(Distribution):
         found = self.scale.pow(2) * self.df / (self.df - 2)
         return found.masked_fill(self.df <= 2, inf).masked_fill(self.df <= 1, nan)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return samples that are differentiable functions of the parameters."""
         shape = self._extended_shape(sample_shape)
         x = _standard_normal(shape, self.df.dtype, self.df.device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail_aten import Tensor
@@ -32,7 +33,7 @@ class TransformedDistribution(Distribution):
     base_dist: Any
 
     def __init__(
-        self, base_distribution: Any, transforms: Any, validate_args: bool | None = None
+        self, base_distribution: object, transforms: object, validate_args: bool | None = None
     ) -> None:
         if isinstance(transforms, Transform):
             transforms = [transforms]
@@ -66,7 +67,7 @@ class TransformedDistribution(Distribution):
         place = len(shape) - events
         super().__init__(shape[:place], shape[place:], validate_args=validate_args)
 
-    def _expand_into(self, new: Any, batch_shape: Any) -> None:
+    def _expand_into(self, new: object, batch_shape: Sequence[int]) -> None:
         new.transforms = self.transforms
         shape = Size((*batch_shape, *self._event_shape))
         for each in reversed(self.transforms):
@@ -95,11 +96,11 @@ class TransformedDistribution(Distribution):
         return x
 
     @no_grad()
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return transformed samples, without gradients."""
         return self._transformed(self.base_dist.sample(sample_shape))
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return transformed samples, with gradients."""
         return self._transformed(self.base_dist.rsample(sample_shape))
 

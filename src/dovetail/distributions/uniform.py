@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import nan
 from typing import Any
 
@@ -28,7 +29,7 @@ class Uniform(Distribution):
             "high": constraints.greater_than(self.low),
         }
 
-    def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, low: object, high: object, validate_args: bool | None = None) -> None:
         self._set(validate_args, low=low, high=high)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
@@ -56,7 +57,7 @@ class Uniform(Distribution):
         """``(high - low) ** 2 / 12``."""
         return (self.high - self.low).pow(2) / 12
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return ``low + u * (high - low)``."""
         shape = self._extended_shape(sample_shape)
         u = aten.rand(shape, dtype=self.low.dtype, device=self.low.device)

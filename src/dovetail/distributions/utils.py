@@ -68,7 +68,7 @@ def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
     )
 
 
-def _sum_rightmost(value: Any, dim: int) -> Any:
+def _sum_rightmost(value: object, dim: int) -> Any:
     """Return the sum over the last `dim` dimensions."""
     if not dim or not isinstance(value, Tensor):
         return value
@@ -99,13 +99,13 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
 class lazy_property:
     """A property that is computed when it is first asked for, with gradients enabled."""
 
-    def __init__(self, wrapped: Callable[..., Any]) -> None:
+    def __init__(self, wrapped: Callable[..., object]) -> None:
         self.wrapped = wrapped
         self.__doc__ = wrapped.__doc__
         self.__name__ = wrapped.__name__
 
     @restoring()
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: object = None) -> Any:
         if instance is None:
             return self
         with enable_grad():
@@ -119,11 +119,11 @@ def attribute(name: str) -> property:
     return property(lambda self: getattr(self, name), doc=f"`{name}`.")
 
 
-def validated(method: Callable[..., Any]) -> Callable[..., Any]:
+def validated(method: Callable[..., object]) -> Callable[..., Any]:
     """Check the value that a method of a distribution is given, if arguments are checked."""
 
     @wraps(method)
-    def check_first(self: Any, value: Any) -> Any:
+    def check_first(self: Any, value: object) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         return method(self, value)

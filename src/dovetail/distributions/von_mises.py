@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import pi
-from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -32,7 +32,9 @@ class VonMises(Distribution):
     has_rsample = False
     mean = mode = attribute("loc")
 
-    def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, loc: object, concentration: object, validate_args: bool | None = None
+    ) -> None:
         self._set(validate_args, loc=loc, concentration=concentration)
 
     @lazy_property
@@ -53,7 +55,7 @@ class VonMises(Distribution):
         return aten.where(kappa < 1e-5, 1 / kappa + kappa, (1 + rho**2) / (2 * rho))
 
     @no_grad()
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return samples: proposals until all are accepted (Best and Fisher 1979,
         doi:10.2307/2346732), in double.
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import nan
 from typing import Any
 
@@ -99,7 +100,7 @@ class Wishart(ExponentialFamily):
         steps = aten.arange(self._event_shape[-1], dtype=self.df.dtype, device=self.df.device)
         return Chi2(self.df.unsqueeze(-1) - steps.expand((*self._batch_shape, -1)))
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def expand(self, batch_shape: Sequence[int], _instance: object = None) -> Any:
         """Return the distribution with its parameters expanded to another batch shape."""
         new = self._get_checked_instance(Wishart, _instance)
         shape = (*batch_shape, *self._event_shape)
@@ -152,7 +153,7 @@ class Wishart(ExponentialFamily):
         products = diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2)
         return self.df.view((*self._batch_shape, 1, 1)) * (v.pow(2) + products)
 
-    def _bartlett_sampling(self, sample_shape: Any = ()) -> Tensor:
+    def _bartlett_sampling(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Return samples by their Cholesky factors (Bartlett 1933)."""
         p = self._event_shape[-1]
         tiny = finfo(self._dist_chi2.df.dtype).tiny
@@ -167,7 +168,7 @@ class Wishart(ExponentialFamily):
         factor = self._unbroadcasted_scale_tril @ noise
         return factor @ factor.mT
 
-    def rsample(self, sample_shape: Any = (), max_try_correction: Any = None) -> Tensor:
+    def rsample(self, sample_shape: Sequence[int] = (), max_try_correction: Any = None) -> Tensor:
         """Return samples; those that are singular by rounding are drawn anew, a few times."""
         if max_try_correction is None:
             max_try_correction = 3 if is_grad_enabled() else 10

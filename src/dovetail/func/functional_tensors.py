@@ -4,7 +4,7 @@ views it shows it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import dovetail_aten as aten
@@ -106,7 +106,9 @@ class FunctionalTensor(Tensor):
             self._value, self._changes = value, memory.changes
 
     @classmethod
-    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        cls, func: Callable[..., object], types: object, args: object = (), kwargs: object = None
+    ) -> Any:
         raise RuntimeError(
             f"{func} was called on a tensor from inside a function that functionalize() ran, and "
             "it has ended. Return "

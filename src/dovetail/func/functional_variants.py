@@ -94,7 +94,12 @@ def copied(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
 
 
 def _variant(
-    op: OpOverload, name: str, second: str, body: Callable[..., Any], *, overload: str | None = None
+    op: OpOverload,
+    name: str,
+    second: str,
+    body: Callable[..., object],
+    *,
+    overload: str | None = None,
 ) -> OpOverload:
     own = op._operator.overload if overload is None else overload
     with _lock:
@@ -114,7 +119,7 @@ def _defined(name: str, overload: str) -> OpOverload | None:
 
 
 def _define(
-    op: OpOverload, name: str, overload: str, second: str, body: Callable[..., Any]
+    op: OpOverload, name: str, overload: str, second: str, body: Callable[..., object]
 ) -> OpOverload:
     """Define ``aten::<name>`` with the schema of `op`, less what it says of memory, and `second`
     behind ``self``.
@@ -141,7 +146,7 @@ def _define(
     return found
 
 
-def _save(ctx: Any, inputs: Sequence[Any], output: Any, keyword_only_inputs: Any = None) -> None:
+def _save(ctx: Any, inputs: Sequence[Any], output: object, keyword_only_inputs: Any = None) -> None:
     ctx.tensors = [index for index, value in enumerate(inputs) if isinstance(value, Tensor)]
     ctx.save_for_backward(*[inputs[index] for index in ctx.tensors])
     ctx.others = [None if isinstance(value, Tensor) else value for value in inputs]

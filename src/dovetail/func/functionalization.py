@@ -18,7 +18,7 @@ from .replayed_views import View, laid_out
 REMOVABLE: Final = ("mutations", "mutations_and_views")
 
 
-def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+def functionalize(func: Callable[..., object], *, remove: str = "mutations") -> Callable[..., Any]:
     """Return a function that computes what `func` does, without writing in place to anything that
     it computes.
 
@@ -79,7 +79,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
     return functional
 
 
-def _map(function: Callable[[Any], Any], value: Any) -> Any:
+def _map(function: Callable[..., object], value: object) -> Any:
     """Apply `function` to what is in lists, tuples and dicts."""
     if isinstance(value, dict):
         return {key: _map(function, item) for key, item in value.items()}
@@ -100,7 +100,7 @@ class _Functionalization(TorchDispatchMode):
         self._arguments: list[tuple[Tensor, FunctionalTensor]] = []
         self._excluded = dispatch_state().excluded
 
-    def take(self, value: Any) -> Any:
+    def take(self, value: object) -> Any:
         """Return what stands for an argument inside the function."""
         if not isinstance(value, Tensor):
             return value
@@ -111,7 +111,7 @@ class _Functionalization(TorchDispatchMode):
         self._arguments.append((value, standing))
         return standing
 
-    def give(self, value: Any) -> Any:
+    def give(self, value: object) -> Any:
         """Return the tensor that one from inside the function stands for."""
         if not isinstance(value, FunctionalTensor):
             return value
@@ -145,13 +145,15 @@ class _Functionalization(TorchDispatchMode):
                 view.show_in_place(given)
 
     @restoring()
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        self, func: object, types: object, args: Any = (), kwargs: Any = None
+    ) -> Any:
         # Above autograd, where the values are concerned: they are recorded, the tensors that stand
         # for them are not.
         with ForceDispatchKeyGuard(dispatch_state().included, self._excluded):
             return self._run(func, list(args), dict(kwargs or {}))
 
-    def _run(self, func: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def _run(self, func: Any, args: list[Any], kwargs: dict[str, object]) -> Any:
         schema = func._schema
         if schema.is_mutable:
             return self._write(func, args, kwargs)
@@ -160,7 +162,7 @@ class _Functionalization(TorchDispatchMode):
         made = func(*_map(_value, args), **_map(_value, kwargs))
         return _map(partial(self._made, func), made)
 
-    def _made(self, func: Any, value: Any) -> Any:
+    def _made(self, func: Any, value: object) -> Any:
         if not isinstance(value, Tensor):
             return value
         if func.is_view:
@@ -199,7 +201,7 @@ class _Functionalization(TorchDispatchMode):
             ]
         return made(shown, geometries, None)
 
-    def _write(self, func: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def _write(self, func: Any, args: list[object], kwargs: dict[str, object]) -> Any:
         arguments = func._schema.arguments
         given = {**dict(zip([a.name for a in arguments], args, strict=False)), **kwargs}
         written = [(a, given[a.name]) for a in arguments if a.is_write]
@@ -239,7 +241,7 @@ class _Functionalization(TorchDispatchMode):
 
 @restoring()
 def _seen_without_copying(
-    func: Any, base: FunctionalTensor, args: list[Any], kwargs: dict[str, Any]
+    func: Any, base: FunctionalTensor, args: list[object], kwargs: dict[str, object]
 ) -> Any:
     """Return meta tensors with the shapes and strides of the views that would share memory with
     `base`.
@@ -251,11 +253,11 @@ def _seen_without_copying(
         return func(like, *args, **kwargs)
 
 
-def _value(value: Any) -> Any:
+def _value(value: object) -> Any:
     return value.value if isinstance(value, FunctionalTensor) else value
 
 
-def _fitted(func: Any, target: FunctionalTensor, result: Tensor, *, may_resize: bool) -> Tensor:
+def _fitted(func: object, target: FunctionalTensor, result: Tensor, *, may_resize: bool) -> Tensor:
     """Return `result` as it is written to `target`: with its dtype, and its shape unless that may
     change.
 

@@ -21,7 +21,7 @@ def functional_call(
     module: Module,
     parameter_and_buffer_dicts: Mapping[str, Tensor] | Sequence[Mapping[str, Tensor]],
     args: Any = None,
-    kwargs: Mapping[str, Any] | None = None,
+    kwargs: Mapping[str, object] | None = None,
     *,
     tie_weights: bool = True,
     strict: bool = False,
@@ -115,7 +115,7 @@ def _stacked(tensors: list[Tensor]) -> Tensor:
     return stacked
 
 
-def _merged(dicts: Any) -> dict[str, Tensor]:
+def _merged(dicts: object) -> dict[str, Tensor]:
     if isinstance(dicts, Mapping):
         return dict(dicts)
     if not isinstance(dicts, (list, tuple)) or not all(

@@ -29,7 +29,7 @@ Message = Callable[[], Any] | None
 _NO_MESSAGE = "Expected cond to be True, but got False. Give a message: a function of no arguments."
 
 
-def _check_with(error_type: type[Exception], cond: Any, message: Message = None) -> None:
+def _check_with(error_type: type[Exception], cond: object, message: Message = None) -> None:
     """Raise an error of a type if a condition does not hold.
 
     Parameters
@@ -61,27 +61,27 @@ def _check_with(error_type: type[Exception], cond: Any, message: Message = None)
     raise error_type(str(message()))
 
 
-def _check(cond: Any, message: Message = None) -> None:
+def _check(cond: object, message: Message = None) -> None:
     """Raise RuntimeError if a condition does not hold; see `_check_with`."""
     _check_with(RuntimeError, cond, message)
 
 
-def _check_index(cond: Any, message: Message = None) -> None:
+def _check_index(cond: object, message: Message = None) -> None:
     """Raise IndexError if a condition does not hold; see `_check_with`."""
     _check_with(IndexError, cond, message)
 
 
-def _check_value(cond: Any, message: Message = None) -> None:
+def _check_value(cond: object, message: Message = None) -> None:
     """Raise ValueError if a condition does not hold; see `_check_with`."""
     _check_with(ValueError, cond, message)
 
 
-def _check_type(cond: Any, message: Message = None) -> None:
+def _check_type(cond: object, message: Message = None) -> None:
     """Raise TypeError if a condition does not hold; see `_check_with`."""
     _check_with(TypeError, cond, message)
 
 
-def _check_not_implemented(cond: Any, message: Message = None) -> None:
+def _check_not_implemented(cond: object, message: Message = None) -> None:
     """Raise NotImplementedError if a condition does not hold; see `_check_with`."""
     _check_with(NotImplementedError, cond, message)
 
@@ -98,7 +98,9 @@ def _check_is_size(i: Any, message: Message = None, *, max: Any = None) -> None:
         _check(i <= max, message)
 
 
-def _check_tensor_all_with(error_type: type[Exception], cond: Any, message: Message = None) -> None:
+def _check_tensor_all_with(
+    error_type: type[Exception], cond: object, message: Message = None
+) -> None:
     """Raise an error of a type if an element of a tensor of bools is False; see `_check_with`."""
     if not isinstance(cond, Tensor):
         raise TypeError(f"cond must be a tensor, but got {type(cond)}")
@@ -107,13 +109,13 @@ def _check_tensor_all_with(error_type: type[Exception], cond: Any, message: Mess
     _check_with(error_type, bool(cond.all().item()), message)
 
 
-def _check_tensor_all(cond: Any, message: Message = None) -> None:
+def _check_tensor_all(cond: object, message: Message = None) -> None:
     """Raise RuntimeError if an element of a tensor of bools is False; see `_check_with`."""
     _check_tensor_all_with(RuntimeError, cond, message)
 
 
 @overridable
-def _assert(condition: Any, message: str) -> None:
+def _assert(condition: object, message: str) -> None:
     """Raise AssertionError if a condition, a bool or a tensor of one element, does not hold."""
     if not condition:
         raise AssertionError(message)

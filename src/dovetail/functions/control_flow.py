@@ -15,7 +15,7 @@ def cond(
     pred: bool | float | Tensor,
     true_fn: Any,
     false_fn: Any,
-    operands: tuple[Any, ...] | list[Any] = (),
+    operands: tuple[object, ...] | list[object] = (),
 ) -> Any:
     """Return ``true_fn(*operands)`` if `pred` holds, else ``false_fn(*operands)``.
 
@@ -44,7 +44,7 @@ def cond(
     return (true_fn if _holds(pred, "pred") else false_fn)(*operands)
 
 
-def while_loop(cond_fn: Any, body_fn: Any, carried_inputs: Any) -> tuple[Any, ...]:
+def while_loop(cond_fn: object, body_fn: object, carried_inputs: object) -> tuple[Any, ...]:
     """Call ``body_fn`` with what it returned before, as long as ``cond_fn`` of that holds.
 
     Parameters
@@ -86,7 +86,7 @@ def while_loop(cond_fn: Any, body_fn: Any, carried_inputs: Any) -> tuple[Any, ..
     return values
 
 
-def _holds(value: Any, name: str) -> bool:
+def _holds(value: object, name: str) -> bool:
     if isinstance(value, Tensor):
         if value.numel() != 1:
             raise RuntimeError(

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
+from dovetail_kernel import dtype as DType
 
 from .tensor_functions import result_type
 
@@ -76,7 +77,7 @@ def _lists(first: Any, *others: Any) -> Iterator[tuple[Any, ...]]:
     return zip(first, *others, strict=True)
 
 
-def _operand(first: Sequence[Tensor], value: Any) -> Any:
+def _operand(first: Sequence[Tensor], value: object) -> Any:
     """Return what stands beside each tensor of `first`: of a list its tensors or numbers, of all
     else the same for each.
 
@@ -99,7 +100,7 @@ def _operand(first: Sequence[Tensor], value: Any) -> Any:
     )
 
 
-def _returning(function: Callable[..., list[Any]], writes: bool) -> Callable[..., Any]:
+def _returning(function: Callable[..., Sequence[object]], writes: bool) -> Callable[..., Any]:
     """Return a function that returns a tuple of the results, or the list that is written."""
 
     def compute(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -119,7 +120,7 @@ def _extremum(name: str, writes: bool) -> Operator:
         return bounded
     choose = getattr(Tensor, name)
 
-    def extremum(each: Tensor, other: Any) -> Any:
+    def extremum(each: Tensor, other: object) -> Any:
         if not isinstance(other, Tensor):
             other = aten.tensor(other, dtype=result_type(each, other), device=each.device)
         return choose(each, other)
@@ -170,7 +171,7 @@ def _scalar(name: str, value: Tensor) -> Any:
 
 def _of_products(operator: Operator) -> Callable[..., list[Any]]:
     def compute(
-        self: Any, tensor1: Any, tensor2: Any, scalars: Any = None, *, value: Any = 1
+        self: Any, tensor1: object, tensor2: object, scalars: object = None, *, value: object = 1
     ) -> list[Any]:
         tensors = [each for each, *_ in _lists(self, tensor1, tensor2)]
         factors = value if scalars is None else scalars
@@ -184,7 +185,9 @@ def _of_products(operator: Operator) -> Callable[..., list[Any]]:
 
 
 def _lerp(operator: Operator) -> Callable[..., list[Any]]:
-    def compute(self: Any, tensors1: Any, weight: Any = None, *, weights: Any = None) -> list[Any]:
+    def compute(
+        self: Any, tensors1: object, weight: object = None, *, weights: object = None
+    ) -> list[Any]:
         pairs = list(_lists(self, tensors1))
         shares = _operand(self, weight if weights is None else weights)
         return [operator(*pair, share) for pair, share in zip(pairs, shares, strict=True)]
@@ -192,7 +195,7 @@ def _lerp(operator: Operator) -> Callable[..., list[Any]]:
     return compute
 
 
-def _clone(self: Any, *, memory_format: Any = None) -> list[Any]:
+def _clone(self: Any, *, memory_format: object = None) -> list[Any]:
     if memory_format is None:
         return [each.clone() for (each,) in _lists(self)]
     return [each.clone(memory_format=memory_format) for (each,) in _lists(self)]
@@ -202,20 +205,20 @@ def _max(self: Any) -> list[Any]:
     return [aten.amax(each) for (each,) in _lists(self)]
 
 
-def _mm(self: Any, mat2: Any) -> list[Any]:
+def _mm(self: Any, mat2: object) -> list[Any]:
     return [aten.mm(*pair) for pair in _lists(self, mat2)]
 
 
-def _norm(self: Any, ord: Any = 2, dtype: Any = None) -> list[Any]:
+def _norm(self: Any, ord: object = 2, dtype: DType | None = None) -> list[Any]:
     norm: Operator = aten.norm
     return [norm(each, ord, dtype=dtype) for (each,) in _lists(self)]
 
 
-def _powsum(self: Any, ord: Any = 2, dtype: Any = None) -> list[Any]:
+def _powsum(self: Any, ord: object = 2, dtype: DType | None = None) -> list[Any]:
     return [aten.sum(aten.abs(each) ** ord, dtype=dtype) for (each,) in _lists(self)]
 
 
-def _copy(self: Any, src: Any, non_blocking: bool = False) -> list[Any]:
+def _copy(self: Any, src: object, non_blocking: bool = False) -> list[Any]:
     return [to.copy_(other, non_blocking) for to, other in _lists(self, src)]
 
 

@@ -181,7 +181,7 @@ def set_flush_denormal(mode: bool) -> bool:
     return not mode
 
 
-def set_default_tensor_type(t: Any) -> None:
+def set_default_tensor_type(t: object) -> None:
     """Set the default dtype by a class of tensors, or its name.
 
     Deprecated: use `set_default_dtype`.

@@ -26,7 +26,7 @@ def lobpcg(
     tol: float | None = None,
     largest: bool | None = None,
     method: str | None = None,
-    tracker: Callable[[Any], None] | None = None,
+    tracker: Callable[..., None] | None = None,
     ortho_iparams: dict[str, int] | None = None,
     ortho_fparams: dict[str, float] | None = None,
     ortho_bparams: dict[str, bool] | None = None,
@@ -101,7 +101,7 @@ def lobpcg(
     return values, vectors
 
 
-def _check(A: Tensor, B: Tensor | None, method: str | None, tracker: Any) -> None:
+def _check(A: Tensor, B: Tensor | None, method: str | None, tracker: object) -> None:
     if A.dim() < 2 or A.size(-1) != A.size(-2):
         raise AssertionError(f"A must be square, got shape {A.shape}")
     if B is not None and A.shape != B.shape:
@@ -156,7 +156,7 @@ class _Eigenpairs(Function):
 
 @no_grad()
 def _solve(
-    A: Tensor, B: Any, X: Tensor, iK: Any, k: int, niter: int, tol: float, largest: bool
+    A: Tensor, B: object, X: Tensor, iK: object, k: int, niter: int, tol: float, largest: bool
 ) -> tuple[Tensor, Tensor]:
     """Return the eigenpairs of one matrix."""
     sign = -1.0 if largest else 1.0
@@ -175,7 +175,7 @@ def _solve(
     return values[:k], X[:, :k]
 
 
-def _best(A: Tensor, B: Any, S: Tensor, count: int, sign: float) -> tuple[Tensor, Tensor]:
+def _best(A: Tensor, B: object, S: Tensor, count: int, sign: float) -> tuple[Tensor, Tensor]:
     """Return the best eigenpairs in the span of the columns of `S`."""
     S = S / linalg.vector_norm(S, dim=0).clamp(min=finfo(S.dtype).tiny)
     for _ in range(2):  # once more, since rounding is as great as the smallest direction

@@ -12,7 +12,14 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import set_detect_anomaly
 from dovetail_dispatcher import ops, overridable
-from dovetail_kernel import Device, float64, get_default_device, get_default_dtype, warn_user
+from dovetail_kernel import (
+    Device,
+    DeviceLike,
+    float64,
+    get_default_device,
+    get_default_dtype,
+    warn_user,
+)
 
 __all__ = [
     "get_device_module",
@@ -31,7 +38,7 @@ def range(
     end: float | None = None,
     step: float = 1,
     *,
-    dtype: Any = None,
+    dtype: object = None,
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -127,7 +134,7 @@ def slice_norms(tensor: Tensor, dim: int) -> Tensor:
     return norm
 
 
-def get_device_module(device: Any = None) -> ModuleType:
+def get_device_module(device: DeviceLike | None = None) -> ModuleType:
     """Return the module of a device type: `dovetail.cpu`, `dovetail.cuda`.
 
     Parameters

@@ -62,7 +62,7 @@ def sym_float(a: Any) -> float:
 
 
 @overridable
-def sym_not(a: Any) -> bool:
+def sym_not(a: object) -> bool:
     """Return whether `a` does not hold."""
     return not a
 
@@ -79,13 +79,13 @@ def sym_min(a: Any, b: Any) -> Any:
     return _alike(builtins.min(a, b), a, b)
 
 
-def _alike(chosen: Any, a: Any, b: Any) -> Any:
+def _alike(chosen: Any, a: object, b: object) -> Any:
     is_float = isinstance(a, builtins.float) or isinstance(b, builtins.float)
     return builtins.float(chosen) if is_float else chosen
 
 
 @overridable
-def sym_ite(b: Any, t: Any, f: Any) -> Any:
+def sym_ite(b: object, t: object, f: object) -> Any:
     """Return `t` if `b` holds, else `f`."""
     return t if b else f
 
@@ -96,6 +96,6 @@ def sym_sqrt(a: Any) -> float:
     return math.sqrt(a)
 
 
-def sym_sum(args: Iterable[Any]) -> Any:
+def sym_sum(args: Iterable[object]) -> Any:
     """Return the sum of numbers."""
     return builtins.sum(args)

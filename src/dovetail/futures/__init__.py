@@ -24,7 +24,7 @@ class Future(Generic[T]):
         Accepted for compatibility: values are handed on as they are.
     """
 
-    def __init__(self, *, devices: Sequence[Any] | None = None) -> None:
+    def __init__(self, *, devices: Sequence[object] | None = None) -> None:
         self._changed = Condition()
         self._done = False
         self._value: Any = None
@@ -88,7 +88,7 @@ class Future(Generic[T]):
             raise AssertionError(f"{result} is of type {type(result)}, not an Exception.")
         self._complete(None, result)
 
-    def _complete(self, value: Any, error: BaseException | None) -> None:
+    def _complete(self, value: object, error: BaseException | None) -> None:
         with self._changed:
             if self._done:
                 raise RuntimeError(
@@ -149,7 +149,7 @@ class Future(Generic[T]):
         self._when_done(run)
 
 
-def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
+def collect_all(futures: Sequence[Future[object]]) -> Future[list[Future[Any]]]:
     """Return the future of all of them, which is done when the last one is.
 
     Parameters
@@ -176,7 +176,7 @@ def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
     return together
 
 
-def wait_all(futures: Sequence[Future[Any]]) -> list[Any]:
+def wait_all(futures: Sequence[Future[object]]) -> list[Any]:
     """Return the values of all of them, once they are there; the first error is raised."""
     return [each.value() for each in collect_all(futures).wait()]
 

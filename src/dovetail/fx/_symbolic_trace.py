@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial, wraps
 from types import FunctionType, ModuleType
@@ -39,7 +39,7 @@ PH: Final = _PlaceHolder()
 """Stands in `concrete_args` for what stays a parameter."""
 
 
-def _assert_is_none(value: Any, msg: str) -> None:
+def _assert_is_none(value: object, msg: str) -> None:
     """Raise AssertionError with a message unless a value is None."""
     assert value is None, msg
 
@@ -65,7 +65,7 @@ class Tracer(TracerBase):
     def __init__(
         self,
         autowrap_modules: tuple[ModuleType, ...] = (math,),
-        autowrap_functions: tuple[Callable[..., Any], ...] = (),
+        autowrap_functions: tuple[Callable[..., object], ...] = (),
         param_shapes_constant: bool = False,
     ) -> None:
         self._kept: dict[int, Callable[..., Any]] = {
@@ -92,7 +92,11 @@ class Tracer(TracerBase):
         return m.__module__.startswith("dovetail.nn") and not isinstance(m, Sequential)
 
     def call_module(
-        self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+        self,
+        m: Module,
+        forward: Callable[..., object],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
     ) -> Any:
         """Return what a call of a submodule returns: a proxy, or what its forward returns.
 
@@ -161,7 +165,7 @@ class Tracer(TracerBase):
             node.meta["nn_module_stack"] = dict(self.module_stack)
         return node
 
-    def create_arg(self, a: Any) -> Argument:
+    def create_arg(self, a: object) -> Argument:
         """Return an argument as nodes have it: tensors become attributes of the root.
 
         Raises
@@ -199,8 +203,8 @@ class Tracer(TracerBase):
 
     def trace(
         self,
-        root: Module | Callable[..., Any],
-        concrete_args: dict[str, Any] | None = None,
+        root: Module | Callable[..., object],
+        concrete_args: Mapping[str, object] | None = None,
     ) -> Graph:
         """Return the graph of a module or function.
 
@@ -245,7 +249,7 @@ class Tracer(TracerBase):
         self,
         root_fn: FunctionType,
         is_module: bool,
-        concrete_args: dict[str, Any] | None = None,
+        concrete_args: Mapping[str, object] | None = None,
     ) -> tuple[Callable[..., Any], list[Any]]:
         """Return a function that takes everything by position, and what stands for its parameters.
 
@@ -303,11 +307,11 @@ class Tracer(TracerBase):
         by_name = code.co_varnames[code.co_argcount : count]
         return partial(_calling, root_fn, by_name), args
 
-    def _parameter(self, name: str, defaults: tuple[Any, ...], kind: Any) -> Proxy:
+    def _parameter(self, name: str, defaults: tuple[object, ...], kind: object) -> Proxy:
         """Return what stands for a parameter."""
         return self.create_proxy("placeholder", name, defaults, {}, type_expr=kind)
 
-    def _known_parameter(self, name: str, defaults: tuple[Any, ...], value: Any) -> Any:
+    def _known_parameter(self, name: str, defaults: tuple[object, ...], value: object) -> Any:
         """Return the value that a parameter is to have, and have the graph check it; what stands
         for it if that may be any.
         """
@@ -323,7 +327,7 @@ class Tracer(TracerBase):
         return value
 
     @contextmanager
-    def _recording(self, names: dict[str, Any]) -> Iterator[None]:
+    def _recording(self, names: dict[str, object]) -> Iterator[None]:
         """Let the calls of modules, and of functions that are kept whole, be recorded.
 
         Parameters
@@ -354,7 +358,7 @@ class Tracer(TracerBase):
             replacements.undo()
 
 
-def _calling(function: Callable[..., Any], by_name: tuple[str, ...], *args: Any) -> Any:
+def _calling(function: Callable[..., object], by_name: tuple[str, ...], *args: Any) -> Any:
     """Call a function that takes its last arguments by name alone."""
     count = len(args) - len(by_name)
     return function(*args[:count], **dict(zip(by_name, args[count:], strict=True)))
@@ -370,7 +374,7 @@ def _modes_in_force() -> tuple[bool, ...]:
 
 
 def symbolic_trace(
-    root: Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None
+    root: Module | Callable[..., object], concrete_args: Mapping[str, object] | None = None
 ) -> GraphModule:
     """Return a module that does what a module or function does, with a graph that can be changed.
 

@@ -88,7 +88,7 @@ class Graph:
         args: tuple[Argument, ...] | None = None,
         kwargs: dict[str, Argument] | None = None,
         name: str | None = None,
-        type_expr: Any = None,
+        type_expr: object = None,
     ) -> Node:
         """Add a node at the place where nodes are inserted: the end, at first.
 
@@ -120,7 +120,7 @@ class Graph:
         self._places = None
         return node
 
-    def placeholder(self, name: str, type_expr: Any = None, default_value: Any = ...) -> Node:
+    def placeholder(self, name: str, type_expr: object = None, default_value: object = ...) -> Node:
         """Add a parameter.
 
         Parameters
@@ -133,7 +133,7 @@ class Graph:
         args = () if default_value is ... else (default_value,)
         return self.create_node("placeholder", name, args, {}, type_expr=type_expr)
 
-    def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
+    def get_attr(self, qualified_name: str, type_expr: object = None) -> Node:
         """Add the reading of an attribute of the owning module: ``'layers.0.weight'``."""
         return self.create_node("get_attr", qualified_name, (), {}, type_expr=type_expr)
 
@@ -142,7 +142,7 @@ class Graph:
         module_name: str,
         args: tuple[Argument, ...] | None = None,
         kwargs: dict[str, Argument] | None = None,
-        type_expr: Any = None,
+        type_expr: object = None,
     ) -> Node:
         """Add the call of a submodule of the owning module: ``'layers.0'``."""
         return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
@@ -152,23 +152,23 @@ class Graph:
         method_name: str,
         args: tuple[Argument, ...] | None = None,
         kwargs: dict[str, Argument] | None = None,
-        type_expr: Any = None,
+        type_expr: object = None,
     ) -> Node:
         """Add the call of a method of the first argument."""
         return self.create_node("call_method", method_name, args, kwargs, type_expr=type_expr)
 
     def call_function(
         self,
-        the_function: Callable[..., Any],
+        the_function: Callable[..., object],
         args: tuple[Argument, ...] | None = None,
         kwargs: dict[str, Argument] | None = None,
-        type_expr: Any = None,
+        type_expr: object = None,
         name: str | None = None,
     ) -> Node:
         """Add the call of a function."""
         return self.create_node("call_function", the_function, args, kwargs, name, type_expr)
 
-    def output(self, result: Argument, type_expr: Any = None) -> Node:
+    def output(self, result: Argument, type_expr: object = None) -> Node:
         """Add the return of `result`, in which nodes stand for their results."""
         return self.create_node("output", "output", (result,), {}, type_expr=type_expr)
 
@@ -342,7 +342,7 @@ class Graph:
         """Return the values of the placeholders for the arguments of a call."""
         return self._codegen.process_inputs(*args)
 
-    def process_outputs(self, out: Any) -> Any:
+    def process_outputs(self, out: object) -> Any:
         """Return what a call returns for what the graph does."""
         return self._codegen.process_outputs(out)
 
@@ -365,7 +365,7 @@ class Graph:
         text = "".join([f"\n    {line}" for line in lines if line is not None])
         return f"graph(){returns[0]}:{text}"
 
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Graph:
+    def __deepcopy__(self, memo: dict[int, object] | None = None) -> Graph:
         copied = Graph(tracer_cls=self._tracer_cls, tracer_extras=self._tracer_extras)
         found: dict[Node, Node] = {}
         result = copied.graph_copy(self, found, return_output_node=True)
@@ -379,7 +379,7 @@ class Graph:
         return copied
 
 
-def _require_target(module: Any, node: Node) -> None:
+def _require_target(module: object, node: Node) -> None:
     """Check that the module has what a node names."""
     names = str(node.target).split(".")
     for place, name in enumerate(names):

@@ -59,7 +59,7 @@ class GraphModule(Module):
         return super().__new__(own)
 
     def __init__(
-        self, root: Module | Mapping[str, Any], graph: Graph, class_name: str = "GraphModule"
+        self, root: Module | Mapping[str, object], graph: Graph, class_name: str = "GraphModule"
     ) -> None:
         super().__init__()
         type(self).__name__ = class_name
@@ -156,7 +156,7 @@ class GraphModule(Module):
 
     # -- copies, files ---------------------------------------------------------------------------
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
+    def __deepcopy__(self, memo: dict[int, object]) -> GraphModule:
         made = GraphModule.__new__(_written_class(type(self)))
         memo[id(self)] = made
         kept = copy.deepcopy(self._without_graph(), memo)
@@ -226,7 +226,7 @@ class _CodeOnlyModule(Module):
         Its ``__dict__``.
     """
 
-    def __init__(self, body: dict[str, Any]) -> None:
+    def __init__(self, body: dict[str, object]) -> None:
         super().__init__()
         self.__dict__ = body
 
@@ -236,7 +236,7 @@ def _written_class(cls: type[GraphModule]) -> type[GraphModule]:
     return next(iter([each for each in cls.__mro__ if "_is_of_graph" not in each.__dict__]))
 
 
-def _module_at(module: Any, name: str) -> Any:
+def _module_at(module: object, name: str) -> Any:
     """Return an attribute of a module, a new plain module if it has none."""
     if getattr(module, name, None) is None:
         setattr(module, name, Module())
@@ -252,7 +252,7 @@ def _targets(graph: Graph) -> dict[str, Any]:
     return found
 
 
-def _has(module: Any, name: str) -> bool:
+def _has(module: object, name: str) -> bool:
     for part in name.split("."):
         if not hasattr(module, part):
             return False
@@ -291,7 +291,7 @@ def _assign(value: Any, to: Any, name: str) -> None:
         setattr(to, last, value)
 
 
-def _function(src: str, names: dict[str, Any]) -> Any:
+def _function(src: str, names: Mapping[str, object]) -> Any:
     """Return the function that a source defines; tracebacks show its lines."""
     file = f"<eval_with_key>.{next(_numbers)}"
     linecache.cache[file] = (len(src), None, src.splitlines(keepends=True), file)
@@ -314,7 +314,7 @@ def _imports(written: PythonCode) -> str:
 
 
 def rebuild_graph_module(
-    cls: type[GraphModule], name: str, kept: dict[str, Any], table: GraphTable
+    cls: type[GraphModule], name: str, kept: dict[str, object], table: GraphTable
 ) -> GraphModule:
     """Make a module of what `GraphModule.__reduce__` returned."""
     return _filled(cls.__new__(cls), name, kept, graph_of(table))

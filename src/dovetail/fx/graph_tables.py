@@ -53,7 +53,7 @@ def graph_of(table: GraphTable) -> Graph:
     graph.set_codegen(table.codegen)
     made: list[Node] = []
 
-    def found(value: Any) -> Any:
+    def found(value: object) -> Any:
         return made[value.number] if isinstance(value, NodeNumber) else value
 
     for op, target, args, kwargs, name, kind, whole in table.rows:

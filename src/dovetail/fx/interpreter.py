@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..nn import Module
@@ -50,7 +50,7 @@ class Interpreter:
     def run(
         self,
         *args: Any,
-        initial_env: dict[Node, Any] | None = None,
+        initial_env: dict[Node, object] | None = None,
         enable_io_processing: bool = True,
     ) -> Any:
         """Run the graph and return what it returns.
@@ -96,7 +96,7 @@ class Interpreter:
         return getattr(self, n.op)(n.target, args, kwargs)
 
     def placeholder(
-        self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]
+        self, target: Target, args: tuple[Argument, ...], kwargs: Mapping[str, object]
     ) -> Any:
         """Return the argument of a parameter, or its default.
 
@@ -128,7 +128,7 @@ class Interpreter:
         return target(*args, **kwargs)
 
     def call_method(
-        self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]
+        self, target: Target, args: tuple[Argument, ...], kwargs: Mapping[str, object]
     ) -> Any:
         """Call a method of the first argument."""
         taker, *rest = args
@@ -140,7 +140,9 @@ class Interpreter:
         """Call a submodule."""
         return self.fetch_attr(str(target))(*args, **kwargs)
 
-    def output(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
+    def output(
+        self, target: Target, args: tuple[Argument, ...], kwargs: Mapping[str, object]
+    ) -> Any:
         """Return the result."""
         return args[0]
 
@@ -211,7 +213,7 @@ class Transformer(Interpreter):
         self.tracer.root = module
 
     def placeholder(
-        self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]
+        self, target: Target, args: tuple[Argument, ...], kwargs: Mapping[str, object]
     ) -> Proxy:
         """Add a parameter to the new graph."""
         default = args[0] if args else ...
@@ -238,7 +240,7 @@ class Transformer(Interpreter):
         result = super().run(enable_io_processing=False)
         if result is not None:
 
-            def node_of(value: Any) -> Any:
+            def node_of(value: object) -> Any:
                 return value.node if isinstance(value, Proxy) else value
 
             old = self.graph.output_node()

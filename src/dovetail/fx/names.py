@@ -51,7 +51,7 @@ class Namespace:
         self._given: dict[int, str] = {}
         self._held: list[Any] = []
 
-    def create_name(self, candidate: str, obj: Any) -> str:
+    def create_name(self, candidate: str, obj: object) -> str:
         """Return a name for `obj`, the same if it has one, else `candidate` or, where that is taken
         or means something in Python, with a number behind it.
         """
@@ -73,13 +73,13 @@ class Namespace:
             self.associate(name, obj)
         return name
 
-    def associate(self, name: str, obj: Any) -> None:
+    def associate(self, name: str, obj: object) -> None:
         """Let `name` be that of `obj`."""
         self._given[id(obj)] = name
         self._held.append(obj)  # or another object may get its id
 
 
-def _means_something(name: str, obj: Any) -> bool:
+def _means_something(name: str, obj: object) -> bool:
     if iskeyword(name):
         return True
     if hasattr(builtins, name):
@@ -87,7 +87,7 @@ def _means_something(name: str, obj: Any) -> bool:
     return name in GLOBALS and (obj is None or GLOBALS[name][1] is not obj)
 
 
-def name_of_target(target: Any) -> str:
+def name_of_target(target: object) -> str:
     """Return the name of a node that calls `target`, a function or the name of something."""
     if callable(target):
         name = _published_name(target)
@@ -101,12 +101,12 @@ def name_of_target(target: Any) -> str:
     return _WORD.sub(r"\1_\2", name).lower() if callable(target) else name
 
 
-def _published_name(function: Callable[..., Any]) -> str:
+def _published_name(function: Callable[..., object]) -> str:
     name: str = getattr(function, "__name__", type(function).__name__)
     return name
 
 
-def qualified_name(function: Callable[..., Any]) -> str:
+def qualified_name(function: Callable[..., object]) -> str:
     """Return where a function is, as an import would name it: ``'dovetail.nn.functional.relu'``.
 
     Raises
@@ -139,7 +139,7 @@ def is_of_dovetail(name: str) -> bool:
     return name.startswith(f"{_ROOT}.")
 
 
-def _public_name(found: Any) -> str | None:
+def _public_name(found: object) -> str | None:
     """Return the name that users have for a function or class of the library."""
     name = getattr(found, "__name__", "")
     root = sys.modules[_ROOT]
@@ -150,7 +150,7 @@ def _public_name(found: Any) -> str | None:
     return None
 
 
-def type_text(annotation: Any) -> str:
+def type_text(annotation: object) -> str:
     """Return an annotation as one writes it: ``'dovetail.Tensor'``, ``'int'``."""
     if isinstance(annotation, type) and not hasattr(annotation, "__origin__"):
         if annotation.__module__ == "builtins":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from dovetail_dispatcher import OpOverload, OpOverloadPacket
@@ -16,13 +16,13 @@ __all__ = ["changes_its_tensor", "has_side_effect", "is_impure_function"]
 _side_effects: Final[set[Any]] = {_assert, _assert_async}
 
 
-def has_side_effect(fn: Callable[..., Any]) -> Callable[..., Any]:
+def has_side_effect(fn: Callable[..., object]) -> Callable[..., Any]:
     """Note that calls of `fn` stay where nothing takes their result, and return it."""
     _side_effects.add(fn)
     return fn
 
 
-def is_impure_function(target: Any, kwargs: dict[str, Any], impure_random: bool) -> bool:
+def is_impure_function(target: Any, kwargs: Mapping[str, object], impure_random: bool) -> bool:
     """Tell whether a call of `target` has to stay where nothing takes its result.
 
     Parameters

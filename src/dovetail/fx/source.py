@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from dovetail_kernel import Device, Layout, MemoryFormat, dtype
@@ -52,7 +52,7 @@ class CodeGen:
         """Return the values of the placeholders for the arguments of a call."""
         return args
 
-    def process_outputs(self, outputs: Any) -> Any:
+    def process_outputs(self, outputs: object) -> Any:
         """Return what a call returns for what the graph does."""
         return outputs
 
@@ -64,11 +64,11 @@ class CodeGen:
             free_vars = [self_name, *free_vars]
         return f"def forward({', '.join(free_vars)}){maybe_return_annotation}:"
 
-    def generate_output(self, output_args: Any, source: Callable[[Any], str]) -> str:
+    def generate_output(self, output_args: object, source: Callable[..., str]) -> str:
         """Return the statement that returns."""
         return f"return {source(output_args)}"
 
-    def source_of(self, graph: Any, root_module: str) -> PythonCode:
+    def source_of(self, graph: object, root_module: str) -> PythonCode:
         """Return the source of `graph`, in which modules and attributes are those of
         `root_module`.
         """
@@ -87,7 +87,7 @@ class TreeCodeGen(CodeGen):
         `out_spec` the result is that of the graph.
     """
 
-    def __init__(self, names: Sequence[str], in_spec: Any, out_spec: Any = None) -> None:
+    def __init__(self, names: Sequence[str], in_spec: object, out_spec: Any = None) -> None:
         self.names = list(names)
         self.in_spec = in_spec
         self.out_spec = out_spec
@@ -111,7 +111,7 @@ class TreeCodeGen(CodeGen):
         apart = f"{', '.join(names)}, = pytree.tree_leaves(({', '.join(self.names)},))"
         return f"{first}\n    {apart}"
 
-    def generate_output(self, output_args: Any, source: Callable[[Any], str]) -> str:
+    def generate_output(self, output_args: object, source: Callable[..., str]) -> str:
         """Return the statement that returns the nested result."""
         if self.out_spec is None:
             return super().generate_output(output_args, source)
@@ -201,12 +201,12 @@ class _Writer:
             self.wrapped[name] = None
         return f"{name}({self.arguments(node.args, node.kwargs)})"
 
-    def arguments(self, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
+    def arguments(self, args: Sequence[object], kwargs: Mapping[str, object]) -> str:
         """Return the arguments of a call."""
         given = [self.source(each) for each in args]
         return ", ".join([*given, *[f"{k} = {self.source(v)}" for k, v in kwargs.items()]])
 
-    def source(self, arg: Any) -> str:
+    def source(self, arg: object) -> str:
         """Return the source of an argument."""
         if isinstance(arg, Node):
             return arg.name
@@ -230,14 +230,14 @@ class _Writer:
             return self.name_of(qualified_name(arg), arg)
         return repr(arg)
 
-    def annotation(self, kind: Any) -> str:
+    def annotation(self, kind: object) -> str:
         """Return the source of an annotation."""
         if kind is type(None) or kind is None:
             return "None"
         text = type_text(kind)
         return self.name_of(text, kind)
 
-    def name_of(self, qualified: str, obj: Any) -> str:
+    def name_of(self, qualified: str, obj: object) -> str:
         """Return the name of a global with the value `obj`."""
         if is_of_dovetail(qualified):
             return qualified

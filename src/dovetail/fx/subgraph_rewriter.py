@@ -153,7 +153,7 @@ def _places(graph: Graph, pattern: Graph, ignore_literals: bool) -> list[Match]:
 
 
 def _match_others(
-    ends: list[Node], graph: Graph, nodes: dict[Node, Any], ignore_literals: bool
+    ends: list[Node], graph: Graph, nodes: dict[Node, object], ignore_literals: bool
 ) -> bool:
     """Find nodes for the other results of a pattern."""
     for end in ends:
@@ -169,7 +169,7 @@ def _match_others(
     return True
 
 
-def _is_closed(nodes: dict[Node, Any], ends: list[Node]) -> bool:
+def _is_closed(nodes: dict[Node, object], ends: list[Node]) -> bool:
     """Tell whether nothing but the results is taken from outside."""
     steps = {found for each, found in nodes.items() if each.op != "placeholder"}
     return all(
@@ -181,7 +181,9 @@ def _is_closed(nodes: dict[Node, Any], ends: list[Node]) -> bool:
     )
 
 
-def _matches(wanted: Any, found: Any, nodes: dict[Node, Any], ignore_literals: bool) -> bool:
+def _matches(
+    wanted: object, found: object, nodes: dict[Node, object], ignore_literals: bool
+) -> bool:
     """Tell whether a value of the graph is that of the pattern, and note the nodes."""
     if isinstance(wanted, Node):
         if wanted in nodes:
@@ -279,7 +281,7 @@ def _take_modules(gm: GraphModule, other: Module) -> None:
                 setattr(gm, name, found)
 
 
-def _value(module: Any, name: str) -> Any:
+def _value(module: object, name: str) -> Any:
     for part in name.split("."):
         module = getattr(module, part, None)
     return module

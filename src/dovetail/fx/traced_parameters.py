@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 __all__ = ["annotations_of", "is_nested", "taking_all_by_position"]
 
 
-def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
+def annotations_of(function: Callable[..., object]) -> dict[str, Any]:
     """Return the annotations of a function but those that say nothing, or nothing that is known."""
     try:
         found = inspect.get_annotations(function, eval_str=True)
@@ -23,7 +23,7 @@ def annotations_of(function: Callable[..., Any]) -> dict[str, Any]:
     }
 
 
-def is_nested(value: Any) -> bool:
+def is_nested(value: object) -> bool:
     """Tell whether a value of a parameter holds others."""
     return isinstance(value, (tuple, list, dict))
 

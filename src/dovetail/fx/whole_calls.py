@@ -68,7 +68,7 @@ class Replacements:
         self._undoing: list[Callable[[], object]] = []
         self._seen: set[int] = set()
 
-    def set_attribute(self, cls: type, name: str, value: Any) -> None:
+    def set_attribute(self, cls: type, name: str, value: object) -> None:
         """Let an attribute of a class be another."""
         before = getattr(cls, name)
         self._undoing.append(lambda: setattr(cls, name, before))
@@ -107,7 +107,7 @@ class Replacements:
         while self._undoing:
             self._undoing.pop()()
 
-    def _keep(self, names: dict[str, Any], name: str, function: Callable[..., Any]) -> None:
+    def _keep(self, names: dict[str, object], name: str, function: Callable[..., Any]) -> None:
         if name in names:
             before = names[name]
             self._undoing.append(lambda: names.__setitem__(name, before))
@@ -116,7 +116,7 @@ class Replacements:
         names[name] = _kept_whole(function)
 
 
-def _kept_whole(function: Callable[..., Any]) -> Callable[..., Any]:
+def _kept_whole(function: Callable[..., object]) -> Callable[..., Any]:
     """Return a function that is recorded as one call where it gets proxies."""
 
     @wraps(function)
@@ -131,7 +131,7 @@ def _kept_whole(function: Callable[..., Any]) -> Callable[..., Any]:
     return whole
 
 
-def _proxy_in(values: Any) -> Proxy | None:
+def _proxy_in(values: object) -> Proxy | None:
     """Return a proxy among nested values, or None."""
     if isinstance(values, Proxy):
         return values

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import dovetail_aten
 import dovetail_autograd
@@ -104,7 +103,7 @@ def ranges(node: Node) -> str:
     return f" (saved {', '.join(told)})" if told else ""
 
 
-def is_not_finite(value: Any) -> bool:
+def is_not_finite(value: object) -> bool:
     """Return whether a value is a tensor with an element that is nan or infinite."""
     if not isinstance(value, Tensor) or not (
         value.dtype.is_floating_point or value.dtype.is_complex

@@ -4,6 +4,7 @@ functions.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from types import MethodType
@@ -36,7 +37,7 @@ def explain(
 def explain(op: object, /, *args: Any, **kwargs: Any) -> Explanation | FunctionExplanation: ...
 
 
-def explain(op: Any, /, *args: Any, **kwargs: Any) -> Explanation | FunctionExplanation:
+def explain(op: object, /, *args: Any, **kwargs: Any) -> Explanation | FunctionExplanation:
     """Say which kernels a call would run, and why, without running them.
 
     Parameters
@@ -98,7 +99,7 @@ def explain(op: Any, /, *args: Any, **kwargs: Any) -> Explanation | FunctionExpl
 
 
 def _of_module(
-    module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    module: Module, args: tuple[object, ...], kwargs: Mapping[str, object]
 ) -> FunctionExplanation:
     own: dict[str, Tensor] = dict(module.named_parameters(remove_duplicate=False))
     own.update(module.named_buffers(remove_duplicate=False))
@@ -132,5 +133,5 @@ def _of_name(name: str) -> Any:
     return found
 
 
-def _names(holder: Any) -> list[str]:
+def _names(holder: object) -> list[str]:
     return [name for name in dir(holder) if not name.startswith("_")]

@@ -153,7 +153,7 @@ def fitting_inputs(
     return fitting, refusals
 
 
-def as_source(value: Any) -> str:
+def as_source(value: object) -> str:
     """Return Python text that makes a value again, with ``dovetail`` imported."""
     if isinstance(value, Tensor):
         grad = ", requires_grad=True" if value.requires_grad else ""
@@ -267,7 +267,7 @@ def _plain(kind: str, name: str) -> Any:
     return make(name)
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: object) -> Any:
     if isinstance(value, Tensor):
         return value.detach().clone().requires_grad_(value.requires_grad)
     if isinstance(value, Sequence) and not isinstance(value, str):

@@ -83,7 +83,7 @@ _IN_WORDS = {
 def explain_grad(
     tensor: Tensor,
     output: Tensor | None = None,
-    params: Any | None = None,
+    params: object | None = None,
     trace: Trace | None = None,
 ) -> GradExplanation:
     """Say why ``tensor.grad`` is None, zero, nan or infinite.

@@ -98,7 +98,7 @@ def size_of(tensor: Tensor) -> float:
 def _watcher(node: Node, leading: set[Node], steps: list[ReplayStep]) -> Callable[..., None]:
     ways = [index for index, edge in enumerate(node.next_functions) if edge.function in leading]
 
-    def watch(returned: Sequence[Any], given: Sequence[Any]) -> None:
+    def watch(returned: Sequence[object], given: Sequence[object]) -> None:
         before, after = state_of(given), state_of([returned[index] for index in ways])
         spoilt = after in ("nan", "infinite") and before in ("ordinary", "zero")
         vanished = after == "zero" and before == "ordinary"

@@ -127,7 +127,7 @@ def names_of(params: Parameters | Any | None) -> dict[int, str]:
     return {id(tensor): name for name, tensor in pairs}
 
 
-def held_by(variables: Mapping[str, Any]) -> dict[str, Tensor]:
+def held_by(variables: Mapping[str, object]) -> dict[str, Tensor]:
     """Return the leaves that variables hold, and those that are parameters of modules they hold, by
     names such as ``x`` and ``model.weight``.
     """

@@ -254,7 +254,7 @@ def _gradcheck(op: OpOverload, inputs: Inputs) -> str | None:
     return None
 
 
-def _replaced(values: Any, new: dict[int, Tensor]) -> Any:
+def _replaced(values: object, new: dict[int, Tensor]) -> Any:
     """Return `values` with tensors replaced by id, also in lists."""
     if isinstance(values, list | tuple):
         return type(values)(_replaced(value, new) for value in values)
@@ -265,7 +265,7 @@ def _is_double(tensor: Tensor) -> bool:
     return tensor.requires_grad and tensor.dtype is float64
 
 
-def _tensors(values: Any) -> list[Tensor]:
+def _tensors(values: object) -> list[Tensor]:
     if isinstance(values, Tensor):
         return [values]
     return (

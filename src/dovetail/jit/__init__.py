@@ -71,17 +71,17 @@ class Error(RuntimeError):
     """The error of a compiled program: it is not raised."""
 
 
-def script(obj: Any, *arguments: Any, **options: Any) -> Any:
+def script(obj: object, *arguments: Any, **options: Any) -> Any:
     """Return a function, class or module as it is."""
     return uncompiled(obj)
 
 
-def script_method(fn: Any) -> Any:
+def script_method(fn: Callable[..., object]) -> Any:
     """Return `fn`, which runs as it stands."""
     return uncompiled(fn)
 
 
-def script_if_tracing(fn: Any) -> Any:
+def script_if_tracing(fn: Callable[..., object]) -> Any:
     """Return `fn`, whose calls are traced as they are made."""
     return fn
 
@@ -89,7 +89,7 @@ def script_if_tracing(fn: Any) -> Any:
 _script_if_tracing = script_if_tracing
 
 
-def _overload(fn: Any) -> Any:
+def _overload(fn: object) -> Any:
     """Return `fn`, one of several signatures that a compiler would know of a function."""
     return fn
 
@@ -97,27 +97,27 @@ def _overload(fn: Any) -> Any:
 _overload_method = _overload
 
 
-def export(fn: Any) -> Any:
+def export(fn: Callable[..., object]) -> Any:
     """Return `fn`, a method that a compiler would keep."""
     return fn
 
 
-def interface(obj: Any) -> Any:
+def interface(obj: object) -> Any:
     """Return a class as it is."""
     return obj
 
 
-def ignore(drop: Any = False, **options: Any) -> Any:
+def ignore(drop: object = False, **options: Any) -> Any:
     """Return the function that a compiler would leave to Python; also ``@ignore(drop=True)``."""
     return drop if callable(drop) else _same
 
 
-def unused(fn: Any) -> Any:
+def unused(fn: Callable[..., object]) -> Any:
     """Return `fn`, which a compiler would leave out."""
     return fn
 
 
-def _same(function: Any) -> Any:
+def _same(function: Callable[..., object]) -> Any:
     return function
 
 
@@ -126,22 +126,22 @@ def is_scripting() -> bool:
     return False
 
 
-def annotate(the_type: Any, the_value: Any) -> Any:
+def annotate(the_type: object, the_value: object) -> Any:
     """Return `the_value`; `the_type` is for a compiler."""
     return the_value
 
 
-def Attribute(value: Any, type: Any) -> Any:
+def Attribute(value: object, type: object) -> Any:
     """Return `value`; `type` is for a compiler."""
     return value
 
 
-def isinstance(obj: Any, target_type: Any) -> bool:
+def isinstance(obj: object, target_type: object) -> bool:
     """Return whether `obj` is an instance of a class, or of one of several."""
     return _isinstance(obj, target_type)
 
 
-def fork(func: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+def fork(func: Callable[..., object], *arguments: Any, **options: Any) -> Any:
     """Return a future of what `func` gives; it runs at once, as in PyTorch outside a compiled
     program.
     """
@@ -193,22 +193,22 @@ def onednn_fusion_enabled() -> bool:
     return False
 
 
-def save(m: Any, f: Any, *arguments: Any) -> NoReturn:
+def save(m: object, f: object, *arguments: Any) -> NoReturn:
     """Raise NotImplementedError: there are no compiled modules to save."""
     no_graph("save")
 
 
-def load(f: Any, *arguments: Any, **options: Any) -> NoReturn:
+def load(f: object, *arguments: Any, **options: Any) -> NoReturn:
     """Raise NotImplementedError: compiled modules cannot be run."""
     no_graph("load")
 
 
-def freeze(mod: Any, *arguments: Any, **options: Any) -> NoReturn:
+def freeze(mod: object, *arguments: Any, **options: Any) -> NoReturn:
     """Raise NotImplementedError: there are no compiled modules to freeze."""
     no_graph("freeze")
 
 
-def optimize_for_inference(mod: Any, *arguments: Any, **options: Any) -> NoReturn:
+def optimize_for_inference(mod: object, *arguments: Any, **options: Any) -> NoReturn:
     """Raise NotImplementedError: there are no compiled modules to optimize."""
     no_graph("optimize_for_inference")
 

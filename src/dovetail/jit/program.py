@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dovetail_aten.autocast import get_autocast_dtype, set_autocast_dtype
@@ -56,7 +56,7 @@ class Attribute(NamedTuple):
     def get(self) -> Any:
         return getattr(self.owner, self.table)[self.key]
 
-    def set(self, value: Any) -> None:
+    def set(self, value: object) -> None:
         getattr(self.owner, self.table)[self.key] = value
 
 
@@ -109,7 +109,7 @@ class Program:
         constants: dict[str, TensorBase],
         steps: Sequence[Step],
         assignments: Sequence[tuple[Attribute, Place]],
-        output: Any,
+        output: object,
     ) -> None:
         self.inputs = tuple(inputs)
         self.attributes = attributes
@@ -129,7 +129,7 @@ class Program:
             needed |= named
         return drops[::-1]
 
-    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def run(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
         """Make the calls again for other arguments of the same signature, and return the result.
 
         Raises
@@ -203,7 +203,7 @@ def name_of(attribute: Attribute) -> str:
     return f"{type(attribute.owner).__name__}.{attribute.key}"
 
 
-def _places(tree: Any) -> list[Place]:
+def _places(tree: object) -> list[Place]:
     found: list[Place] = []
 
     def note(place: Place) -> Place:
@@ -223,7 +223,7 @@ class _Text(str):
         return str(self)
 
 
-def _text(tree: Any, mark: str = "") -> str:
+def _text(tree: object, mark: str = "") -> str:
     return repr(replaced(tree, Place, lambda place: _Text(mark + place.name)))
 
 
@@ -240,7 +240,7 @@ def _line(step: Step, mark: str = "") -> str:
     return f"{', '.join([mark + name for name in step.results])} = {call}"
 
 
-def _function_name(function: Any) -> str:
+def _function_name(function: Callable[..., object]) -> str:
     owner = getattr(function, "__self__", None)
     if isinstance(owner, type):  # the apply of a Function
         return f"{owner.__name__}.{function.__name__}"

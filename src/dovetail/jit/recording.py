@@ -7,7 +7,7 @@ draws random numbers again, and writes in place what was written in place.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
@@ -132,7 +132,9 @@ class Recorder(TorchFunctionMode):
         """Return whether a module has another tensor of this name than at the beginning."""
         return self._objects.get(name) is not tensor
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self, func: Any, types: object, args: Any = (), kwargs: Any = None
+    ) -> Any:
         """Make the call, and note it unless it only asks for something."""
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "")
@@ -166,7 +168,7 @@ class Recorder(TorchFunctionMode):
             return self.place(tensor).name
         return self._name(tensor, "value")
 
-    def _is_effect(self, name: str, result: Any) -> bool:
+    def _is_effect(self, name: str, result: object) -> bool:
         """Return whether a call without tensors in its result is to be made again; warn if a value
         of a tensor becomes a constant by it.
         """
@@ -183,13 +185,13 @@ class Recorder(TorchFunctionMode):
         return True
 
 
-def _is_plain(result: Any) -> bool:
+def _is_plain(result: object) -> bool:
     if isinstance(result, list | tuple):
         return all([_is_plain(each) for each in result])
     return isinstance(result, bool | int | float | complex | str) or hasattr(result, "__array__")
 
 
-def _is_tensor(value: Any) -> bool:
+def _is_tensor(value: object) -> bool:
     return issubclass(type(value), TensorBase)
 
 
@@ -204,10 +206,10 @@ def _warn(what: str) -> None:
 
 @restoring(*Guard.variables, _recorder, applies_are_asked)
 def record(
-    function: Callable[..., Any],
-    modules: dict[str, Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    function: Callable[..., object],
+    modules: Mapping[str, object],
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
 ) -> tuple[Any, Program]:
     """Run a function; return its result, and the program of its calls.
 
@@ -238,7 +240,7 @@ def record(
     )
 
 
-def _attributes(modules: dict[str, Any]) -> dict[str, Attribute]:
+def _attributes(modules: Mapping[str, object]) -> dict[str, Attribute]:
     found = {}
     for path, module in modules.items():
         for table in ("_parameters", "_buffers", "__dict__"):

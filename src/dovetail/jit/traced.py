@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import dovetail_aten as aten
@@ -42,7 +42,7 @@ class TracedFunction(ScriptFunction):
         The module whose method it is, or None.
     """
 
-    def __init__(self, function: Callable[..., Any], module: Module | None = None) -> None:
+    def __init__(self, function: Callable[..., object], module: Module | None = None) -> None:
         functools.update_wrapper(self, function, updated=())
         self._function = function
         self._modules: dict[str, Any] = {}
@@ -69,13 +69,13 @@ class TracedFunction(ScriptFunction):
         self._last = program
         return program.run(args, kwargs)
 
-    def _keep(self, key: Any, program: Program) -> None:
+    def _keep(self, key: object, program: Program) -> None:
         if len(self._programs) >= _MOST_PROGRAMS:
             del self._programs[next(iter(self._programs))]
         self._programs[key] = self._last = program
 
     def _signature(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: Sequence[TensorBase]
+        self, args: tuple[object, ...], kwargs: Mapping[str, object], tensors: Sequence[TensorBase]
     ) -> Any:
         """Return all that a program depends on."""
         modules = self._modules.values()
@@ -174,27 +174,27 @@ class TopLevelTracedModule(ScriptModule):
         """Return the name of the class that was traced."""
         return f"original_name={self.original_name}"
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+    def __deepcopy__(self, memo: dict[int, object]) -> Any:
         made = TopLevelTracedModule(copy.deepcopy(self._traced, memo), tuple(self._methods))
         memo[id(self)] = made
         return made
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: object) -> Any:
         return TopLevelTracedModule, (self._traced, tuple(self._methods))
 
 
 def trace(
-    func: Any,
-    example_inputs: Any = None,
-    optimize: Any = None,
+    func: Callable[..., object],
+    example_inputs: object = None,
+    optimize: object = None,
     check_trace: bool = True,
-    check_inputs: Any = None,
+    check_inputs: object = None,
     check_tolerance: float = 1e-5,
     strict: bool = True,
     _force_outplace: bool = False,
-    _module_class: Any = None,
-    _compilation_unit: Any = None,
-    example_kwarg_inputs: dict[str, Any] | None = None,
+    _module_class: object = None,
+    _compilation_unit: object = None,
+    example_kwarg_inputs: Mapping[str, object] | None = None,
     _store_inputs: bool = True,
 ) -> Any:
     """Return a function or module as the calls on tensors that it makes for example inputs.
@@ -267,15 +267,15 @@ def trace(
 
 def trace_module(
     mod: Module,
-    inputs: dict[str, Any],
-    optimize: Any = None,
+    inputs: Mapping[str, object],
+    optimize: object = None,
     check_trace: bool = True,
     check_inputs: Any = None,
     check_tolerance: float = 1e-5,
     strict: bool = True,
     _force_outplace: bool = False,
-    _module_class: Any = None,
-    _compilation_unit: Any = None,
+    _module_class: object = None,
+    _compilation_unit: object = None,
     example_inputs_is_kwarg: bool = False,
     _store_inputs: bool = True,
 ) -> Any:
@@ -322,7 +322,7 @@ def _as_arguments(example_inputs: Any) -> tuple[Any, ...]:
 def _first_run(
     traced: TracedFunction,
     args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    kwargs: dict[str, object],
     check_trace: bool,
     check_inputs: Any,
     tolerance: float,
@@ -341,7 +341,7 @@ def _first_run(
 
 
 def _check(
-    traced: TracedFunction, program: Program | None, inputs: tuple[Any, Any], tolerance: float
+    traced: TracedFunction, program: Program | None, inputs: tuple[object, object], tolerance: float
 ) -> None:
     """Compare the program with a second recording; tensors of the modules stay as they are."""
     held = [t for m in traced._modules.values() for t in (*m._parameters.values(),)]

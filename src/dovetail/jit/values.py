@@ -10,7 +10,7 @@ from dovetail_kernel import TensorBase
 __all__ = ["replaced", "signature_of", "tensors_of"]
 
 
-def tensors_of(value: Any) -> Iterator[TensorBase]:
+def tensors_of(value: object) -> Iterator[TensorBase]:
     """Yield the tensors in lists, tuples, dicts and slices, in order."""
     if isinstance(value, TensorBase):
         yield value
@@ -24,7 +24,7 @@ def tensors_of(value: Any) -> Iterator[TensorBase]:
         yield from tensors_of((value.start, value.stop, value.step))
 
 
-def replaced(value: Any, kind: type, function: Callable[[Any], Any]) -> Any:
+def replaced(value: object, kind: type, function: Callable[..., object]) -> Any:
     """Return `value` with `function` of all instances of `kind` in it; containers are new ones
     where something is replaced.
     """
@@ -51,7 +51,7 @@ def replaced(value: Any, kind: type, function: Callable[[Any], Any]) -> Any:
     return value
 
 
-def signature_of(value: Any, seen: dict[int, int]) -> Any:
+def signature_of(value: object, seen: dict[int, int]) -> Any:
     """Return what a program depends on of its arguments: structure, and the geometry of tensors.
 
     Parameters

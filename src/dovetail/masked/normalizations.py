@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_dispatcher import overridable
+from dovetail_kernel import dtype as DType
 
 from .masks import converted, filled
 from .reductions import norm
 
 
 @overridable
-def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def cumsum(
+    input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None
+) -> Tensor:
     """Return the sums along `dim` up to each element, in the dtype of the input if there is no
     other, with 0 in place of what is masked.
     """
@@ -22,7 +24,9 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = 
 
 
 @overridable
-def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def cumprod(
+    input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None
+) -> Tensor:
     """Return the products along `dim` up to each element, in the dtype of the input if there is no
     other, with 1 in place of what is masked.
     """
@@ -30,21 +34,25 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
 
 
 @overridable
-def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def softmax(
+    input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None
+) -> Tensor:
     """Return the exponentials along `dim`, which sum up to 1; 0 for what is masked."""
     return aten.softmax(filled(converted(input, dtype), mask, -math.inf), dim)
 
 
 @overridable
 def log_softmax(
-    input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None
+    input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None
 ) -> Tensor:
     """Return the logarithms of `softmax`."""
     return aten.log_softmax(filled(converted(input, dtype), mask, -math.inf), dim)
 
 
 @overridable
-def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+def softmin(
+    input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None
+) -> Tensor:
     """Return `softmax` of ``-input``."""
     return aten.softmax(-filled(converted(input, dtype), mask, math.inf), dim)
 
@@ -56,7 +64,7 @@ def normalize(
     dim: int,
     *,
     eps: float = 1e-12,
-    dtype: Any = None,
+    dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
     """Return the input divided by its norm of order `ord` along `dim`, or by `eps` if that is
@@ -72,7 +80,7 @@ def logaddexp(
     input: Tensor,
     other: Tensor,
     *,
-    dtype: Any = None,
+    dtype: DType | None = None,
     input_mask: Tensor | None = None,
     other_mask: Tensor | None = None,
 ) -> Tensor:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_dispatcher import overridable
+from dovetail_kernel import dtype as DType
 
 from .masks import Dims, converted, count, dims_of, filled, floating, greatest, least
 
@@ -18,7 +18,7 @@ def sum(
     dim: Dims = None,
     *,
     keepdim: bool = False,
-    dtype: Any = None,
+    dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
     """Return the sums over `dim` of the elements that are not masked; 0 where there are none.
@@ -33,7 +33,7 @@ def prod(
     dim: Dims = None,
     *,
     keepdim: bool = False,
-    dtype: Any = None,
+    dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
     """Return the products over `dim` of the elements that are not masked; 1 where there are none.
@@ -53,7 +53,7 @@ def amax(
     dim: Dims = None,
     *,
     keepdim: bool = False,
-    dtype: Any = None,
+    dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
     """Return the greatest elements over `dim` that are not masked; minus infinity, or the least
@@ -69,7 +69,7 @@ def amin(
     dim: Dims = None,
     *,
     keepdim: bool = False,
-    dtype: Any = None,
+    dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
     """Return the least elements over `dim` that are not masked; infinity, or the greatest integer,
@@ -85,7 +85,7 @@ def argmax(
     dim: int | None = None,
     *,
     keepdim: bool = False,
-    dtype: Any = None,
+    dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
     """Return the places along `dim` of the greatest elements that are not masked, in the dtype of
@@ -102,7 +102,7 @@ def argmin(
     dim: int | None = None,
     *,
     keepdim: bool = False,
-    dtype: Any = None,
+    dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
     """Return the places along `dim` of the least elements that are not masked, in the dtype of the
@@ -119,7 +119,7 @@ def mean(
     dim: Dims = None,
     *,
     keepdim: bool = False,
-    dtype: Any = None,
+    dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
     """Return the means over `dim` of the elements that are not masked; NaN where there are none.
@@ -147,7 +147,7 @@ def median(
     dim: int = -1,
     *,
     keepdim: bool = False,
-    dtype: Any = None,
+    dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
     """Return the medians along `dim` of the elements that are not masked, the lower of two; NaN
@@ -176,7 +176,7 @@ def norm(
     dim: Dims = None,
     *,
     keepdim: bool = False,
-    dtype: Any = None,
+    dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
     """Return the norms of order `ord` over `dim` of the elements that are not masked."""
@@ -193,7 +193,7 @@ def var(
     *,
     correction: float | None = None,
     keepdim: bool = False,
-    dtype: Any = None,
+    dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
     """Return the variances over `dim` of the elements that are not masked: the sums of the squared
@@ -215,7 +215,7 @@ def std(
     *,
     correction: float | None = None,
     keepdim: bool = False,
-    dtype: Any = None,
+    dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
     """Return the roots of `var`."""
@@ -228,7 +228,7 @@ def logsumexp(
     dim: Dims = None,
     *,
     keepdim: bool = False,
-    dtype: Any = None,
+    dtype: DType | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
     """Return ``log(sum(exp(input)))`` over `dim`, of the elements that are not masked; minus
@@ -244,7 +244,7 @@ def _variance(
     unbiased: bool | None,
     correction: float | None,
     keepdim: bool,
-    dtype: Any,
+    dtype: object,
     mask: Tensor | None,
 ) -> Tensor:
     if unbiased is not None and correction is not None:

@@ -79,7 +79,9 @@ class ProcessExitedException(ProcessException):
         )  # fmt: skip
 
 
-def _run(function: Callable[..., Any], index: int, args: tuple[Any, ...], errors: Any) -> None:
+def _run(
+    function: Callable[..., object], index: int, args: tuple[object, ...], errors: Any
+) -> None:
     try:
         function(index, *args)
     except KeyboardInterrupt:
@@ -182,8 +184,8 @@ class SpawnContext(ProcessContext):
 
 
 def start_processes(
-    fn: Callable[..., Any],
-    args: tuple[Any, ...] = (),
+    fn: Callable[..., object],
+    args: tuple[object, ...] = (),
     nprocs: int = 1,
     join: bool = True,
     daemon: bool = False,
@@ -234,8 +236,8 @@ def start_processes(
 
 
 def spawn(
-    fn: Callable[..., Any],
-    args: tuple[Any, ...] = (),
+    fn: Callable[..., object],
+    args: tuple[object, ...] = (),
     nprocs: int = 1,
     join: bool = True,
     daemon: bool = False,

@@ -117,7 +117,7 @@ def names_of(
     *,
     prefix: str = "",
     pickled: str = "",
-    namespace: Mapping[str, Any] | None = None,
+    namespace: Mapping[str, object] | None = None,
 ) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a public module, and let what it shows name it: call this at
     its end (see `dovetail_kernel.publish`).

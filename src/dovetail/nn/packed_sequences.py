@@ -75,7 +75,7 @@ class PackedSequence(PackedSequence_):
             cls, *_packed_sequence_init_args(data, batch_sizes, sorted_indices, unsorted_indices)
         )
 
-    def _with(self, data: Tensor, follow: Callable[[Any], Tensor]) -> Self:
+    def _with(self, data: Tensor, follow: Callable[..., Tensor]) -> Self:
         permutations = bind(self.sorted_indices, follow), bind(self.unsorted_indices, follow)
         return type(self)(data, self.batch_sizes, *permutations)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
 
 import dovetail_aten as aten
@@ -25,7 +26,7 @@ class _ParameterMeta(type(Tensor)):  # type: ignore[misc]
     a mark.
     """
 
-    def __instancecheck__(self, instance: Any) -> bool:
+    def __instancecheck__(self, instance: object) -> bool:
         return super().__instancecheck__(instance) or (
             self is Parameter
             and isinstance(instance, Tensor)
@@ -78,7 +79,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         result: Parameter = memo[id(self)]
         return result
 
-    def __reduce_ex__(self, proto: Any) -> tuple[Any, ...]:
+    def __reduce_ex__(self, proto: object) -> tuple[Any, ...]:
         return _rebuild_parameter, (type(self), self.data, self.requires_grad), vars(self) or None
 
     # mypy forgets the names of arguments of methods like this one.
@@ -90,7 +91,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 class _BufferMeta(type(Tensor)):  # type: ignore[misc]
     """A buffer is a plain tensor with a mark, so that operators on it cost nothing extra."""
 
-    def __instancecheck__(self, instance: Any) -> bool:
+    def __instancecheck__(self, instance: object) -> bool:
         return isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False)
 
 
@@ -185,16 +186,18 @@ class UninitializedTensorMixin:
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
         return f"<{type(self).__name__}>"
 
-    def __reduce_ex__(self, proto: Any) -> tuple[Any, ...]:
+    def __reduce_ex__(self, proto: object) -> tuple[Any, ...]:
         this: Any = self
         made_with = this.requires_grad, this.data.device, this.data.dtype
         return type(self), made_with, vars(self) or None
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Mapping[str, object]) -> None:
         vars(self).update(state)
 
     @classmethod
-    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        cls, func: Callable[..., object], types: object, args: object = (), kwargs: object = None
+    ) -> Any:
         # A method-wrapper reads an attribute, which needs no values.
         if func in cls._allowed_methods or type(func).__name__ == "method-wrapper":
             return super().__torch_function__(func, types, args, kwargs or {})  # type: ignore[misc]
@@ -206,7 +209,7 @@ class UninitializedTensorMixin:
         )
 
 
-def is_lazy(param: Any) -> TypeGuard[Any]:
+def is_lazy(param: object) -> TypeGuard[Any]:
     """Return whether ``param`` is a parameter or a buffer without a shape."""
     return isinstance(param, UninitializedTensorMixin)
 
@@ -215,7 +218,7 @@ def _rebuild_parameter(cls: type[Parameter], data: Tensor, requires_grad: bool) 
     return cls(data, requires_grad)
 
 
-def type_name(value: Any) -> str:
+def type_name(value: object) -> str:
     """Name ``value``'s type for an error message: a plain tensor by dtype and device, as
     ``dovetail.FloatTensor``.
     """

@@ -14,7 +14,7 @@ def parse_args(*arg_descriptors: str) -> Callable[[Any], Any]:
     return _same
 
 
-def _same(function: Any) -> Any:
+def _same(function: Callable[..., object]) -> Any:
     return function
 
 

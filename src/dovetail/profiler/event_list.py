@@ -127,7 +127,7 @@ class EventList(list[Any]):
             flops=self.with_flops,
         )
 
-    def export_chrome_trace(self, path: str, metadata: Mapping[str, Any] = {}) -> None:
+    def export_chrome_trace(self, path: str, metadata: Mapping[str, object] = {}) -> None:
         """Write the calls to a file for chrome://tracing, Perfetto or TensorBoard.
 
         Parameters

@@ -24,12 +24,12 @@ class MemoryRecord:
         self._alive: set[int] = set()
         self._watches: list[Any] = []
 
-    def know(self, values: Iterable[Any]) -> None:
+    def know(self, values: Iterable[object]) -> None:
         """Take tensors that were there before."""
         for tensor in tensors_in(values):
             self._watch(tensor)
 
-    def count(self, span: Span, values: Iterable[Any]) -> None:
+    def count(self, span: Span, values: Iterable[object]) -> None:
         """Take tensors that `span` returned."""
         for tensor in tensors_in(values):
             self.bytes[span] = self.bytes.get(span, 0) + self._watch(tensor)
@@ -63,7 +63,7 @@ class MemoryRecord:
             self.bytes[span] = self.bytes.get(span, 0) - size
 
 
-def tensors_in(values: Iterable[Any]) -> list[TensorBase]:
+def tensors_in(values: Iterable[object]) -> list[TensorBase]:
     """Return the tensors among some values, and in the lists among them."""
     found: list[TensorBase] = []
     for value in values:

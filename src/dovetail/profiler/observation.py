@@ -71,7 +71,7 @@ class Observation(Observer):
         self._flops = flops
         self._stack = stack
 
-    def opened(self, span: Span, given: Sequence[Any]) -> None:
+    def opened(self, span: Span, given: Sequence[object]) -> None:
         """Note the arguments."""
         if self.memory is not None:
             self.memory.know(given)
@@ -82,7 +82,7 @@ class Observation(Observer):
             if self._stack:
                 details.stack = _stack()
 
-    def closed(self, span: Span, result: Any) -> None:
+    def closed(self, span: Span, result: object) -> None:
         """Note what the result needs."""
         results = result if isinstance(result, list | tuple) else (result,)
         if self.memory is not None:
@@ -96,7 +96,7 @@ class Observation(Observer):
 
 
 @restoring()
-def _note_arguments(details: Details, given: Sequence[Any]) -> None:
+def _note_arguments(details: Details, given: Sequence[object]) -> None:
     for value in given:
         tensors = tensors_in((value,))
         with DisableTorchFunction():  # the classes of the tensors are not asked

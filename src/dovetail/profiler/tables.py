@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from .events import FunctionEventAvg
@@ -53,10 +53,10 @@ def table_of(
         rows = [event for event in rows if getattr(event, "cpu_parent", None) is None]
     shown = rows if row_limit < 0 else rows[:row_limit]
 
-    def time(event: Any, name: str) -> str:
+    def time(event: object, name: str) -> str:
         return format_time(getattr(event, name), time_unit)
 
-    def share(event: Any, name: str) -> str:
+    def share(event: object, name: str) -> str:
         part = getattr(event, name)
         return f"{part / total:.2%}" if total else "NaN"
 
@@ -106,7 +106,7 @@ def table_of(
     return "\n".join(lines)
 
 
-def _sorting(rows: list[Any], name: str) -> Callable[[Any], Any]:
+def _sorting(rows: Sequence[object], name: str) -> Callable[[Any], Any]:
     known = "cpu_time cpu_time_total self_cpu_time_total cpu_memory_usage self_cpu_memory_usage"
     choices = [*known.split(), "count", "flops", "key"]
     if rows and not hasattr(rows[0], name):
@@ -117,7 +117,7 @@ def _sorting(rows: list[Any], name: str) -> Callable[[Any], Any]:
     return lambda event: getattr(event, name)
 
 
-def _width(rows: list[Any], name: str, widest: int) -> int:
+def _width(rows: Sequence[object], name: str, widest: int) -> int:
     return min(max((len(str(getattr(row, name))) for row in rows), default=9) + 4, widest)
 
 

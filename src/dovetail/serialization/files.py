@@ -53,9 +53,9 @@ _FORMAT = "1"
 
 
 def save(
-    obj: Any,
+    obj: object,
     f: FileLike,
-    pickle_module: Any = None,
+    pickle_module: object = None,
     pickle_protocol: int | None = None,
     _use_new_zipfile_serialization: bool = True,
     *,
@@ -111,7 +111,7 @@ def save(
         write_pieces(f, pieces)
 
 
-def _torch_pieces(obj: Any, is_default: bool) -> Iterator[memoryview | bytes]:
+def _torch_pieces(obj: object, is_default: bool) -> Iterator[memoryview | bytes]:
     """Return the pieces of a file of PyTorch's format. If that is the default and cannot hold
     `obj`, warn, and return those of a safetensors file.
     """
@@ -124,7 +124,7 @@ def _torch_pieces(obj: Any, is_default: bool) -> Iterator[memoryview | bytes]:
     return _described(obj)
 
 
-def _described(obj: Any) -> Iterator[memoryview | bytes]:
+def _described(obj: object) -> Iterator[memoryview | bytes]:
     """Return the pieces of a safetensors file with `obj`."""
     tensors = TensorWriter()
     encoder = Encoder(tensors.index)
@@ -144,7 +144,7 @@ def _described(obj: Any) -> Iterator[memoryview | bytes]:
     return pack(tensors.entries, metadata)
 
 
-def _check_pickle(module: Any, protocol: int | None = None) -> None:
+def _check_pickle(module: object, protocol: int | None = None) -> None:
     if module is not None and getattr(module, "__name__", None) not in ("pickle", "cPickle"):
         raise ValueError(
             f"pickle_module should be pickle, not {module!r:.60}. Leave it out: `load` has an "

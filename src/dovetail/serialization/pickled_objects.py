@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+from collections.abc import Sequence
 from typing import IO, Any
 
 from dovetail_aten import Tensor
@@ -17,7 +18,7 @@ from .torch_format.restricted_pickles import AllowedGlobals, unpickle
 __all__ = ["pickle_objects", "unpickle_objects"]
 
 
-def pickle_objects(objects: list[Any], tensors: TensorWriter) -> Entry:
+def pickle_objects(objects: Sequence[object], tensors: TensorWriter) -> Entry:
     """Return the pickle of a list as an array of bytes."""
     stream = io.BytesIO()
     _Pickler(stream, tensors).dump(objects)

@@ -82,7 +82,7 @@ class Placement:
         return restored
 
 
-def _shown(storage: Any, line: Tensor) -> Tensor:
+def _shown(storage: object, line: Tensor) -> Tensor:
     """Return a line of the dtype of `line` that shows the storage that the caller gave for its."""
     if isinstance(storage, TypedStorage):
         storage = storage._untyped_storage

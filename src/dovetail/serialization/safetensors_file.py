@@ -174,7 +174,7 @@ def _parse_header(text: bytes | bytearray) -> tuple[list[_Place], dict[str, str]
     return places, metadata
 
 
-def _place(name: str, description: Any) -> _Place:
+def _place(name: str, description: object) -> _Place:
     what = f"the array {shown(name)}"
     fields = checked_dict(description, what, ("dtype", "shape", "data_offsets"))
     code = checked_text(fields["dtype"], f"the data type of {what}")

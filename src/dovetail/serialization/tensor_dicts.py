@@ -98,13 +98,13 @@ def plain_tensors(
     return {name: reader.tensor(number) for number, name in enumerate(entries)}
 
 
-def _checked_name(name: Any) -> str:
+def _checked_name(name: object) -> str:
     if not isinstance(name, str) or name == "__metadata__":
         raise ValueError(f"{name!r:.60} is no name of a tensor in a file. Use another string.")
     return name
 
 
-def _entry(name: str, tensor: Any) -> Entry:
+def _entry(name: str, tensor: object) -> Entry:
     if not isinstance(tensor, Tensor):
         raise ValueError(
             f"Key `{name}` is invalid, expected dovetail.Tensor but received {type(tensor)}. Leave "

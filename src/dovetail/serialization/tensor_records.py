@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import dovetail_kernel
 from dovetail_kernel import dtype
@@ -53,7 +53,7 @@ class TensorRecord(NamedTuple):
     parameter: bool = False
 
 
-def dtype_named(name: Any, what: str) -> dtype:
+def dtype_named(name: object, what: str) -> dtype:
     """Return the dtype of this name; `what` says in errors whose it is."""
     found = getattr(dovetail_kernel, checked_text(name, what), None)
     if not isinstance(found, dtype):
@@ -61,7 +61,7 @@ def dtype_named(name: Any, what: str) -> dtype:
     return found
 
 
-def device_name(name: Any, what: str) -> str:
+def device_name(name: object, what: str) -> str:
     """Return the name of a device, which may be one that is not there."""
     if len(checked_text(name, what)) > _LONGEST_DEVICE:
         raise FormatError(f"{what} should be the name of a device, not {shown(name)}")
@@ -78,7 +78,7 @@ def contiguous_stride(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def storage_records(node: Any, sizes: Mapping[str, int]) -> dict[str, StorageRecord]:
+def storage_records(node: object, sizes: Mapping[str, int]) -> dict[str, StorageRecord]:
     """Return what is said of each storage; `sizes` are the bytes of the arrays in the file."""
     records: dict[str, StorageRecord] = {}
     for name, fields in checked_dict(node, "the storages").items():
@@ -94,7 +94,7 @@ def storage_records(node: Any, sizes: Mapping[str, int]) -> dict[str, StorageRec
     return records
 
 
-def tensor_records(node: Any, sizes: Mapping[str, int]) -> list[TensorRecord]:
+def tensor_records(node: object, sizes: Mapping[str, int]) -> list[TensorRecord]:
     """Return what is said of each tensor; `sizes` are the bytes of the storages."""
     return [
         _tensor_record(fields, f"tensor {number}", sizes)
@@ -102,7 +102,7 @@ def tensor_records(node: Any, sizes: Mapping[str, int]) -> list[TensorRecord]:
     ]
 
 
-def _tensor_record(node: Any, what: str, sizes: Mapping[str, int]) -> TensorRecord:
+def _tensor_record(node: object, what: str, sizes: Mapping[str, int]) -> TensorRecord:
     fields = checked_dict(node, what, TensorRecord._fields)
     record = TensorRecord(
         checked_text(fields["storage"], f"the storage of {what}"),
@@ -138,7 +138,7 @@ def check_place(record: TensorRecord, nbytes: int, what: str) -> None:
             raise FormatError(f"{what} reaches to element {last} of a storage that has {count}")
 
 
-def _checked_bool(value: Any, what: str) -> bool:
+def _checked_bool(value: object, what: str) -> bool:
     if not isinstance(value, bool):
         raise FormatError(f"{what} should be true or false, not {shown(value)}")
     return value

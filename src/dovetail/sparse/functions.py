@@ -14,7 +14,7 @@ from .coordinate_tensor import CoordinateTensor
 __all__ = ["addmm", "mm", "sum"]
 
 
-def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Tensor:
+def mm(mat1: object, mat2: object, reduce: str | None = None) -> Tensor:
     """Return the product of two matrices, of which one at least is sparse.
 
     Parameters
@@ -69,7 +69,9 @@ def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Tensor:
     return scipy_products.product(mat1, mat2)
 
 
-def addmm(mat: Tensor, mat1: Any, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0) -> Tensor:
+def addmm(
+    mat: Tensor, mat1: object, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0
+) -> Tensor:
     """Return ``beta * mat + alpha * (mat1 @ mat2)`` of a sparse `mat1`; see `mm`.
 
     Parameters

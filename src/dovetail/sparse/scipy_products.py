@@ -19,7 +19,7 @@ class _Product(Function):
         return wrap(matrix @ dense.detach().array, dense._backend)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+    def setup_context(ctx: Any, inputs: Any, output: object) -> None:
         ctx.matrix = inputs[0]
 
     @staticmethod
@@ -31,13 +31,13 @@ class _Product(Function):
         return _Product.apply(ctx.matrix, tangents[1])
 
     @staticmethod
-    def vmap(info: Any, in_dims: Any, matrix: Any, dense: Any) -> Any:
+    def vmap(info: object, in_dims: Any, matrix: Any, dense: Any) -> Any:
         columns = dense.movedim(in_dims[1], -1)  # the batch stands behind the columns
         flat = _Product.apply(matrix, columns.reshape(columns.shape[0], -1))
         return flat.reshape(matrix.shape[0], *columns.shape[1:]), 2
 
 
-def is_foreign(matrix: Any) -> bool:
+def is_foreign(matrix: object) -> bool:
     """Return whether `matrix` is a sparse matrix of SciPy or CuPy."""
     return hasattr(matrix, "nnz") and hasattr(matrix, "tocsr")
 

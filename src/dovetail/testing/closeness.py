@@ -32,8 +32,8 @@ def _number(tolerance: Any) -> float | None:
 
 
 def assert_close(
-    actual: Any,
-    expected: Any,
+    actual: object,
+    expected: object,
     *,
     allow_subclasses: bool = True,
     rtol: float | None = None,
@@ -143,7 +143,9 @@ class _Comparison:
         else:
             yield (*self._comparable(actual, expected, place), place)
 
-    def _comparable(self, actual: Any, expected: Any, place: tuple[Any, ...]) -> tuple[Any, Any]:
+    def _comparable(
+        self, actual: object, expected: object, place: tuple[object, ...]
+    ) -> tuple[Any, Any]:
         """Return two values as numbers or tensors."""
         if actual is None or expected is None or _are_numbers(actual, expected):
             return actual, expected
@@ -207,7 +209,7 @@ class _Comparison:
         return Tolerance(self.rtol, self.atol, self.equal_nan)
 
 
-def _array(tensor: Tensor, dtype: Any) -> NDArray[Any]:
+def _array(tensor: Tensor, dtype: object) -> NDArray[Any]:
     array: NDArray[Any] = np.asarray(tensor.cpu().to(dtype).array)
     return array
 
@@ -216,22 +218,22 @@ def _are_numbers(*values: Any) -> bool:
     return all(isinstance(each, int | float | complex | np.number | np.bool_) for each in values)
 
 
-def _is_sequence(value: Any) -> bool:
+def _is_sequence(value: object) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-def _sorted(keys: set[Any]) -> list[Any]:
+def _sorted(keys: set[object]) -> list[Any]:
     try:
         return sorted(keys)
     except TypeError:  # keys of several types
         return sorted(keys, key=repr)
 
 
-def _refuse(text: str, place: tuple[Any, ...]) -> NoReturn:
+def _refuse(text: str, place: tuple[object, ...]) -> NoReturn:
     raise AssertionError(text + _at(place))
 
 
-def _at(place: tuple[Any, ...]) -> str:
+def _at(place: tuple[object, ...]) -> str:
     if not place:
         return ""
     return f"\n\nThe failure occurred for item {''.join(f'[{each!r}]' for each in place)}"

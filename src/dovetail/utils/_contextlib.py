@@ -24,7 +24,7 @@ class _DecoratorContextManager:
     def __enter__(self) -> Any:
         raise NotImplementedError(f"{type(self).__name__}.__enter__: write it.")
 
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> Any:
+    def __exit__(self, *error: object) -> Any:
         raise NotImplementedError(f"{type(self).__name__}.__exit__: write it.")
 
     def clone(self) -> Self:
@@ -37,7 +37,7 @@ class _DecoratorContextManager:
 class _NoParamDecoratorContextManager(_DecoratorContextManager):
     """One whose class decorates too, without parentheses."""
 
-    def __new__(cls, orig_func: Callable[..., Any] | None = None) -> Any:
+    def __new__(cls, orig_func: Callable[..., object] | None = None) -> Any:
         made = super().__new__(cls)
         return made if orig_func is None else made(orig_func)
 

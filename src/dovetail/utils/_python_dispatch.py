@@ -26,10 +26,10 @@ class BaseTorchDispatchMode(TorchDispatchMode):
 
     def __torch_dispatch__(
         self,
-        func: Any,
+        func: Callable[..., object],
         types: Sequence[type],
-        args: Sequence[Any] = (),
-        kwargs: Mapping[str, Any] | None = None,
+        args: Sequence[object] = (),
+        kwargs: Mapping[str, object] | None = None,
     ) -> Any:
         """Call `func`."""
         return func(*args, **(kwargs or {}))
@@ -73,7 +73,7 @@ def _disable_current_modes() -> AbstractContextManager[list[Any]]:
     return dispatch_modes.disabled()
 
 
-def is_traceable_wrapper_subclass(t: Any) -> bool:
+def is_traceable_wrapper_subclass(t: object) -> bool:
     """Return whether `t` is an instance of a wrapper subclass that tells what it wraps.
 
     Such a class has ``__tensor_flatten__(self)``, which returns the names of the attributes that
@@ -119,7 +119,7 @@ def transform_subclass(
 
 
 def return_and_correct_aliasing(
-    func: OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any
+    func: OpOverload, args: Sequence[object], kwargs: Mapping[str, object], out: Any
 ) -> Any:
     """Return `out`, what a ``__torch_dispatch__`` computed, with the aliases that the schema of
     `func` promises.
@@ -166,7 +166,7 @@ def return_and_correct_aliasing(
     return tuple(results) if len(returns) > 1 else results[0]
 
 
-def _tensors(value: Any) -> Iterator[Any]:
+def _tensors(value: object) -> Iterator[Any]:
     for each in value if isinstance(value, list | tuple) else (value,):
         if isinstance(each, Tensor):
             yield each

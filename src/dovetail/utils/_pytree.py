@@ -122,8 +122,8 @@ def LeafSpec() -> TreeSpec:
 
 def register_pytree_node(
     cls: type,
-    flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]],
-    unflatten_fn: Callable[[Any, Any], Any],
+    flatten_fn: Callable[..., tuple[Iterable[object], object]],
+    unflatten_fn: Callable[..., object],
     *,
     flatten_with_keys_fn: Keyed | None = None,
     **options: Any,
@@ -194,7 +194,7 @@ def register_dataclass(
         )
     fields = tuple(names)
 
-    def keyed(value: Any) -> tuple[list[tuple[Any, Any]], Any]:
+    def keyed(value: object) -> tuple[list[tuple[Any, Any]], Any]:
         return [(GetAttrKey(name), getattr(value, name)) for name in fields], fields
 
     register_pytree_node(
@@ -288,7 +288,7 @@ def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
 
 
 def tree_map(
-    func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None
+    func: Callable[..., object], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None
 ) -> PyTree:
     """Return `tree` with every leaf replaced by what `func` makes of it.
 
@@ -316,14 +316,14 @@ def tree_map(
 
 
 def tree_map_(
-    func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None
+    func: Callable[..., object], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None
 ) -> PyTree:
     """Call `func` with every leaf, as `tree_map` does, and return `tree` itself."""
     tree_map(func, tree, *rests, is_leaf=is_leaf)
     return tree
 
 
-def _is_one_of(chosen: Types | Callable[[Any], bool]) -> Callable[[Any], bool]:
+def _is_one_of(chosen: Types | Callable[..., bool]) -> Callable[[Any], bool]:
     """Return whether values are instances of a type, of one of several, or fit a predicate."""
     if isinstance(chosen, type | tuple | UnionType):
         return lambda value: isinstance(value, chosen)
@@ -331,23 +331,23 @@ def _is_one_of(chosen: Types | Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 def map_only(
-    type_or_types_or_pred: Types | Callable[[Any], bool], /
+    type_or_types_or_pred: Types | Callable[..., bool], /
 ) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
     """Return a decorator of functions: what is not of a type (one of several), or does not fit a
     predicate, they return as it is.
     """
     chosen = _is_one_of(type_or_types_or_pred)
 
-    def decorate(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def decorate(function: Callable[..., object]) -> Callable[[Any], Any]:
         return lambda value: function(value) if chosen(value) else value
 
     return decorate
 
 
 def tree_map_only(
-    type_or_types_or_pred: Types | Callable[[Any], bool],
+    type_or_types_or_pred: Types | Callable[..., bool],
     /,
-    func: Callable[[Any], Any],
+    func: Callable[..., object],
     tree: PyTree,
     is_leaf: IsLeaf = None,
 ) -> PyTree:
@@ -359,9 +359,9 @@ def tree_map_only(
 
 
 def tree_map_only_(
-    type_or_types_or_pred: Types | Callable[[Any], bool],
+    type_or_types_or_pred: Types | Callable[..., bool],
     /,
-    func: Callable[[Any], Any],
+    func: Callable[..., object],
     tree: PyTree,
     is_leaf: IsLeaf = None,
 ) -> PyTree:
@@ -370,18 +370,18 @@ def tree_map_only_(
     return tree
 
 
-def tree_all(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+def tree_all(pred: Callable[..., bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
     """Return whether all leaves fit."""
     return all(map(pred, list(tree_iter(tree, is_leaf))))
 
 
-def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+def tree_any(pred: Callable[..., bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
     """Return whether a leaf fits."""
     return any(map(pred, list(tree_iter(tree, is_leaf))))
 
 
 def tree_all_only(
-    type_or_types: Types, /, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None
+    type_or_types: Types, /, pred: Callable[..., bool], tree: PyTree, is_leaf: IsLeaf = None
 ) -> bool:
     """Return whether all leaves of a type (one of several) fit."""
     leaves = tree_iter(tree, is_leaf)
@@ -389,7 +389,7 @@ def tree_all_only(
 
 
 def tree_any_only(
-    type_or_types: Types, /, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None
+    type_or_types: Types, /, pred: Callable[..., bool], tree: PyTree, is_leaf: IsLeaf = None
 ) -> bool:
     """Return whether a leaf of a type (one of several) fits."""
     leaves = tree_iter(tree, is_leaf)

@@ -59,7 +59,7 @@ class GetAttrKey(NamedTuple):
     def __str__(self) -> str:
         return f".{self.name}"
 
-    def get(self, container: Any) -> Any:
+    def get(self, container: object) -> Any:
         """Return the item of `container` there."""
         return getattr(container, self.name)
 
@@ -80,7 +80,7 @@ def set_keys(kind: type, keyed: Keyed) -> None:
     _keyed[kind] = keyed
 
 
-def _keys(tree: Any, items: Iterable[Any]) -> list[KeyEntry]:
+def _keys(tree: object, items: Iterable[object]) -> list[KeyEntry]:
     """Return a key for every item of a container."""
     kind = type(tree)
     if kind in _keyed:
@@ -97,7 +97,7 @@ def _keys(tree: Any, items: Iterable[Any]) -> list[KeyEntry]:
     )
 
 
-def tree_leaves_with_path(tree: Any, is_leaf: IsLeaf = None) -> list[tuple[KeyPath, Any]]:
+def tree_leaves_with_path(tree: object, is_leaf: IsLeaf = None) -> list[tuple[KeyPath, Any]]:
     """Return the leaves of `tree`, each with the keys on the way to it.
 
     Parameters
@@ -117,7 +117,9 @@ def tree_leaves_with_path(tree: Any, is_leaf: IsLeaf = None) -> list[tuple[KeyPa
     return found
 
 
-def _collect(tree: Any, path: KeyPath, is_leaf: IsLeaf, found: list[tuple[KeyPath, Any]]) -> None:
+def _collect(
+    tree: object, path: KeyPath, is_leaf: IsLeaf, found: list[tuple[KeyPath, object]]
+) -> None:
     inner = None if is_leaf is not None and is_leaf(tree) else pytree.children_of(tree)
     if inner is None:
         found.append((path, tree))
@@ -128,14 +130,14 @@ def _collect(tree: Any, path: KeyPath, is_leaf: IsLeaf, found: list[tuple[KeyPat
 
 
 def tree_flatten_with_path(
-    tree: Any, is_leaf: IsLeaf = None
+    tree: object, is_leaf: IsLeaf = None
 ) -> tuple[list[tuple[KeyPath, Any]], pytree.Structure]:
     """Return the leaves of `tree` with the keys on the way to them, and its structure."""
     return tree_leaves_with_path(tree, is_leaf), pytree.flatten(tree, is_leaf)[1]
 
 
 def tree_map_with_path(
-    func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: IsLeaf = None
+    func: Callable[..., object], tree: object, *rests: Any, is_leaf: IsLeaf = None
 ) -> Any:
     """Return `tree` with every leaf replaced by what `func` makes of its path and of it.
 
@@ -166,7 +168,7 @@ def keystr(kp: KeyPath) -> str:
     return "".join([str(key) for key in kp])
 
 
-def key_get(obj: Any, kp: KeyPath) -> Any:
+def key_get(obj: object, kp: KeyPath) -> Any:
     """Return what `obj` has at the end of a path."""
     for key in kp:
         obj = key.get(obj)

@@ -69,7 +69,7 @@ def noop_context_fn() -> Contexts:
 
 @restoring(*TorchDispatchMode.variables)
 def checkpoint(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     *args: Any,
     use_reentrant: bool | None = None,
     context_fn: Callable[[], Contexts] = noop_context_fn,
@@ -165,9 +165,9 @@ def checkpoint(
 
 
 def checkpoint_sequential(
-    functions: Sequential | Sequence[Callable[..., Any]],
+    functions: Sequential | Sequence[Callable[..., object]],
     segments: int,
-    input: Any,
+    input: Tensor,
     use_reentrant: bool | None = None,
     *,
     preserve_rng_state: bool = True,
@@ -221,8 +221,8 @@ def checkpoint_sequential(
     return _in_turn(steps[size * (segments - 1) :])(input)
 
 
-def _in_turn(steps: Sequence[Callable[..., Any]]) -> Callable[[Any], Any]:
-    def run(value: Any) -> Any:
+def _in_turn(steps: Sequence[Callable[..., object]]) -> Callable[[Any], Any]:
+    def run(value: object) -> Any:
         for step in steps:
             value = step(value)
         return value
@@ -263,7 +263,7 @@ class _KeptArguments:
     around this one.
     """
 
-    def __init__(self, args: Sequence[Any]) -> None:
+    def __init__(self, args: Sequence[object]) -> None:
         self._places = [index for index, value in enumerate(args) if isinstance(value, Tensor)]
         self._args = [None if isinstance(value, Tensor) else value for value in args]
         tensors = [args[index] for index in self._places]
@@ -286,7 +286,7 @@ class _Keep(Function):
         return aten.empty(0)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: object, *grads: Any) -> Any:
         raise AssertionError("the output of a node that only keeps tensors has no gradient")
 
 
@@ -339,13 +339,13 @@ class CheckpointFunction(Function):
         return None, None, *[value.grad if isinstance(value, Tensor) else None for value in args]
 
 
-def check_backward_validity(inputs: Sequence[Any]) -> None:
+def check_backward_validity(inputs: Sequence[object]) -> None:
     """Warn if no tensor of `inputs` requires grad: nothing would be computed in backward."""
     if not any([isinstance(value, Tensor) and value.requires_grad for value in inputs]):
         warn_user("None of the inputs have requires_grad=True. Gradients will be None")
 
 
-def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+def detach_variable(inputs: tuple[object, ...]) -> tuple[Any, ...]:
     """Return arguments with their tensors as leaves, which require grad as before.
 
     Raises

@@ -54,7 +54,7 @@ class DLTensor(ctypes.Structure):
 
 
 def kernel_with_out(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     *,
     dtypes: Collection[str] = ("float32", "float64"),
     contiguous: bool = True,

@@ -28,11 +28,11 @@ class DovetailBackend(AbstractBackend):  # type: ignore[misc]
 
     framework_name = "dovetail"
 
-    def is_appropriate_type(self, tensor: Any) -> bool:
+    def is_appropriate_type(self, tensor: object) -> bool:
         """Return whether something is a tensor."""
         return isinstance(tensor, Tensor)
 
-    def from_numpy(self, x: Any) -> Tensor:
+    def from_numpy(self, x: object) -> Tensor:
         """Return an array of NumPy as a tensor; a copy that takes gradients, if it is of floats."""
         made: Any = aten.tensor(np.asarray(x))
         result: Tensor = made.requires_grad_() if made.is_floating_point() else made

@@ -32,18 +32,18 @@ def shape_wrapper(formula: Formula) -> Formula:
     """Return a formula of tensors, made of one of their shapes."""
 
     @wraps(formula)
-    def of_tensors(*args: Any, out_val: Any = None, **kwargs: Any) -> int:
+    def of_tensors(*args: Any, out_val: object = None, **kwargs: Any) -> int:
         args, kwargs, shape = tree_map(_shape_of, (args, kwargs, out_val))
         return formula(*args, out_shape=shape, **kwargs)
 
     return of_tensors
 
 
-def _shape_of(value: Any) -> Any:
+def _shape_of(value: object) -> Any:
     return value.shape if isinstance(value, Tensor) else value
 
 
-def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Formula], Formula]:
+def register_flop_formula(targets: object, get_raw: bool = False) -> Callable[[Formula], Formula]:
     """Return a decorator that registers how many operations an operator takes.
 
     Parameters
@@ -76,26 +76,26 @@ def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Form
 
 
 def mm_flop(
-    a_shape: Shape, b_shape: Shape, *args: Any, out_shape: Any = None, **kwargs: Any
+    a_shape: Shape, b_shape: Shape, *args: Any, out_shape: object = None, **kwargs: Any
 ) -> int:
     """Return the operations of a product of matrices: a product and a sum for each term."""
     return 2 * prod(a_shape) * b_shape[-1]
 
 
 def addmm_flop(
-    self_shape: Shape, a_shape: Shape, b_shape: Shape, out_shape: Any = None, **kwargs: Any
+    self_shape: Shape, a_shape: Shape, b_shape: Shape, out_shape: object = None, **kwargs: Any
 ) -> int:
     """Return the operations of the product; adding to it is not counted."""
     return mm_flop(a_shape, b_shape)
 
 
-def bmm_flop(a_shape: Shape, b_shape: Shape, out_shape: Any = None, **kwargs: Any) -> int:
+def bmm_flop(a_shape: Shape, b_shape: Shape, out_shape: object = None, **kwargs: Any) -> int:
     """Return the operations of the products of matrices of a batch."""
     return 2 * prod(a_shape) * b_shape[-1]
 
 
 def baddbmm_flop(
-    self_shape: Shape, a_shape: Shape, b_shape: Shape, out_shape: Any = None, **kwargs: Any
+    self_shape: Shape, a_shape: Shape, b_shape: Shape, out_shape: object = None, **kwargs: Any
 ) -> int:
     """Return the operations of the products; adding to them is not counted."""
     return bmm_flop(a_shape, b_shape)
@@ -114,10 +114,10 @@ def conv_flop_count(
 def conv_flop(
     x_shape: Shape,
     w_shape: Shape,
-    _bias: Any,
-    _stride: Any,
-    _padding: Any,
-    _dilation: Any,
+    _bias: object,
+    _stride: object,
+    _padding: object,
+    _dilation: object,
     transposed: bool,
     *args: Any,
     out_shape: Any = None,
@@ -131,15 +131,15 @@ def conv_backward_flop(
     grad_out_shape: Shape,
     x_shape: Shape,
     w_shape: Shape,
-    _bias: Any,
-    _stride: Any,
-    _padding: Any,
-    _dilation: Any,
+    _bias: object,
+    _stride: object,
+    _padding: object,
+    _dilation: object,
     transposed: bool,
-    _output_padding: Any,
+    _output_padding: object,
     _groups: int,
     output_mask: Sequence[bool],
-    out_shape: Any = None,
+    out_shape: object = None,
 ) -> int:
     """Return the operations of the gradients that are asked for: that of the input, and that of the
     weight, take as many as the convolution, in groups as well.
@@ -153,7 +153,7 @@ def sdpa_flop(
     key_shape: Shape,
     value_shape: Shape,
     *args: Any,
-    out_shape: Any = None,
+    out_shape: object = None,
     **kwargs: Any,
 ) -> int:
     """Return the operations of both products of attention, also with the keys that a mask leaves
@@ -197,10 +197,10 @@ class FlopCounterMode:
 
     def __init__(
         self,
-        mods: Any = None,
+        mods: object = None,
         depth: int | None = 2,
         display: bool = True,
-        custom_mapping: Mapping[Any, Formula] | None = None,
+        custom_mapping: Mapping[object, Formula] | None = None,
     ) -> None:
         self.flop_counts: dict[str, dict[Any, int]] = defaultdict(lambda: defaultdict(int))
         self.depth = depth
@@ -248,7 +248,7 @@ class FlopCounterMode:
             print(self.get_table(self.depth))
 
     def _count_flops(
-        self, packet: Any, out: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+        self, packet: object, out: object, args: Sequence[object], kwargs: Mapping[str, object]
     ) -> None:
         formula = self.flop_registry.get(packet)
         if formula is not None:
@@ -269,7 +269,7 @@ class _Counting(TorchDispatchMode):
         func: Any,
         types: Sequence[type],
         args: Sequence[Any] = (),
-        kwargs: Mapping[str, Any] | None = None,
+        kwargs: Mapping[str, object] | None = None,
     ) -> Any:
         """Call `func`, and count."""
         given = kwargs or {}
@@ -293,7 +293,7 @@ def convert_to_percent_str(num: int, denom: int) -> str:
     return f"{num / denom:.2%}" if denom else "0%"
 
 
-def _table(counts: Mapping[str, Mapping[Any, int]], depth: int | None) -> str:
+def _table(counts: Mapping[str, Mapping[object, int]], depth: int | None) -> str:
     total = sum(counts.get(_ROOT, {}).values())
     suffix = get_suffix_str(total)
 

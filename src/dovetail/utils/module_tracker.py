@@ -75,21 +75,21 @@ class ModuleTracker:
                     self._known.append(each)
         return self._names[id(module)]
 
-    def _begin(self, module: Module, inputs: Any) -> None:
+    def _begin(self, module: Module, inputs: object) -> None:
         name = self.name_of(module)
         if self.is_bw:  # computed again, by a checkpoint
             return
         self._inside.append(name)
         self._watch(inputs, lambda grads: self._leave(name), "all")
 
-    def _end(self, module: Module, inputs: Any, outputs: Any) -> None:
+    def _end(self, module: Module, inputs: object, outputs: object) -> None:
         name = self.name_of(module)
         if self.is_bw:
             return
         self._leave(name)
         self._watch(outputs, lambda grad: self._enter(name), "any")
 
-    def _watch(self, values: Any, hook: Any, mode: Any) -> None:
+    def _watch(self, values: object, hook: Any, mode: Any) -> None:
         """Have `hook` called in backward, for all or any of the tensors."""
         tensors = [
             each for each in tree_leaves(values) if isinstance(each, Tensor) and each.requires_grad

@@ -26,7 +26,7 @@ class WeakIdRef(ref):  # type: ignore[type-arg]
 
     __slots__ = ("_id",)
 
-    def __init__(self, key: Any, callback: Callable[[Any], None] | None = None) -> None:
+    def __init__(self, key: Any, callback: Callable[..., None] | None = None) -> None:
         super().__init__(key, callback)  # type: ignore[call-arg]
         self._id = id(key)
 
@@ -75,7 +75,9 @@ class WeakIdKeyDictionary(MutableMapping[Any, Value], Generic[Value]):
         The first entries.
     """
 
-    def __init__(self, dict: Mapping[Any, Value] | None = None, ref_type: Any = WeakIdRef) -> None:
+    def __init__(
+        self, dict: Mapping[object, Value] | None = None, ref_type: Any = WeakIdRef
+    ) -> None:
         self.data: Any = {}
         self.ref_type = ref_type
         data = self.data

@@ -88,11 +88,11 @@ def form_of(
     op: Operator,
     schema: FunctionSchema | None = None,
     *,
-    routes: dict[int, Callable[..., Any]] | None = None,
+    routes: dict[int, Callable[..., object]] | None = None,
     promote: Collection[str] | None = None,
     is_operator: bool = False,
     is_variadic: bool = False,
-    finish: Callable[..., Any] | None = None,
+    finish: Callable[..., object] | None = None,
 ) -> EntryForm | None:
     """Return the form of an entry of `op`; None if none of its calls has a fast path.
 

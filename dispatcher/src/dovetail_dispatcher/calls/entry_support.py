@@ -32,8 +32,8 @@ from .templates.entry import numbers_allowed, symbol
 def miss(
     op: Operator,
     args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    function: Callable[..., Any] | None = None,
+    kwargs: dict[str, object],
+    function: Callable[..., object] | None = None,
 ) -> Any:
     """Run a call that left the fast path: bind with every check and cast, compose the route if
     there is none.
@@ -111,8 +111,8 @@ def _as_given(
 def bound_call(
     op: Operator,
     args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    binding: Callable[..., list[Any]] = bind,
+    kwargs: dict[str, object],
+    binding: Callable[..., list[object]] = bind,
 ) -> list[Any]:
     """Return the value of every argument of a call, checked and cast, in the order of the schema.
 
@@ -199,7 +199,7 @@ def redispatch_entry(op: Operator, keys: DispatchKeySet) -> Callable[..., Any]:
 
 
 def _redispatch_miss(
-    keys: DispatchKeySet, op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]
+    keys: DispatchKeySet, op: Operator, args: tuple[Any, ...], kwargs: dict[str, object]
 ) -> Any:
     values = bound_call(op, *_as_given(op, args, kwargs))
     return redispatch_route(op, keys, call_key(op, values))(*values)
@@ -234,7 +234,7 @@ COMMON: Final[dict[str, Any]] = {
 }
 
 
-def _replace_numbers(op: Operator, values: list[Any]) -> None:
+def _replace_numbers(op: Operator, values: list[object]) -> None:
     """Put back the number where the route takes one, and a 0-d tensor where it does not.
 
     A number counts as a tensor of the other operands' dtype if that holds its category, else of the

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import NoneType
 from typing import Any
 
@@ -16,7 +17,7 @@ from .templates.arguments import INT_LISTS
 
 
 def resolve_overload(
-    name: str, operators: list[Operator], args: tuple[Any, ...], kwargs: dict[str, Any]
+    name: str, operators: list[Operator], args: tuple[object, ...], kwargs: Mapping[str, object]
 ) -> Operator:
     """Return the first of `operators` whose schema the arguments fit.
 
@@ -48,8 +49,8 @@ def resolve_overload(
 
 def _first_fitting(
     operators: list[Operator],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
     numbers: bool,
     reasons: list[str],
 ) -> Operator | None:
@@ -68,7 +69,7 @@ def _first_fitting(
     return None
 
 
-def decided_by_class(op: Operator, args: tuple[Any, ...]) -> bool:
+def decided_by_class(op: Operator, args: tuple[object, ...]) -> bool:
     """Return whether every call with arguments of these `forms` fits `op`: nothing is cast, so no
     value can matter.
     """
@@ -85,7 +86,7 @@ def decided_by_class(op: Operator, args: tuple[Any, ...]) -> bool:
     return True
 
 
-def forms(args: tuple[Any, ...]) -> tuple[Any, ...]:
+def forms(args: tuple[object, ...]) -> tuple[Any, ...]:
     """Return the classes of arguments; of lists and tuples, those of their items too."""
     return tuple(
         [

@@ -4,7 +4,7 @@ are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 from weakref import WeakValueDictionary
@@ -170,7 +170,7 @@ class OpOverload:
     def __copy__(self) -> OpOverload:
         return self
 
-    def __deepcopy__(self, memo: Any) -> OpOverload:
+    def __deepcopy__(self, memo: object) -> OpOverload:
         return self
 
     def __reduce__(self) -> Any:
@@ -196,7 +196,7 @@ def _make_overload(operator: Operator) -> OpOverload:
     return overload
 
 
-def _described(operator: Operator, entry: Any) -> EntryForm | None:
+def _described(operator: Operator, entry: object) -> EntryForm | None:
     return form_of(operator)
 
 
@@ -322,7 +322,7 @@ class OpOverloadPacket:
         # Last: until then other threads look for themselves.
         self._epoch = epoch
 
-    def _resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
+    def _resolve(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> OpOverload:
         """Return the overload for a call, and remember it if the classes of the arguments alone
         decide.
         """
@@ -346,7 +346,7 @@ class OpOverloadPacket:
     def __copy__(self) -> OpOverloadPacket:
         return self
 
-    def __deepcopy__(self, memo: Any) -> OpOverloadPacket:
+    def __deepcopy__(self, memo: object) -> OpOverloadPacket:
         return self
 
     def __reduce__(self) -> Any:

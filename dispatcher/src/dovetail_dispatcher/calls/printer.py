@@ -110,7 +110,7 @@ class Printer:
         """Return the name of a local variable that holds something for a few lines only."""
         return self.name(Value(name))
 
-    def bind(self, name: str, bound: Any) -> str:
+    def bind(self, name: str, bound: object) -> str:
         """Return the global name of an object that the text refers to: `name`, with underscores if
         it is taken.
         """

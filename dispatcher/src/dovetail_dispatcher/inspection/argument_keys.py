@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 from dovetail_kernel import DisableTorchFunction, DispatchKeySet, TensorBase, restoring
 
@@ -34,7 +34,7 @@ class ArgumentKeys:
     keys: tuple[str, ...]
 
 
-def describe_arguments(op: Operator, values: Sequence[Any]) -> tuple[ArgumentKeys, ...]:
+def describe_arguments(op: Operator, values: Sequence[object]) -> tuple[ArgumentKeys, ...]:
     """Return the keys of every tensor among the bound arguments `values` of a call."""
     described = []
     for argument, value in zip(op.schema.arguments, values, strict=True):
@@ -55,7 +55,7 @@ def _signature_key_names(signature: int) -> tuple[str, ...]:
 
 
 @restoring()
-def describe_value(value: Any) -> str:
+def describe_value(value: object) -> str:
     """Return what `value` is in a few words: ``float32[2, 3] on cpu, requires grad``."""
     if not isinstance(value, TensorBase):
         return f"{value!r} ({type(value).__name__})"

@@ -153,7 +153,7 @@ def decide(
     key: int,
     now: DispatchState,
     keys: DispatchKeySet | None = None,
-    values: Sequence[Any] | None = None,
+    values: Sequence[object] | None = None,
 ) -> Decision:
     """Return which kernels a call of `op` goes through.
 
@@ -223,7 +223,7 @@ def _steps(composition: Composition, keys: DispatchKeySet) -> list[Step]:
 
 
 def _asked(
-    composition: Composition, kernels: Sequence[Kernel], values: Sequence[Any] | None
+    composition: Composition, kernels: Sequence[Kernel], values: Sequence[object] | None
 ) -> list[Step]:
     """Return the kernels with conditions that the call is offered to, with what became of it."""
     steps: list[Step] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, overload
 
@@ -127,7 +127,7 @@ def explain(
 def explain(op: object, /, *args: Any, **kwargs: Any) -> Explanation | FunctionExplanation: ...
 
 
-def explain(op: Any, /, *args: Any, **kwargs: Any) -> Explanation | FunctionExplanation:
+def explain(op: object, /, *args: Any, **kwargs: Any) -> Explanation | FunctionExplanation:
     """Say which kernels a call would run, and why, without running them.
 
     What a composite calls is found by calling it on the meta device, on tensors without data; so is
@@ -188,11 +188,11 @@ def explain(op: Any, /, *args: Any, **kwargs: Any) -> Explanation | FunctionExpl
 
 
 def explain_function(
-    function: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    function: Callable[..., object],
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
     *,
-    named: Any = None,
+    named: object = None,
 ) -> FunctionExplanation:
     """Explain the call of a function that is not an operator.
 
@@ -224,7 +224,7 @@ def _inside(found: InnerCalls, decision: Decision) -> InnerCalls:
     return InnerCalls(outer.calls, outer.unknown or found.unknown)
 
 
-def _operator_of(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator:
+def _operator_of(op: object, args: tuple[Any, ...], kwargs: dict[str, object]) -> Operator:
     if isinstance(op, CustomOpDef):
         return op._operator
     if isinstance(op, OpOverload):
@@ -239,7 +239,7 @@ def _operator_of(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Oper
     return _named(op, args, kwargs)
 
 
-def _named(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator:
+def _named(name: str, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Operator:
     """Return the operator of a name; of one without overload the overload that the arguments
     fit.
     """

@@ -5,11 +5,11 @@ does on other tensors than its arguments is computed where these are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from inspect import signature
-from typing import Any, Final
+from typing import Final
 
 from dovetail_kernel import (
     Backend,
@@ -80,7 +80,7 @@ class InnerCalls:
 
 
 def inner_calls(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    function: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object]
 ) -> InnerCalls:
     """Return the operator calls that ``function(*args, **kwargs)`` makes.
 
@@ -105,7 +105,7 @@ _DEVICE: Final = "device"
 
 
 def _device_of(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    function: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object]
 ) -> tuple[Backend | None, str]:
     """Return the device type whose kernels the call would run, or None and why it cannot be run
     without data.
@@ -123,7 +123,7 @@ def _device_of(
     return None, "no argument is a tensor, and none chooses a device"
 
 
-def _takes_device(function: Callable[..., Any]) -> bool:
+def _takes_device(function: Callable[..., object]) -> bool:
     schema = getattr(function, "_schema", None)
     if schema is not None:
         return any([argument.name == _DEVICE for argument in schema.arguments])

@@ -10,7 +10,7 @@ from dovetail_kernel import TensorBase
 __all__ = ["map_tensors", "tensors_in"]
 
 
-def tensors_in(value: Any) -> Iterator[TensorBase]:
+def tensors_in(value: object) -> Iterator[TensorBase]:
     """Yield every tensor of `value`, in lists, tuples and dicts too."""
     if isinstance(value, TensorBase):
         yield value
@@ -21,7 +21,7 @@ def tensors_in(value: Any) -> Iterator[TensorBase]:
         yield from tensors_in(list(value.values()))
 
 
-def map_tensors(value: Any, change: Callable[[TensorBase], Any]) -> Any:
+def map_tensors(value: object, change: Callable[[TensorBase], object]) -> Any:
     """Return `value` with every tensor changed, in lists, tuples and dicts too."""
     if isinstance(value, TensorBase):
         return change(value)

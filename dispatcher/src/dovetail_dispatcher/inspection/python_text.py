@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import isfinite
-from typing import Any
 
 from dovetail_kernel import Device, dtype
 
 __all__ = ["python_text"]
 
 
-def python_text(value: Any, others: Callable[[Any], str] = repr) -> str:
+def python_text(value: object, others: Callable[..., str] = repr) -> str:
     """Return the Python expression of an argument: of lists and tuples with what is in them, of
     numbers (infinities and NaN included), dtypes and devices.
 

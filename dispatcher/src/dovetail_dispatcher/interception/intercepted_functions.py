@@ -77,7 +77,7 @@ class _Overridable:
     def __init__(
         self,
         function: FunctionType,
-        func: Callable[..., Any],
+        func: Callable[..., object],
         *,
         is_method: bool = False,
         is_access: bool = False,
@@ -124,7 +124,7 @@ class _Overridable:
             shorten_traceback(error)
             raise
 
-    def _ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _ask(self, args: tuple[Any, ...], kwargs: dict[str, object]) -> Any:
         if not _mode_holders and self.asks_modes:  # the last mode was left since
             with _lock:
                 _set_codes([self])
@@ -142,7 +142,7 @@ class _Overridable:
         return call_overrides(self.func, overloaded, args, kwargs)
 
     def _as_given(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, args: tuple[object, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments without those that are defaults."""
         defaults = self.function.__defaults__ or ()
@@ -185,12 +185,12 @@ def overridable(function: Function, *, is_spread: bool = False) -> Function:
     return function
 
 
-def is_overridable(function: Any) -> bool:
+def is_overridable(function: Callable[..., object]) -> bool:
     """Return whether a function was made `overridable`, or is a method of tensors that is."""
     return isinstance(function, FunctionType) and function in _known
 
 
-def _find(function: Any) -> _Overridable | None:
+def _find(function: Callable[..., object]) -> _Overridable | None:
     """Return what is known of a function, or of an access of an attribute."""
     accessed = getattr(function, "__self__", None)
     if isinstance(accessed, property):
@@ -200,10 +200,10 @@ def _find(function: Any) -> _Overridable | None:
 
 
 def redispatch_function(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     types: Sequence[type],
-    args: Sequence[Any] = (),
-    kwargs: Mapping[str, Any] | None = None,
+    args: Sequence[object] = (),
+    kwargs: Mapping[str, object] | None = None,
 ) -> Any:
     """Call `func`, as a ``__torch_function__`` got it, without asking for overrides of this very
     call: those of the calls that it makes are asked.

@@ -40,7 +40,7 @@ def _get_function_stack_at(level: int) -> Any:
     return function_modes.modes[level]
 
 
-def _push_on_torch_function_stack(mode: Any) -> None:
+def _push_on_torch_function_stack(mode: object) -> None:
     """Make a function mode the innermost, until it is popped; ``with mode:`` takes care of that by
     itself.
     """
@@ -70,7 +70,7 @@ def _get_dispatch_stack_at(level: int) -> Any:
     return dispatch_modes.modes[level]
 
 
-def _push_on_torch_dispatch_stack(mode: Any) -> None:
+def _push_on_torch_dispatch_stack(mode: object) -> None:
     """Make a dispatch mode the innermost, until it is popped; ``with mode:`` takes care of that by
     itself.
     """

@@ -89,7 +89,7 @@ class ModeStack:
             self.put(before)
             raise
 
-    def push(self, mode: Any) -> None:
+    def push(self, mode: object) -> None:
         """Make `mode` the innermost."""
         self.replace((*self.variable.get(), mode))
 

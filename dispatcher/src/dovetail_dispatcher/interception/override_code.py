@@ -8,7 +8,7 @@ from collections.abc import Callable
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from itertools import count
 from types import CodeType, FunctionType
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from dovetail_kernel.signature import OVERRIDES
 
@@ -67,7 +67,7 @@ def _parameters_of(function: FunctionType) -> _Parameters:
 
 def asking_code(
     function: FunctionType,
-    ask: Callable[..., Any],
+    ask: Callable[..., object],
     own: FunctionType,
     *,
     quiet: set[type] | None,

@@ -46,7 +46,7 @@ _skips: Final = ContextVar("dovetail_skips_overrides", default=False)
 _PLAIN = frozenset({int, float, bool, complex, str, type(None)})
 
 
-def has_override(value: Any) -> bool:
+def has_override(value: object) -> bool:
     """Return whether the class of `value` has a ``__torch_function__`` that is not disabled."""
     if isinstance(value, TensorBase):
         return bool(value._signature & OVERRIDES)
@@ -54,7 +54,7 @@ def has_override(value: Any) -> bool:
     return function is not None and function is not disabled_torch_function_impl
 
 
-def overloaded_args(candidates: Iterable[Any]) -> list[Any]:
+def overloaded_args(candidates: Iterable[object]) -> list[Any]:
     """Return one of `candidates`, all of overriding classes, per class, in the order in which they
     are asked.
 
@@ -151,7 +151,7 @@ def call_overrides(
 
 
 def asked_first(
-    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
 ) -> Any:
     """Return what a mode or an argument gives for a call of `function`; NotImplemented if none is
     to be asked. Whether a call that does not ask is the next one, is left for what it calls.
@@ -196,7 +196,7 @@ def overridden_name(function: Any) -> str:
     return f"{module}.{name}"
 
 
-def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+def has_torch_function(relevant_args: Iterable[object]) -> bool:
     """Return whether a call with these arguments is for `handle_torch_function`: one overrides, or
     a mode is active.
     """
@@ -204,7 +204,7 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     return modes or bool(overloaded)
 
 
-def has_torch_function_unary(value: Any) -> bool:
+def has_torch_function_unary(value: object) -> bool:
     """Return `has_torch_function` of one argument."""
     return has_torch_function((value,))
 
@@ -214,7 +214,9 @@ def has_torch_function_variadic(*values: Any) -> bool:
     return has_torch_function(values)
 
 
-def unasked(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+def unasked(
+    func: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
+) -> Any:
     """Call `func` so that it does not ask; what it calls does."""
     try:
         _skips.set(True)
@@ -224,7 +226,7 @@ def unasked(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, 
 
 
 def handle_torch_function(
-    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+    public_api: Callable[..., object], relevant_args: Iterable[object], *args: Any, **kwargs: Any
 ) -> Any:
     """Let modes and overriding arguments decide a call of a function written in Python.
 
@@ -270,7 +272,7 @@ def handle_torch_function(
 
 
 def wrap_torch_function(
-    dispatcher: Callable[..., Iterable[Any]],
+    dispatcher: Callable[..., Iterable[object]],
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that makes a Python function overridable.
 
@@ -280,7 +282,7 @@ def wrap_torch_function(
         Takes the arguments of the function, and returns those whose classes are asked.
     """
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Callable[..., object]) -> Callable[..., Any]:
         @wraps(function)
         def overridable(*args: Any, **kwargs: Any) -> Any:
             relevant = dispatcher(*args, **kwargs)

@@ -54,10 +54,10 @@ class TorchDispatchMode(Mode):
 
     def __torch_dispatch__(
         self,
-        func: Any,
+        func: Callable[..., object],
         types: Sequence[type],
-        args: Sequence[Any] = (),
-        kwargs: Mapping[str, Any] | None = None,
+        args: Sequence[object] = (),
+        kwargs: Mapping[str, object] | None = None,
     ) -> Any:
         """Return the result of the operator call ``func(*args, **kwargs)``, or NotImplemented.
 
@@ -155,7 +155,7 @@ _NUMBERS_BY_TENSOR = frozenset(
 """Names whose overload for tensors takes Python numbers in PyTorch as well."""
 
 
-def _as_called(func: Any, args: Sequence[Any]) -> Any:
+def _as_called(func: Any, args: Sequence[object]) -> Any:
     """Return the overload that PyTorch chooses: ``gt.Scalar`` for a number beside a tensor, though
     ``gt.Tensor`` runs.
 
@@ -170,11 +170,11 @@ def _as_called(func: Any, args: Sequence[Any]) -> Any:
     return func if for_numbers is None else for_numbers.handle
 
 
-def _bound(rule: Callable[..., Any], first: Any) -> Callable[..., Any]:
+def _bound(rule: Callable[..., object], first: object) -> Callable[..., Any]:
     return lambda func, types, args, kwargs: rule(first, func, types, args, kwargs)
 
 
-def dispatching_args(values: Sequence[Any]) -> list[TensorBase]:
+def dispatching_args(values: Sequence[object]) -> list[TensorBase]:
     """Return one argument per class with ``__torch_dispatch__``, an instance of a subclass before
     one of its base.
     """
@@ -190,14 +190,14 @@ def dispatching_args(values: Sequence[Any]) -> list[TensorBase]:
     return overloaded_args(found) if found else found
 
 
-def _argument(op: Operator, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+def _argument(op: Operator, name: str, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
     if name in kwargs:
         return kwargs[name]
     position = [a.name for a in op.schema.arguments].index(name)
     return args[position] if position < len(args) else None
 
 
-def _checked(op: Operator, result: Any, asked: Any, rule: Callable[..., Any] | None) -> Any:
+def _checked(op: Operator, result: object, asked: Any, rule: Callable[..., Any] | None) -> Any:
     """Return what a mode or class returned, as the schema has it, or raise in its name."""
     returns = op.schema.returns
     if (
@@ -280,7 +280,7 @@ def _counts_alone(view: TensorBase) -> bool:
 
 
 def _versions(
-    op: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]
+    op: Operator, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> list[tuple[TensorBase, int]]:
     """Return the tensors with ``__torch_dispatch__`` that the operator writes, and their
     versions.

@@ -283,7 +283,7 @@ def without_autocast(op: Operator, device_type: str, /, *args: Any, **kwargs: An
         set_state(before)
 
 
-def is_eligible(value: Any, device_type: str) -> bool:
+def is_eligible(value: object, device_type: str) -> bool:
     """Return whether `value` is a tensor that autocast may cast."""
     return (
         isinstance(value, TensorBase)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from threading import RLock
-from typing import Any, Final
+from typing import Final
 
 from dovetail_kernel import DispatchKey, renewed_after_fork
 
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-def checked_rule(op: Operator, function: Callable[..., Any], where: str) -> BatchingRule:
+def checked_rule(op: Operator, function: Callable[..., object], where: str) -> BatchingRule:
     """Return the rule of a user for `op`.
 
     Raises

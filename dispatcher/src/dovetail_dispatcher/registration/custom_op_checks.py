@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from ..schema import FunctionSchema
 from ..table.kernel_signatures import check_backward, check_setup_context
@@ -40,7 +39,7 @@ def check_differentiable(schema: FunctionSchema, printed: str, *, views: bool) -
 def check_formula(
     schema: FunctionSchema,
     printed: str,
-    backward: Callable[..., Any],
+    backward: Callable[..., object],
     setup_context: Callable[..., None] | None,
 ) -> None:
     """Refuse a derivative whose functions cannot be called as they will be.

@@ -64,7 +64,7 @@ class CustomOpDef:
     def __init__(
         self,
         schema: FunctionSchema,
-        fn: Callable[..., Any],
+        fn: Callable[..., object],
         tags: Sequence[Tag],
         device_types: DeviceTypes,
         override: bool = False,
@@ -108,7 +108,7 @@ class CustomOpDef:
     # -- kernels -----------------------------------------------------------------------------------
 
     def register_kernel(
-        self, device_types: DeviceTypes, fn: Callable[..., Any] | None = None, /
+        self, device_types: DeviceTypes, fn: Callable[..., object] | None = None, /
     ) -> Any:
         """Register the implementation for some device types; usable as a decorator.
 
@@ -132,7 +132,7 @@ class CustomOpDef:
             else list(device_types)
         )
 
-        def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+        def register(fn: Callable[..., object]) -> Callable[..., Any]:
             check_callable(fn)
             keys = [
                 "CompositeExplicitAutograd" if each is None else dispatch_key_for_device(each).name
@@ -161,7 +161,7 @@ class CustomOpDef:
         fn = self._backend_fns[device_type] if enabled else self._init_fn
         self._register(dispatch_key_for_device(device_type).name, fn, CUSTOM)
 
-    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
+    def register_fake(self, fn: Callable[..., object], /) -> Callable[..., Any]:
         """Register what gives results of the right shape and dtype without data: it runs for meta
         tensors.
         """
@@ -210,7 +210,11 @@ class CustomOpDef:
     # -- derivative --------------------------------------------------------------------------------
 
     def register_autograd(
-        self, backward: Callable[..., Any], /, *, setup_context: Callable[..., None] | None = None
+        self,
+        backward: Callable[..., object],
+        /,
+        *,
+        setup_context: Callable[..., None] | None = None,
     ) -> None:
         """Register how to differentiate the operator; a second time replaces the first.
 
@@ -233,7 +237,7 @@ class CustomOpDef:
         self._set_derivative_formula(backward, setup_context)
 
     def _set_derivative_formula(
-        self, backward: Callable[..., Any], setup_context: Callable[..., None] | None
+        self, backward: Callable[..., object], setup_context: Callable[..., None] | None
     ) -> None:
         op = self._operator
         formula = PythonFormula(
@@ -254,7 +258,7 @@ class CustomOpDef:
         self._register(key, kernel, TENSOR)
 
     def register_torch_dispatch(
-        self, torch_dispatch_class: type, fn: Callable[..., Any] | None = None, /
+        self, torch_dispatch_class: type, fn: Callable[..., object] | None = None, /
     ) -> Callable[..., Any]:
         """Register what a mode or Tensor subclass does with it; see
         `dovetail.library.register_torch_dispatch`.
@@ -262,7 +266,7 @@ class CustomOpDef:
         op = self._operator
         check_torch_dispatch_class(torch_dispatch_class, op.qualified_name)
 
-        def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+        def register(fn: Callable[..., object]) -> Callable[..., Any]:
             check_callable(fn)
             set_torch_dispatch_rule(
                 op.name, op.overload, torch_dispatch_class, fn, self._lib._changes
@@ -273,7 +277,7 @@ class CustomOpDef:
 
     # -- batches -----------------------------------------------------------------------------------
 
-    def register_vmap(self, func: Callable[..., Any] | None = None, /) -> Any:
+    def register_vmap(self, func: Callable[..., object] | None = None, /) -> Any:
         """Register how `vmap` calls the operator on a whole batch; usable as a decorator.
 
         Parameters
@@ -283,7 +287,7 @@ class CustomOpDef:
             of the library. A second time replaces the first.
         """
 
-        def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+        def register(fn: Callable[..., object]) -> Callable[..., Any]:
             op = self._operator
             rule = checked_rule(op, fn, where())
             with registry.lock:
@@ -300,7 +304,7 @@ class CustomOpDef:
     # -- registering -------------------------------------------------------------------------------
 
     def _register(
-        self, key: str, fn: Callable[..., Any], convention: str, *, with_keyset: bool = False
+        self, key: str, fn: Callable[..., object], convention: str, *, with_keyset: bool = False
     ) -> None:
         """Put a kernel in the place of the one that this operator had at `key`, beneath those that
         others have registered since.

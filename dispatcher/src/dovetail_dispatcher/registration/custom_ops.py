@@ -33,7 +33,7 @@ def custom_op(
 @overload
 def custom_op(
     name: str,
-    fn: Callable[..., Any],
+    fn: Callable[..., object],
     /,
     *,
     mutates_args: MutatesArgs,
@@ -46,7 +46,7 @@ def custom_op(
 
 def custom_op(
     name: str,
-    fn: Callable[..., Any] | None = None,
+    fn: Callable[..., object] | None = None,
     /,
     *,
     mutates_args: MutatesArgs,

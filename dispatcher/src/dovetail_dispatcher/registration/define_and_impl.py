@@ -15,7 +15,7 @@ from .operator_names import key_name, library_for, split_name
 
 @singledispatch
 def define(
-    qualname: Any,
+    qualname: object,
     schema: str,
     *,
     lib: Library | None = None,
@@ -67,7 +67,7 @@ def define(
 def _(
     lib: Library, schema: str, alias_analysis: str = ""
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+    def register(fn: Callable[..., object]) -> Callable[..., Any]:
         lib.impl(lib.define(schema, alias_analysis), fn)
         return fn
 
@@ -76,9 +76,9 @@ def _(
 
 @singledispatch
 def impl(
-    qualname: Any,
+    qualname: object,
     types: str | Sequence[str],
-    func: Callable[..., Any] | None = None,
+    func: Callable[..., object] | None = None,
     *,
     lib: Library | None = None,
 ) -> Any:
@@ -117,7 +117,7 @@ def impl(
         dict.fromkeys(key_name(each) for each in ([types] if isinstance(types, str) else types))
     )
 
-    def register(fn: Callable[..., Any]) -> None:
+    def register(fn: Callable[..., object]) -> None:
         owner = library_for(namespace, lib)
         with together(owner._changes):
             for key in keys:
@@ -130,7 +130,7 @@ def impl(
 def _(
     lib: Library, name: str, dispatch_key: str = ""
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+    def register(fn: Callable[..., object]) -> Callable[..., Any]:
         lib.impl(name, fn, dispatch_key)
         return fn
 

@@ -142,7 +142,7 @@ class _DispatchModule:
         self,
         name: str,
         dispatch: DispatchKey | str,
-        func: Callable[..., Any],
+        func: Callable[..., object],
         with_keyset: bool = False,
     ) -> None:
         """Register a kernel; see `Library.impl`."""
@@ -157,7 +157,7 @@ class _DispatchModule:
         return self
 
     def fallback(
-        self, dispatch: DispatchKey | str, func: Callable[..., Any], with_keyset: bool = False
+        self, dispatch: DispatchKey | str, func: Callable[..., object], with_keyset: bool = False
     ) -> None:
         """Register what runs operators without kernel at a key; see `Library.fallback`.
 
@@ -210,7 +210,7 @@ class _DispatchModule:
         self,
         op_name: str,
         dispatch: str,
-        fn: Callable[..., Any],
+        fn: Callable[..., object],
         convention: str,
         *,
         with_keyset: bool = False,
@@ -258,7 +258,7 @@ def _dispatch_library(
 
 
 def _identity(debug: str) -> Callable[[Any], Any]:
-    def kernel(_0: Any) -> Any:
+    def kernel(_0: object) -> Any:
         return _0
 
     kernel.__name__ = kernel.__qualname__ = debug

@@ -157,13 +157,13 @@ class Library:
     def impl(
         self,
         op_name: str | OpOverload,
-        fn: Callable[..., Any],
+        fn: Callable[..., object],
         dispatch_key: str = "",
         *,
         with_keyset: bool = False,
         allow_override: bool = True,
         backend: str | None = None,
-        when: Callable[..., Any] | None = None,
+        when: Callable[..., object] | None = None,
         why: str = "",
     ) -> None:
         """Register a kernel that takes and returns tensors.
@@ -220,15 +220,15 @@ class Library:
     def array_impl(
         self,
         op_name: str | OpOverload,
-        fn: Callable[..., Any],
+        fn: Callable[..., object],
         dispatch_key: str = "",
         *,
-        fast_path: Callable[..., Any] | None = None,
-        out_function: Callable[..., Any] | None = None,
-        general_out_function: Callable[..., Any] | None = None,
+        fast_path: Callable[..., object] | None = None,
+        out_function: Callable[..., object] | None = None,
+        general_out_function: Callable[..., object] | None = None,
         allow_override: bool = True,
         backend: str | None = None,
-        when: Callable[..., Any] | None = None,
+        when: Callable[..., object] | None = None,
         why: str = "",
     ) -> None:
         """Register a kernel that takes and returns the backend's own arrays.
@@ -275,13 +275,13 @@ class Library:
     def _impl(
         self,
         op_name: str | OpOverload,
-        fn: Callable[..., Any],
+        fn: Callable[..., object],
         dispatch_key: str,
         convention: str,
         *,
         allow_override: bool = True,
         backend: str | None = None,
-        when: Callable[..., Any] | None = None,
+        when: Callable[..., object] | None = None,
         why: str = "",
         with_keyset: bool = False,
         **functions: Callable[..., Any] | None,
@@ -331,7 +331,7 @@ class Library:
         register_when_there(backend, qualified, here, register, self._changes)
 
     def fallback(
-        self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False
+        self, fn: Callable[..., object], dispatch_key: str = "", *, with_keyset: bool = False
     ) -> None:
         """Register `fn` for every operator without a kernel at a key: ``fn(op, *args, **kwargs)``.
 

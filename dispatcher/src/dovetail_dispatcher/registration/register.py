@@ -35,7 +35,7 @@ from .operator_names import OpName, library_for, name_of, operator_of
 def register_kernel(
     op: OpName,
     device_types: DeviceTypes,
-    func: Callable[..., Any] | None = None,
+    func: Callable[..., object] | None = None,
     /,
     *,
     lib: Library | None = None,
@@ -67,7 +67,7 @@ def register_kernel(
 
 def register_fake(
     op: OpName,
-    func: Callable[..., Any] | None = None,
+    func: Callable[..., object] | None = None,
     /,
     *,
     lib: Library | None = None,
@@ -96,7 +96,7 @@ def register_fake(
     """
     target = name_of(op, "register_fake")
 
-    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+    def register(fn: Callable[..., object]) -> Callable[..., Any]:
         if not allow_override:
             _check_no_fake(target)
         if isinstance(target, CustomOpDef):
@@ -109,7 +109,7 @@ def register_fake(
 
 def impl_abstract(
     qualname: str,
-    func: Callable[..., Any] | None = None,
+    func: Callable[..., object] | None = None,
     *,
     lib: Library | None = None,
     _stacklevel: int = 1,
@@ -129,7 +129,7 @@ def impl_abstract(
 
 def register_autograd(
     op: OpName,
-    backward: Callable[..., Any],
+    backward: Callable[..., object],
     /,
     *,
     setup_context: Callable[..., None] | None = None,
@@ -173,7 +173,7 @@ def register_autograd(
 
 
 def register_vmap(
-    op: OpName, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None
+    op: OpName, func: Callable[..., object] | None = None, /, *, lib: Library | None = None
 ) -> Any:
     """Register how `vmap` calls `op` on a whole batch; usable as a decorator. A second time
     replaces the first.
@@ -210,7 +210,7 @@ def register_vmap(
     """
     target = operator_of(op, "register_vmap")
 
-    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+    def register(fn: Callable[..., object]) -> Callable[..., Any]:
         if isinstance(target, CustomOpDef):
             target.register_vmap(fn)
             return fn
@@ -228,7 +228,7 @@ def register_vmap(
 def register_torch_dispatch(
     op: OpName,
     torch_dispatch_class: type,
-    func: Callable[..., Any] | None = None,
+    func: Callable[..., object] | None = None,
     /,
     *,
     lib: Library | None = None,
@@ -260,7 +260,7 @@ def register_torch_dispatch(
     check_torch_dispatch_class(torch_dispatch_class, target)
     name, _, overload = target.partition(".")
 
-    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+    def register(fn: Callable[..., object]) -> Callable[..., Any]:
         check_callable(fn)
         owning = library_for(name.partition("::")[0], lib)
         owning._check_alive()

@@ -87,7 +87,7 @@ def caster(declared: Type) -> Cast:
 # -- numbers ---------------------------------------------------------------------------------------
 
 
-def cast_int(value: Any) -> int:
+def cast_int(value: object) -> int:
     """Cast to a 64-bit int: from bool, NumPy integers and tensors of one element, whose fraction is
     cut off.
     """
@@ -95,10 +95,10 @@ def cast_int(value: Any) -> int:
         value = _to_int(value)
     if not -(2**63) <= value < 2**63:
         raise CastError(f"{shown(value)} does not fit into 64 bits")
-    return value  # type: ignore[no-any-return]
+    return value
 
 
-def _to_int(value: Any) -> int:
+def _to_int(value: object) -> int:
     if hasattr(value, "__index__") and not _has_elements(value):
         return int(value.__index__())
     element = _element(value)
@@ -110,7 +110,7 @@ def _to_int(value: Any) -> int:
         raise CastError(str(reason)) from None
 
 
-def cast_float(value: Any) -> float:
+def cast_float(value: object) -> float:
     """Cast to float: from int, bool, NumPy real numbers and tensors of one real element."""
     if type(value) is float:
         return value
@@ -124,7 +124,7 @@ def cast_float(value: Any) -> float:
         raise CastError(str(reason)) from None
 
 
-def cast_complex(value: Any) -> complex:
+def cast_complex(value: object) -> complex:
     """Cast to complex: from any number and from tensors of one element."""
     try:
         return complex(value if isinstance(value, int | float | complex) else _element(value))
@@ -132,7 +132,7 @@ def cast_complex(value: Any) -> complex:
         raise CastError(str(reason)) from None
 
 
-def cast_bool(value: Any) -> bool:
+def cast_bool(value: object) -> bool:
     """Cast to bool: from any number and from tensors of one element, by truth; None is False, as in
     PyTorch.
     """
@@ -141,7 +141,7 @@ def cast_bool(value: Any) -> bool:
     return bool(value if isinstance(value, int | float | complex) else _element(value))
 
 
-def cast_number(value: Any) -> int | float | complex:
+def cast_number(value: object) -> int | float | complex:
     """Cast to ``Scalar``: any Python or NumPy number, or array of no dimensions, keeps its kind;
     tensors are refused.
     """
@@ -155,14 +155,14 @@ def cast_number(value: Any) -> int | float | complex:
     return number
 
 
-def _has_elements(value: Any) -> bool:
+def _has_elements(value: object) -> bool:
     """Say whether this is a tensor or an array, whose ``__index__`` and ``__float__`` are not to be
     trusted.
     """
     return hasattr(value, "shape") and not is_numpy_scalar(value)
 
 
-def _element(value: Any) -> int | float | complex:
+def _element(value: object) -> int | float | complex:
     """Return the one number in a tensor, an array of no dimensions or a NumPy scalar."""
     from dovetail_kernel import TensorBase
 
@@ -184,7 +184,7 @@ def _element(value: Any) -> int | float | complex:
 # -- other single values ---------------------------------------------------------------------------
 
 
-def cast_str(value: Any) -> str:
+def cast_str(value: object) -> str:
     """Cast to str: from bytes in UTF-8."""
     if isinstance(value, str):
         return value
@@ -196,19 +196,19 @@ def cast_str(value: Any) -> str:
     raise _unable(value)
 
 
-def _none(value: Any) -> None:
+def _none(value: object) -> None:
     if value is not None:
         raise _unable(value)
 
 
-def _unchanged(value: Any) -> Any:
+def _unchanged(value: object) -> Any:
     return value
 
 
 def _tensor() -> Cast:
     from dovetail_kernel import TensorBase
 
-    def cast_tensor(value: Any) -> Any:
+    def cast_tensor(value: object) -> Any:
         if value is None or isinstance(value, TensorBase):
             return value
         raise CastError(f"Unable to cast {shown(value)} to Tensor")
@@ -224,7 +224,7 @@ def _dtype() -> Cast:
         value.name: value for value in vars(dovetail_kernel).values() if isinstance(value, dtype)
     }
 
-    def cast_dtype(value: Any) -> Any:
+    def cast_dtype(value: object) -> Any:
         if isinstance(value, dtype):
             return value
         if value.__class__ is type and value in dovetail_kernel.PYTHON_DTYPES:
@@ -240,7 +240,7 @@ def _dtype() -> Cast:
 def _device() -> Cast:
     from dovetail_kernel import Device
 
-    def cast_device(value: Any) -> Any:
+    def cast_device(value: object) -> Any:
         if isinstance(value, Device):
             return value
         if isinstance(value, str):
@@ -251,7 +251,7 @@ def _device() -> Cast:
 
 
 def _instance(python_class: type) -> Cast:
-    def cast_instance(value: Any) -> Any:
+    def cast_instance(value: object) -> Any:
         if isinstance(value, python_class):
             return value
         raise _unable(value)
@@ -262,7 +262,7 @@ def _instance(python_class: type) -> Cast:
 def _named(*class_names: str) -> Cast:
     """Accept instances of a class of one of these names: what they are is a backend's business."""
 
-    def cast_named(value: Any) -> Any:
+    def cast_named(value: object) -> Any:
         if any([base.__name__ in class_names for base in type(value).__mro__]):
             return value
         raise _unable(value)
@@ -273,7 +273,7 @@ def _named(*class_names: str) -> Cast:
 def _coded(what: str, names: Sequence[str]) -> Cast:
     """Accept a named value of the kernel, its name, or its code."""
 
-    def cast_coded(value: Any) -> Any:
+    def cast_coded(value: object) -> Any:
         import dovetail_kernel
 
         name = getattr(value, "name", value)
@@ -291,7 +291,7 @@ def _coded(what: str, names: Sequence[str]) -> Cast:
 
 
 def _optional(cast: Cast) -> Cast:
-    def cast_optional(value: Any) -> Any:
+    def cast_optional(value: object) -> Any:
         return None if value is None else cast(value)
 
     return cast_optional
@@ -321,14 +321,14 @@ def _list(declared: ListType) -> Cast:
     return cast_list
 
 
-def _is_sequence(value: Any) -> bool:
+def _is_sequence(value: object) -> bool:
     if isinstance(value, str | bytes | dict) or getattr(value, "shape", None) == ():
         return False
     return hasattr(value, "__len__") and hasattr(value, "__getitem__")
 
 
 def _tuple(casts: Sequence[Cast]) -> Cast:
-    def cast_tuple(value: Any) -> tuple[Any, ...]:
+    def cast_tuple(value: object) -> tuple[Any, ...]:
         if not isinstance(value, tuple | list):
             raise _unable(value)
         if len(value) != len(casts):
@@ -341,7 +341,7 @@ def _tuple(casts: Sequence[Cast]) -> Cast:
 
 
 def _dict(cast_key: Cast, cast_value: Cast) -> Cast:
-    def cast_dict(value: Any) -> dict[Any, Any]:
+    def cast_dict(value: object) -> dict[Any, Any]:
         if not isinstance(value, dict):
             raise _unable(value)
         return {cast_key(key): cast_value(element) for key, element in value.items()}
@@ -355,7 +355,7 @@ def _union(declared: UnionType) -> Cast:
     }
     casts = [caster(elem) for elem in declared.elems]
 
-    def cast_union(value: Any) -> Any:
+    def cast_union(value: object) -> Any:
         if type(value) in exact:
             return value
         for cast in casts:
@@ -370,7 +370,7 @@ def _union(declared: UnionType) -> Cast:
     return cast_union
 
 
-def _unable(value: Any) -> CastError:
+def _unable(value: object) -> CastError:
     return CastError(f"Unable to cast Python instance of type {type(value)}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reprlib
 import sys
-from typing import Any, Final
+from typing import Final
 
 __all__ = ["SchemaError", "schema_error", "shown"]
 
@@ -34,7 +34,7 @@ def schema_error(reason: str, text: str, span: tuple[int, int] | None, remedy: s
     return SchemaError(f"{reason} here:\n{_underline(text, *span)}\n{remedy}")
 
 
-def shown(value: Any, *, quoted: bool = False) -> str:
+def shown(value: object, *, quoted: bool = False) -> str:
     """Return a value as messages show it, long ones in part.
 
     Parameters

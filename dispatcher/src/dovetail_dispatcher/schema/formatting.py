@@ -10,7 +10,7 @@ name.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .codes import CONSTANTS
 from .lexer import ESCAPES
@@ -69,7 +69,7 @@ def _format_type(declared: Type, alias: AliasInfo | None) -> str:
     return declared.schema_str + alias.schema_str
 
 
-def _format_default(value: Any, argument: Argument) -> str:
+def _format_default(value: object, argument: Argument) -> str:
     declared = argument.real_type
     if not isinstance(value, tuple):
         if type(value) is int and isinstance(declared, FloatType | ComplexType):
@@ -82,7 +82,7 @@ def _format_default(value: Any, argument: Argument) -> str:
     return f"[{', '.join([_format_constant(element, elem) for element in value])}]"
 
 
-def _format_constant(value: Any, declared: Type) -> str:
+def _format_constant(value: object, declared: Type) -> str:
     if isinstance(value, str):
         return f'"{value.translate(_ESCAPES)}"'
     if isinstance(value, float):

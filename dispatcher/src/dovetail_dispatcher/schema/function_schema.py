@@ -142,7 +142,7 @@ class Argument(_Frozen):
         real_type: Type,
         kwarg_only: bool = False,
         alias_info: AliasInfo | None = None,
-        default: Any = NO_DEFAULT,
+        default: object = NO_DEFAULT,
     ) -> None:
         put = object.__setattr__
         put(self, "name", name)

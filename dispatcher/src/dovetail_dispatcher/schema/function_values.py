@@ -62,7 +62,7 @@ def function_value(declared: Type, size: int | None, value: Any) -> Any:
     return value
 
 
-def _ints(size: int | None, value: Any) -> Any:
+def _ints(size: int | None, value: object) -> Any:
     """Return ints, or the one that stands for `size` of them, or for a list of one."""
     if isinstance(value, list | tuple):
         # As PyTorch, which looks at the first element whether it is a bool.
@@ -83,14 +83,14 @@ def _ints(size: int | None, value: Any) -> Any:
     return value
 
 
-def _check_int(value: Any) -> None:
+def _check_int(value: object) -> None:
     if isinstance(value, bool) or _is_numpy_bool(value) or _is_bool_tensor(value):
         raise CastError("a bool is not an int: give it by keyword if another argument is meant")
     _check_tensor(value)
     _check_whole(value)
 
 
-def _check_whole(value: Any) -> None:
+def _check_whole(value: object) -> None:
     if isinstance(value, TensorBase):
         fraction = value.is_floating_point() or value.is_complex()
     else:
@@ -100,7 +100,7 @@ def _check_whole(value: Any) -> None:
         raise CastError("a float is not an int, even a whole one: int(...) makes one of it")
 
 
-def _check_tensor(value: Any) -> None:
+def _check_tensor(value: object) -> None:
     if isinstance(value, TensorBase):
         if value.requires_grad:
             raise CastError("the tensor requires grad, which a number cannot keep: use item()")
@@ -112,5 +112,5 @@ def _is_numpy_bool(value: Any) -> bool:
     return is_numpy_scalar(value) and value.dtype.kind == "b"
 
 
-def _is_bool_tensor(value: Any) -> bool:
+def _is_bool_tensor(value: object) -> bool:
     return isinstance(value, TensorBase) and value.dtype is bool_

@@ -23,12 +23,12 @@ _SUPPORTED = (
 
 
 def infer_schema(
-    prototype_function: Callable[..., Any],
+    prototype_function: Callable[..., object],
     /,
     *,
     mutates_args: str | Iterable[str],
     op_name: str | None = None,
-    tags: Any = (),
+    tags: object = (),
 ) -> str:
     """Return the schema of a function with annotated parameters and return.
 
@@ -88,7 +88,7 @@ class _Parameter(typing.NamedTuple):
 class _Signature:
     """The signature of one prototype, and the errors that quote it."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., object]) -> None:
         self.function = function
         self.signature = inspect.signature(function)
         self.parameters = list(self.signature.parameters.values())
@@ -98,7 +98,7 @@ class _Signature:
             f"infer_schema(func): {problem} Got func with signature {self.signature})"
         )
 
-    def evaluate(self, annotation: Any) -> Any:
+    def evaluate(self, annotation: object) -> Any:
         function = inspect.unwrap(self.function)
         try:
             while isinstance(annotation, str):
@@ -138,7 +138,7 @@ class _Signature:
             text += "=" + self.default(name, parameter.default)
         return _Parameter(name, text, declared, alias, parameter.kind is parameter.KEYWORD_ONLY)
 
-    def default(self, name: str, value: Any) -> str:
+    def default(self, name: str, value: object) -> str:
         from dovetail_kernel import Device, dtype
 
         if value is None or isinstance(value, int | float):
@@ -166,21 +166,21 @@ class _Signature:
         elems = [self.returned(elem, annotation) for elem in typing.get_args(annotation)]
         return f"(({elems[0]}))" if len(elems) == 1 else f"({', '.join(elems)})"
 
-    def returned(self, annotation: Any, whole: Any) -> str:
+    def returned(self, annotation: object, whole: object) -> str:
         declared = _schema_type(annotation)
         if declared not in _RETURNABLE or typing.get_origin(annotation) is collections.abc.Sequence:
             supported = "Tensor, List[Tensor], int, float, bool, Number, or a Tuple of them"
             raise self.unsupported("Return", whole, "", supported)
         return declared
 
-    def unsupported(self, what: str, annotation: Any, hint: str, supported: str) -> ValueError:
+    def unsupported(self, what: str, annotation: object, hint: str, supported: str) -> ValueError:
         return self.error(
             f"{what} has unsupported type {annotation}. {hint}The valid types are: "
             f"{supported}.{_nearest(annotation)}"
         )
 
 
-def _schema_type(annotation: Any) -> str | None:
+def _schema_type(annotation: object) -> str | None:
     """Return the schema spelling of an annotation, or None if it has none."""
     members = _union_members(annotation)
     if members is not None:
@@ -216,13 +216,13 @@ def _class_type(annotation: type) -> str | None:
     return {int: "SymInt", float: "float", bool: "bool", str: "str"}.get(annotation)
 
 
-def _union_members(annotation: Any) -> set[Any] | None:
+def _union_members(annotation: object) -> set[Any] | None:
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         return set(typing.get_args(annotation))
     return None
 
 
-def _tuple_hint(annotation: Any) -> str:
+def _tuple_hint(annotation: object) -> str:
     if typing.get_origin(annotation) is not tuple:
         return ""
     elems = [elem for elem in typing.get_args(annotation) if elem is not ...]
@@ -233,11 +233,11 @@ def _tuple_hint(annotation: Any) -> str:
     )
 
 
-def _name(annotation: Any) -> str:
+def _name(annotation: object) -> str:
     return annotation.__name__ if isinstance(annotation, type) else str(annotation)
 
 
-def _nearest(annotation: Any) -> str:
+def _nearest(annotation: object) -> str:
     from difflib import get_close_matches  # only errors need it
 
     known = ["Tensor", "int", "float", "bool", "str", "Number", "dtype", "device"]
@@ -253,7 +253,7 @@ def _nearest(annotation: Any) -> str:
 # -- tags ------------------------------------------------------------------------------------------
 
 
-def _tag_names(tags: Any) -> set[str]:
+def _tag_names(tags: object) -> set[str]:
     sequence = list(tags) if isinstance(tags, tuple | list | set | frozenset) else [tags]
     return {getattr(tag, "name", "") for tag in sequence}
 

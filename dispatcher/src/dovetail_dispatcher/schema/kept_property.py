@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, Self, TypeVar, overload
+from typing import Generic, Self, TypeVar, overload
 
 T = TypeVar("T")
 
@@ -16,7 +16,7 @@ class kept(Generic[T]):
     alone, so two threads may both do it.
     """
 
-    def __init__(self, function: Callable[[Any], T]) -> None:
+    def __init__(self, function: Callable[..., T]) -> None:
         self._function = function
         self.__doc__ = function.__doc__
 

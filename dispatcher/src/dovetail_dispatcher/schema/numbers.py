@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from dovetail_kernel import TensorBase
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     """Return whether a value is a Python number, bools included, or what NumPy has for one."""
     return isinstance(value, int | float | complex) or numpy_number(value) is not None
 
 
-def stands_for_number(value: Any) -> bool:
+def stands_for_number(value: object) -> bool:
     """Return whether public functions take a value for a number: a tensor of no dimensions that
     does not require grad.
     """
     return isinstance(value, TensorBase) and value.ndim == 0 and not value.requires_grad
 
 
-def numpy_number(value: Any) -> int | float | complex | None:
+def numpy_number(value: object) -> int | float | complex | None:
     """Return the number in a NumPy scalar, or in an array of no dimensions; None for tensors and
     anything else.
     """
@@ -31,7 +30,7 @@ def numpy_number(value: Any) -> int | float | complex | None:
     return number if isinstance(number, int | float | complex) else None
 
 
-def is_numpy_scalar(value: Any) -> bool:
+def is_numpy_scalar(value: object) -> bool:
     """Return whether a value is a NumPy scalar, of whatever kind."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, numpy.generic)

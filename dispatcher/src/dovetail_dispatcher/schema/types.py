@@ -41,7 +41,7 @@ class Type:
     @classmethod
     def _make(
         cls,
-        parameters: tuple[Any, ...],
+        parameters: tuple[object, ...],
         schema_str: str,
         annotation_str: str,
         collapsed: Type | None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 __all__ = ["BatchingRule"]
 
@@ -31,7 +30,7 @@ class BatchingRule:
 
     def __init__(
         self,
-        function: Callable[..., Any],
+        function: Callable[..., object],
         takes_all: bool = False,
         takes_unbatched: bool = False,
         where: str = "",

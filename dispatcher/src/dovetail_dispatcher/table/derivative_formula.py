@@ -139,9 +139,9 @@ class Formula:
         name: str,
         inputs: tuple[str, ...],
         saved: tuple[Saved, ...] = (),
-        tensors: Callable[..., Any] | None = None,
-        arrays: Callable[..., Any] | None = None,
-        real_arrays: Callable[..., Any] | None = None,
+        tensors: Callable[..., object] | None = None,
+        arrays: Callable[..., object] | None = None,
+        real_arrays: Callable[..., object] | None = None,
         output_differentiability: tuple[bool, ...] | None = None,
         where: str = "",
         forward: tuple[Forward, ...] = (),
@@ -181,7 +181,7 @@ class PythonFormula:
     def __init__(
         self,
         operator: str,
-        backward: Callable[..., Any],
+        backward: Callable[..., object],
         setup_context: Callable[..., None] | None = None,
         where: str = "",
     ) -> None:

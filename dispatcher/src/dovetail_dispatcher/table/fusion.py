@@ -68,7 +68,7 @@ class Fusion:
         raise NotImplementedError
 
     @staticmethod
-    def backward(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    def backward(node: object, k: object, edges: object, grad: object) -> Any:
         """Return one gradient per input of `outer`, as the array body of a `Formula`; in the place
         of `INNER` that of the input of `inner`.
 
@@ -77,7 +77,7 @@ class Fusion:
         """
         raise NotImplementedError
 
-    def inner_result(self, node: Any) -> Any:
+    def inner_result(self, node: object) -> Any:
         """Return the array that `inner` would have returned."""
         raise NotImplementedError
 

@@ -39,7 +39,7 @@ class KernelNamespace:
         kernel.
     """
 
-    def __init__(self, backend: Backend, helpers: Mapping[str, Callable[..., Any]]) -> None:
+    def __init__(self, backend: Backend, helpers: Mapping[str, Callable[..., object]]) -> None:
         self._backend = backend
         self._epoch = registry.epoch
         self._helpers = helpers
@@ -73,7 +73,7 @@ _helpers: dict[str, ChainMap[str, Callable[..., Any]]] = {}
 _known: dict[str, KernelNamespace] = {}
 
 
-def add_helpers(backend: Backend, helpers: MutableMapping[str, Callable[..., Any]]) -> None:
+def add_helpers(backend: Backend, helpers: MutableMapping[str, Callable[..., object]]) -> None:
     """Add functions of `backend` that derivative bodies may call though no operator stands for
     them.
     """

@@ -49,7 +49,7 @@ class KernelResults:
             return self._kernel
         return f"the kernel {described(self._kernel)}"
 
-    def tensor(self, value: Any) -> Any:
+    def tensor(self, value: object) -> Any:
         """Return the only result, which is to be a Tensor; None stands for an undefined one, as in
         PyTorch.
 
@@ -62,7 +62,7 @@ class KernelResults:
             return value
         raise self.cast_error(value, "Tensor")
 
-    def by_schema(self, value: Any) -> Any:
+    def by_schema(self, value: object) -> Any:
         """Return the result as the schema's returns have it: None, one value, or a tuple.
 
         Raises
@@ -81,7 +81,7 @@ class KernelResults:
         items = self.several(value)
         return tuple([self.cast(item, r.real_type) for item, r in zip(items, returns, strict=True)])
 
-    def nothing(self, value: Any) -> None:
+    def nothing(self, value: object) -> None:
         """Refuse a result where the schema has none."""
         if value is not None:
             raise RuntimeError(
@@ -91,7 +91,7 @@ class KernelResults:
                 "return."
             )
 
-    def several(self, value: Any) -> Sequence[Any]:
+    def several(self, value: object) -> Sequence[Any]:
         """Return the results, of which there are to be as many as the schema has returns."""
         schema = self._op.schema
         if not isinstance(value, tuple | list):
@@ -108,7 +108,7 @@ class KernelResults:
             )
         return value
 
-    def check_meta(self, result: Any) -> None:
+    def check_meta(self, result: object) -> None:
         """Refuse tensors with data among the results of a fake kernel.
 
         Raises
@@ -126,7 +126,7 @@ class KernelResults:
                     "are: make them with x.new_empty(...) or dovetail.empty_like(x)."
                 )
 
-    def cast(self, value: Any, declared: Type) -> Any:
+    def cast(self, value: object, declared: Type) -> Any:
         """Return one result as the schema declares it."""
         wanted = declared.schema_str
         if wanted == "Tensor" and (value is None or isinstance(value, TensorBase)):
@@ -136,7 +136,7 @@ class KernelResults:
         except CastError:
             raise self.cast_error(value, wanted) from None
 
-    def cast_error(self, value: Any, wanted: str) -> RuntimeError:
+    def cast_error(self, value: object, wanted: str) -> RuntimeError:
         """Return the error of a result that is not of the type `wanted`."""
         return RuntimeError(
             f"Unable to cast {shown(value)} to {wanted}: {self.who} returned a "
@@ -175,7 +175,7 @@ def _optional(cast: Cast) -> Cast:
 
 
 def _list(cast: Cast, cast_element: Cast) -> Cast:
-    def checked(value: Any) -> Any:
+    def checked(value: object) -> Any:
         if not isinstance(value, list | tuple):
             raise CastError("neither a list nor a tuple")
         return cast([cast_element(element) for element in value])
@@ -183,20 +183,20 @@ def _list(cast: Cast, cast_element: Cast) -> Cast:
     return checked
 
 
-def _bool(value: Any) -> Any:
+def _bool(value: object) -> Any:
     if value is None:
         raise CastError("None")
     return cast_bool(value)
 
 
-def _int(value: Any) -> int:
+def _int(value: object) -> int:
     number = cast_int(value)
     if not isinstance(value, int) and not cast_float(value).is_integer():
         raise CastError("a number with a fraction")
     return number
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     shape = getattr(value, "shape", None)
     if shape is not None:
         dtype = getattr(value, "dtype", None)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection
 from types import FunctionType, MethodType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..schema import FunctionSchema
 from .kernels import ARRAY, BOXED, FORMULA, Kernel
@@ -113,7 +113,7 @@ def _check_condition(kernel: Kernel, schema: FunctionSchema, qualified_name: str
     )
 
 
-def check_backward(backward: Callable[..., Any], schema: FunctionSchema, operator: str) -> None:
+def check_backward(backward: Callable[..., object], schema: FunctionSchema, operator: str) -> None:
     """Refuse a ``backward(ctx, *grads)`` that does not take one gradient per return.
 
     Raises
@@ -135,7 +135,7 @@ def check_backward(backward: Callable[..., Any], schema: FunctionSchema, operato
 
 
 def check_setup_context(
-    setup_context: Callable[..., Any], schema: FunctionSchema, operator: str
+    setup_context: Callable[..., object], schema: FunctionSchema, operator: str
 ) -> None:
     """Refuse a ``setup_context`` that does not take ``ctx``, ``inputs`` and ``output`` by keyword.
 
@@ -164,7 +164,7 @@ def takes(parameters: Parameters, name: str) -> bool:
     return parameters.names is None or name in parameters.names
 
 
-def parameters_of(function: Callable[..., Any]) -> Parameters | None:
+def parameters_of(function: Callable[..., object]) -> Parameters | None:
     """Return what a callable takes; None if it does not tell."""
     plain = function.__func__ if isinstance(function, MethodType) else function
     if not isinstance(plain, FunctionType):
@@ -184,7 +184,7 @@ def parameters_of(function: Callable[..., Any]) -> Parameters | None:
     )
 
 
-def _inspected(function: Callable[..., Any]) -> Parameters | None:
+def _inspected(function: Callable[..., object]) -> Parameters | None:
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -201,7 +201,7 @@ def _inspected(function: Callable[..., Any]) -> Parameters | None:
     )
 
 
-def _described(function: Callable[..., Any]) -> str:
+def _described(function: Callable[..., object]) -> str:
     name = getattr(function, "__qualname__", None) or repr(function)
     code = getattr(function, "__code__", None)
     return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code is not None else str(name)

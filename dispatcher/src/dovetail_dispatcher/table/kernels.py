@@ -96,19 +96,19 @@ class Kernel:
 
     def __init__(
         self,
-        fn: Callable[..., Any],
+        fn: Callable[..., object],
         key: DispatchKey,
         convention: str,
         location: str | Callable[[], str],
         *,
         with_keyset: bool = False,
-        fast_path: Callable[..., Any] | None = None,
-        out_function: Callable[..., Any] | None = None,
-        general_out_function: Callable[..., Any] | None = None,
+        fast_path: Callable[..., object] | None = None,
+        out_function: Callable[..., object] | None = None,
+        general_out_function: Callable[..., object] | None = None,
         plugin: PluginEntry | None = None,
         registrar: Registrar | None = None,
         is_proven: bool = False,
-        when: Callable[..., Any] | None = None,
+        when: Callable[..., object] | None = None,
         why: str = "",
     ) -> None:
         self.fn = fn

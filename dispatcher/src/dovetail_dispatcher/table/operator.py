@@ -356,7 +356,7 @@ class Setting:
 
     __slots__ = ("name", "op", "value")
 
-    def __init__(self, op: Operator, name: str, value: Any) -> None:
+    def __init__(self, op: Operator, name: str, value: object) -> None:
         self.op = op
         self.name = name
         self.value = value
@@ -374,7 +374,7 @@ class Setting:
                 values.remove(self)
                 setattr(layer, self.name, values[-1].value if values else None)
 
-    def exchange(self, value: Any) -> bool:
+    def exchange(self, value: object) -> bool:
         """Put another value in the place of this one, wherever it lies by now; return whether this
         one was there.
         """

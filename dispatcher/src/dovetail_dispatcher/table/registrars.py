@@ -57,7 +57,7 @@ class Registrar:
         )
 
 
-def provider_name(function: Callable[..., Any]) -> str:
+def provider_name(function: Callable[..., object]) -> str:
     """Return ``"module:qualname"`` of a function, or of the class of a callable object."""
     while isinstance(function, partial):
         function = function.func
@@ -65,7 +65,7 @@ def provider_name(function: Callable[..., Any]) -> str:
     return f"{getattr(named, '__module__', None)}:{named.__qualname__}"
 
 
-def is_written_anew(new: Callable[..., Any], old: Callable[..., Any]) -> bool:
+def is_written_anew(new: Callable[..., object], old: Callable[..., object]) -> bool:
     """Return whether two functions are one piece of source, compiled twice.
 
     A lambda has no name of its own: it is known by where it stands.

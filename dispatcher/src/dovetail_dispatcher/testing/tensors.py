@@ -74,7 +74,7 @@ class TensorMaker:
             seed=self._count,
         )
 
-    def values(self, values: Any, dtype: dtype | None = None) -> Any:
+    def values(self, values: object, dtype: dtype | None = None) -> Any:
         """Return a tensor of given values, which does not require grad: indices, masks, weights."""
         return _made(values, self.dtype if dtype is None else dtype, self.device)
 
@@ -142,7 +142,7 @@ def _places(count: int, seed: float) -> list[float]:
     return [(_GOLDEN * (place + 1) + _SILVER * seed) % 1 for place in range(count)]
 
 
-def _made(values: Any, dtype: dtype, device: Device | None) -> Any:
+def _made(values: object, dtype: dtype, device: Device | None) -> Any:
     tensor = TENSOR_FUNCTION.plug
     if tensor is None:
         raise RuntimeError(

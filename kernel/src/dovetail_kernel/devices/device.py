@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ..errors import did_you_mean
 from ..types.immutable import Immutable
@@ -64,6 +64,10 @@ class Device(Immutable):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Device, (str(self),)
+
+
+DeviceLike: TypeAlias = Device | str | int
+"""A device, its name such as ``"cuda:1"``, or the index of an accelerator."""
 
 
 class _Unnumbered(dict[str, Device]):

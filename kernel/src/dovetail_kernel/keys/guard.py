@@ -6,12 +6,9 @@ from collections.abc import Callable
 from contextlib import ContextDecorator
 from contextvars import ContextVar
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, Final, ParamSpec, TypeVar, cast
+from typing import Any, ClassVar, Final, ParamSpec, TypeVar, cast
 
 from .state import Saved, _state
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -65,12 +62,7 @@ class Guard:
             self.__exit__(None, None, None)
             raise
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         saved, self._saved = self._saved  # type: ignore[misc]
         try:
             self.restore(saved)
@@ -140,12 +132,7 @@ class SettingGuard(Guard):
     def __enter__(self) -> Any:
         """Do nothing: the setting was made at construction."""
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         saved = self._saved[0]  # type: ignore[index]
         try:
             self.restore(saved)

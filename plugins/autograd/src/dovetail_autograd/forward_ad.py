@@ -106,7 +106,7 @@ class dual_level(Guard):
         """Enter a level."""
         return enter_dual_level()
 
-    def restore(self, saved: Any) -> None:
+    def restore(self, saved: object) -> None:
         """Leave it."""
         current = _current.get()
         if current is not None:

@@ -15,7 +15,7 @@ __all__ = ["load_checkpoint", "save_checkpoint"]
 
 
 def save_checkpoint(
-    state: Any, path: str | os.PathLike[str], group: ProcessGroup | None = None
+    state: object, path: str | os.PathLike[str], group: ProcessGroup | None = None
 ) -> None:
     """Save the `state` of rank 0 with `dovetail.save`; return on all ranks when the file is there.
 

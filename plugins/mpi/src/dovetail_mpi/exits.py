@@ -49,7 +49,7 @@ def _at_exit() -> None:
             group.tell("ended its program")
 
 
-def _aborting(shown: Callable[..., Any]) -> Callable[..., Any]:
+def _aborting(shown: Callable[..., object]) -> Callable[..., Any]:
     def show_and_abort(
         kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:

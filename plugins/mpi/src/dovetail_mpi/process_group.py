@@ -88,7 +88,7 @@ class ProcessGroup:
 
     # -- what is begun -----------------------------------------------------------------------------
 
-    def begin(self, call: str, size: int, start: Callable[[], Any]) -> Transfer:
+    def begin(self, call: str, size: int, start: Callable[[], object]) -> Transfer:
         """Begin a collective.
 
         Parameters
@@ -116,7 +116,7 @@ class ProcessGroup:
         return Transfer(self, call, self._begun, start())
 
     def begin_message(
-        self, call: str, size: int, start: Callable[[], Any], peer: int | None
+        self, call: str, size: int, start: Callable[[], object], peer: int | None
     ) -> Transfer:
         """Begin to send or to receive a message; as `begin`."""
         self.check_usable()

@@ -24,7 +24,7 @@ class Work:
     """
 
     def __init__(
-        self, transfer: Transfer, finish: Callable[[], object], tensors: Sequence[Any] = ()
+        self, transfer: Transfer, finish: Callable[[], object], tensors: Sequence[object] = ()
     ) -> None:
         self._transfer = transfer
         self._finish: Callable[[], object] | None = finish
@@ -103,7 +103,7 @@ class Future:
         self._is_done = False
 
     @classmethod
-    def _waiting(cls, compute: Callable[[], Any]) -> Future:
+    def _waiting(cls, compute: Callable[[], object]) -> Future:
         future = cls()
         future._compute = compute
         return future
@@ -122,11 +122,11 @@ class Future:
         """Return whether the value is there."""
         return self._is_done
 
-    def set_result(self, result: Any) -> None:
+    def set_result(self, result: object) -> None:
         """Give the value."""
         self._value, self._is_done, self._compute = result, True, None
 
-    def then(self, callback: Callable[[Future], Any]) -> Future:
+    def then(self, callback: Callable[[Future], object]) -> Future:
         """Return the future of ``callback(self)``, which is called when that is waited for."""
 
         def compute() -> Any:

@@ -32,14 +32,14 @@ class autocast(amp.autocast):
 
 
 def custom_fwd(
-    fwd: Callable[..., Any] | None = None, *, cast_inputs: _dtype | None = None
+    fwd: Callable[..., object] | None = None, *, cast_inputs: _dtype | None = None
 ) -> Callable[..., Any]:
     """Decorate the ``forward`` of an `autograd.Function`: `amp.custom_fwd` for CUDA devices."""
     _warn("custom_fwd")
     return amp.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
 
 
-def custom_bwd(bwd: Callable[..., Any]) -> Callable[..., Any]:
+def custom_bwd(bwd: Callable[..., object]) -> Callable[..., Any]:
     """Decorate the ``backward`` of an `autograd.Function`: `amp.custom_bwd` for CUDA devices."""
     _warn("custom_bwd")
     return amp.custom_bwd(bwd, device_type="cuda")

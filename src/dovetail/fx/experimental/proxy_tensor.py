@@ -23,8 +23,8 @@ __all__ = ["ProxyTorchDispatchMode", "get_proxy_mode", "make_fx"]
 
 
 def make_fx(
-    f: Callable[..., Any],
-    decomposition_table: Mapping[Any, Callable[..., Any]] | None = None,
+    f: Callable[..., object],
+    decomposition_table: Mapping[object, Callable[..., object]] | None = None,
     tracing_mode: str = "real",
     **options: Any,
 ) -> Callable[..., GraphModule]:
@@ -95,7 +95,9 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         Functions to call in the place of operators.
     """
 
-    def __init__(self, root: Module, decomposition_table: Mapping[Any, Callable[..., Any]]) -> None:
+    def __init__(
+        self, root: Module, decomposition_table: Mapping[object, Callable[..., object]]
+    ) -> None:
         super().__init__()
         self.root = root
         self.graph = Graph(tracer_cls=Tracer)
@@ -106,10 +108,10 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
 
     def __torch_dispatch__(
         self,
-        func: Any,
-        types: Any,
-        args: Sequence[Any] = (),
-        kwargs: Mapping[str, Any] | None = None,
+        func: Callable[..., object],
+        types: object,
+        args: Sequence[object] = (),
+        kwargs: Mapping[str, object] | None = None,
     ) -> Any:
         kwargs = kwargs or {}
         if func in self.decomposition_table:
@@ -121,7 +123,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         self.note(result, self.graph.call_function(func, args_, kwargs_, name=name))
         return result
 
-    def note(self, result: Any, node: Node) -> None:
+    def note(self, result: object, node: Node) -> None:
         """Let a node stand for a result, and nodes that take its items for those of a sequence."""
         if isinstance(result, Tensor):
             # By its array: transforms give operators other tensors of the same.
@@ -132,7 +134,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                 item = self.graph.call_function(operator.getitem, (node, place))
                 self.note(each, item)
 
-    def node_of(self, value: Any) -> Any:
+    def node_of(self, value: object) -> Any:
         """Return the node of a tensor, that of an attribute if it is not known; other values as
         they are.
         """
@@ -152,7 +154,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         return found
 
 
-def _names(f: Callable[..., Any], count: int) -> list[str]:
+def _names(f: Callable[..., object], count: int) -> list[str]:
     """Return the names of the arguments of a call."""
     function = f.forward if isinstance(f, Module) else f
     try:
@@ -164,7 +166,7 @@ def _names(f: Callable[..., Any], count: int) -> list[str]:
     return names + [f"arg{place}" for place in range(len(names), count)]
 
 
-def _names_of_leaves(names: list[str], args: tuple[Any, ...]) -> list[str]:
+def _names_of_leaves(names: list[str], args: tuple[object, ...]) -> list[str]:
     """Return the names of the leaves of the arguments: those of the arguments."""
     return [
         name

@@ -49,7 +49,7 @@ class ShapeProp(Interpreter):
         result = super().run_node(n)
         found = False
 
-        def note(value: Any) -> Any:
+        def note(value: object) -> Any:
             nonlocal found
             if not isinstance(value, Tensor):
                 return value

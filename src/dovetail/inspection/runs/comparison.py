@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from dovetail_dispatcher import short_place
 
@@ -65,12 +65,12 @@ class RunComparison:
 
 
 def compare_runs(
-    f: Callable[..., Any] | None = None,
-    args: Sequence[Any] = (),
-    kwargs: Mapping[str, Any] | None = None,
+    f: Callable[..., object] | None = None,
+    args: Sequence[object] = (),
+    kwargs: Mapping[str, object] | None = None,
     *,
-    first: Any = None,
-    second: Any = None,
+    first: object = None,
+    second: object = None,
     rtol: float | None = None,
     atol: float | None = None,
     backward: bool = True,
@@ -146,7 +146,7 @@ def compare_runs(
     return RunComparison(parting, search.compared, notes, text)
 
 
-def _side(value: Any, parameter: str) -> Settings | list[RecordedSpan]:
+def _side(value: object, parameter: str) -> Settings | list[RecordedSpan]:
     return load_recording(value) if isinstance(value, Path) else settings_of(value, parameter)
 
 

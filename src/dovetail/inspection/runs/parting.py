@@ -297,7 +297,7 @@ def _close(first: str, second: str) -> bool:
     return abs(a - b) <= 1e-4 * max(abs(a), abs(b))
 
 
-def _with_elements(target: Any, source: Any) -> Any:
+def _with_elements(target: object, source: object) -> Any:
     """Return arguments like `target` with the elements of the tensors of `source`."""
     if isinstance(target, Value) and isinstance(source, Value):
         return target.with_elements(source)

@@ -66,7 +66,7 @@ def program_of(parting: Parting, first: Settings, second: Settings) -> str | Non
     return "\n".join(lines)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return python_text(value, lambda v: _tensor_text(v) if isinstance(v, Value) else repr(v))
 
 

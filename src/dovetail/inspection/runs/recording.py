@@ -68,18 +68,18 @@ class ValueObserver(Observer):
         self.results: dict[Span, list[Value]] = {}
         self._written: dict[Span, Sequence[Any]] = {}
 
-    def opened(self, span: Span, given: Sequence[Any]) -> None:
+    def opened(self, span: Span, given: Sequence[object]) -> None:
         """Copy the arguments."""
         self.given[span] = copied(tuple(given))
         if isinstance(span, CallSpan) and "!" in span.decision.schema:
             self._written[span] = given
 
-    def closed(self, span: Span, result: Any) -> None:
+    def closed(self, span: Span, result: object) -> None:
         """Copy the results, and the arguments of an operator that writes to some."""
         self.results[span] = list(values_in(copied((result, self._written.pop(span, ())))))
 
 
-def copied(value: Any) -> Any:
+def copied(value: object) -> Any:
     """Return `value` with a `Value` in the place of every tensor."""
     if isinstance(value, TensorBase):
         return recorded_value(value)
@@ -89,7 +89,7 @@ def copied(value: Any) -> Any:
     return value
 
 
-def values_in(value: Any) -> Iterator[Value]:
+def values_in(value: object) -> Iterator[Value]:
     """Yield every `Value` in lists and tuples."""
     if isinstance(value, Value):
         yield value
@@ -178,12 +178,12 @@ class HashObserver(ValueObserver):
         super().__init__()
         self.fingerprints: dict[Span, dict[str, list[dict[str, Any] | None]]] = {}
 
-    def opened(self, span: Span, given: Sequence[Any]) -> None:
+    def opened(self, span: Span, given: Sequence[object]) -> None:
         """Note the arguments."""
         super().opened(span, given)
         self.fingerprints[span] = {"given": _as_dicts(values_in(self.given.pop(span)))}
 
-    def closed(self, span: Span, result: Any) -> None:
+    def closed(self, span: Span, result: object) -> None:
         """Note the results, and the arguments of an operator that writes to some."""
         super().closed(span, result)
         self.fingerprints[span]["results"] = _as_dicts(self.results.pop(span))

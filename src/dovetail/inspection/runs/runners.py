@@ -76,10 +76,10 @@ class Runner(Protocol):
     can_repeat: bool = True
     """Whether calls can be made again."""
 
-    def run(self, program: Any, *, traced: bool, backward: bool) -> Outcome:
+    def run(self, program: object, *, traced: bool, backward: bool) -> Outcome:
         """Run a program: function, arguments and keyword arguments."""
 
-    def repeat(self, name: str, arguments: Sequence[Any], records: bool) -> Repeated:
+    def repeat(self, name: str, arguments: Sequence[object], records: bool) -> Repeated:
         """Call an operator with recorded arguments: see `repeat`."""
 
     def __enter__(self) -> Self:
@@ -97,10 +97,10 @@ class _Saved(Runner):
     def __init__(self, spans: list[RecordedSpan]) -> None:
         self._spans = spans
 
-    def run(self, program: Any, *, traced: bool, backward: bool) -> Outcome:
+    def run(self, program: object, *, traced: bool, backward: bool) -> Outcome:
         return Outcome(self._spans, [], None)
 
-    def repeat(self, name: str, arguments: Sequence[Any], records: bool) -> Repeated:
+    def repeat(self, name: str, arguments: Sequence[object], records: bool) -> Repeated:
         raise NotImplementedError(f"{name} cannot be called again in a saved run")
 
 
@@ -110,10 +110,10 @@ class _Here(Runner):
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
 
-    def run(self, program: Any, *, traced: bool, backward: bool) -> Outcome:
+    def run(self, program: object, *, traced: bool, backward: bool) -> Outcome:
         return run(self.settings, program, traced=traced, backward=backward)
 
-    def repeat(self, name: str, arguments: Sequence[Any], records: bool) -> Repeated:
+    def repeat(self, name: str, arguments: Sequence[object], records: bool) -> Repeated:
         return repeat(self.settings, name, arguments, records)
 
 
@@ -133,7 +133,7 @@ class _Elsewhere(Runner):
             else:
                 os.environ[variable] = before
 
-    def run(self, program: Any, *, traced: bool, backward: bool) -> Outcome:
+    def run(self, program: object, *, traced: bool, backward: bool) -> Outcome:
         try:
             packed = pickle.dumps(program)
         except (pickle.PicklingError, AttributeError, TypeError, RuntimeError) as error:
@@ -144,7 +144,7 @@ class _Elsewhere(Runner):
             ) from None
         return self._made(_run_packed, self.settings, packed, traced, backward)
 
-    def repeat(self, name: str, arguments: Sequence[Any], records: bool) -> Repeated:
+    def repeat(self, name: str, arguments: Sequence[object], records: bool) -> Repeated:
         return self._made(repeat, self.settings, name, arguments, records)
 
     def _made(self, function: Callable[..., T], *args: Any) -> T:
@@ -177,7 +177,7 @@ def _run_packed(settings: Settings, packed: bytes, traced: bool, backward: bool)
 
 
 @restoring(*Trace.variables)
-def run(settings: Settings, program: Any, *, traced: bool, backward: bool) -> Outcome:
+def run(settings: Settings, program: object, *, traced: bool, backward: bool) -> Outcome:
     """Run a copy of a program under a configuration, from one seed.
 
     Parameters
@@ -212,7 +212,7 @@ def run(settings: Settings, program: Any, *, traced: bool, backward: bool) -> Ou
 def _call(
     function: Callable[..., Any],
     args: Sequence[Any],
-    kwargs: dict[str, Any],
+    kwargs: dict[str, object],
     backward: bool,
     has_run_backward: Callable[[], bool],
 ) -> Any:
@@ -253,7 +253,7 @@ def _leaves(program: Any) -> list[Tensor]:
 
 
 @restoring()
-def repeat(settings: Settings, name: str, arguments: Sequence[Any], records: bool) -> Repeated:
+def repeat(settings: Settings, name: str, arguments: Sequence[object], records: bool) -> Repeated:
     """Call an operator under a configuration.
 
     Parameters
@@ -286,7 +286,7 @@ def _step_text(step: Any) -> str:
     return f"{step.key}: {step.kernel} at {step.source}{condition}"
 
 
-def _as_argument(value: Any, records: bool, mutable: bool) -> Any:
+def _as_argument(value: object, records: bool, mutable: bool) -> Any:
     if isinstance(value, Value):
         assert value.array is not None
         tensor: Tensor = from_numpy(copied_array(value.array)).to(value.device)

@@ -66,7 +66,7 @@ class Settings:
         return f"{{{', '.join(parts)}}}"
 
 
-def settings_of(value: Any, parameter: str) -> Settings:
+def settings_of(value: object, parameter: str) -> Settings:
     """Return the configuration that an argument of `compare_runs` means.
 
     Parameters
@@ -115,7 +115,7 @@ def in_force(settings: Settings) -> Iterator[None]:
         yield
 
 
-def placed(program: Any, settings: Settings) -> Any:
+def placed(program: object, settings: Settings) -> Any:
     """Return a copy of `program`, whose tensors and modules are those of a configuration.
 
     Parameters
@@ -129,7 +129,7 @@ def placed(program: Any, settings: Settings) -> Any:
         return made
     known: dict[int, Tensor] = {}
 
-    def place(leaf: Any) -> Any:
+    def place(leaf: object) -> Any:
         if isinstance(leaf, Module):
             return leaf.to(device=settings.device, dtype=settings.dtype)
         if isinstance(leaf, MethodType) and isinstance(leaf.__self__, Module):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum, auto
 from typing import Any
 
@@ -61,7 +62,9 @@ class CausalBias(Tensor):
         return everything.tril(diagonal=offset)
 
     @classmethod
-    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        cls, func: Callable[..., object], types: object, args: Any = (), kwargs: Any = None
+    ) -> Any:
         if getattr(func, "__name__", "") == "__get__":  # an attribute, such as its shape
             return super().__torch_function__(func, types, args, kwargs or {})
         if func is not _nn.scaled_dot_product_attention:

@@ -79,7 +79,7 @@ class BlockMask:
         full_q_num_blocks: Tensor | None,
         full_q_indices: Tensor | None,
         BLOCK_SIZE: tuple[int, int] = (128, 128),
-        mask_mod: Callable[..., Any] = noop_mask,
+        mask_mod: Callable[..., object] = noop_mask,
         *,
         dq_write_order: Tensor | None = None,
         dq_write_order_full: Tensor | None = None,
@@ -103,11 +103,11 @@ def or_masks(*mask_mods: Callable[..., Any]) -> Callable[..., Any]:
     return _joined(mask_mods, False)
 
 
-def _joined(mask_mods: tuple[Callable[..., Any], ...], every: bool) -> Callable[..., Any]:
+def _joined(mask_mods: tuple[Callable[..., object], ...], every: bool) -> Callable[..., Any]:
     if not all(map(callable, mask_mods)):
         raise RuntimeError(f"All inputs should be callable mask_mods: {mask_mods}")
 
-    def joined(b: Any, h: Any, q_idx: Any, kv_idx: Any) -> Any:
+    def joined(b: Any, h: object, q_idx: object, kv_idx: object) -> Any:
         found = b.new_full((), every, dtype=bool_)
         for each in mask_mods:
             here = each(b, h, q_idx, kv_idx)

@@ -254,7 +254,7 @@ def linear_cross_entropy(
     reduction: str = "mean",
     ignore_index: int | None = None,
     label_smoothing: float = 0.0,
-    options: Any = None,
+    options: object = None,
 ) -> Tensor:
     """Return the cross entropy between logits, which are ``linear(input, linear_weight)``, and
     classes.

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
+from dovetail_kernel import DeviceLike
+from dovetail_kernel import dtype as DType
 
 from .. import functional as F
 from .container import ModuleList, Sequential
@@ -69,8 +71,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         cutoffs: Sequence[int],
         div_value: float = 4.0,
         head_bias: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike | None = None,
+        dtype: DType | None = None,
     ) -> None:
         super().__init__()
         ends = list(cutoffs)

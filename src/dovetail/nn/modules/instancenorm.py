@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from dovetail_aten import Tensor
-from dovetail_kernel import warn_user
+from dovetail_kernel import DeviceLike, warn_user
+from dovetail_kernel import dtype as DType
 
 from .. import functional as F
 from .batchnorm import _LazyNormBase, _NormBase
@@ -29,8 +30,8 @@ class _InstanceNorm(_NormBase):
         momentum: float = 0.1,
         affine: bool = False,
         track_running_stats: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike | None = None,
+        dtype: DType | None = None,
         *,
         bias: bool = True,
     ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from dovetail_autograd import no_grad
@@ -50,7 +51,7 @@ class LazyModuleMixin(Module):
         return any([is_lazy(tensor) for tensor in own])
 
     def _save_to_state_dict(
-        self, destination: OrderedDict[str, Any], prefix: str, keep_vars: bool
+        self, destination: OrderedDict[str, object], prefix: str, keep_vars: bool
     ) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars=True)
         for name, tensor in self._persistent_tensors().items():
@@ -68,7 +69,10 @@ class LazyModuleMixin(Module):
                     materialize.materialize(given.shape)
 
     def _infer_parameters(
-        self, module: LazyModuleMixin, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
+        self,
+        module: LazyModuleMixin,
+        args: tuple[object, ...],
+        kwargs: Mapping[str, object] | None = None,
     ) -> None:
         """Initialize the parameters before the first call, and become what it is to be."""
         module.initialize_parameters(*args, **(kwargs or {}))

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
-from dovetail_kernel import restoring
+from dovetail_kernel import DeviceLike, restoring
+from dovetail_kernel import dtype as DType
 
 from .. import functional as F
 from .. import init, parameter
@@ -180,7 +181,11 @@ class LazyLinear(LazyModuleMixin, Linear):
     cls_to_become: ClassVar[type[Module] | None] = Linear
 
     def __init__(
-        self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+        self,
+        out_features: int,
+        bias: bool = True,
+        device: DeviceLike | None = None,
+        dtype: DType | None = None,
     ) -> None:
         super().__init__(0, 0, False)
         made: Any = {"device": device, "dtype": dtype}

@@ -68,12 +68,12 @@ class Upsample(Module):
 class UpsamplingNearest2d(Upsample):
     """Resample images ``(N, C, H, W)`` by their nearest elements."""
 
-    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+    def __init__(self, size: Any = None, scale_factor: object = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
     """Resample images ``(N, C, H, W)`` linearly; the corners stay."""
 
-    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+    def __init__(self, size: Any = None, scale_factor: object = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

@@ -13,7 +13,7 @@ __all__ = ["consume_prefix_in_state_dict_if_present"]
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
     """Return a function that makes a tuple of `n` of a single value, and any iterable a tuple."""
 
-    def parse(x: Any) -> tuple[Any, ...]:
+    def parse(x: object) -> tuple[Any, ...]:
         return tuple(x) if isinstance(x, Iterable) else (x,) * n
 
     parse.__name__ = name
@@ -26,7 +26,7 @@ _triple: Final = _ntuple(3, "_triple")
 _quadruple: Final = _ntuple(4, "_quadruple")
 
 
-def _reverse_repeat_tuple(t: tuple[Any, ...], n: int) -> tuple[Any, ...]:
+def _reverse_repeat_tuple(t: tuple[object, ...], n: int) -> tuple[Any, ...]:
     """Return the items of `t` from the last, each `n` times: padding as `pad` takes it."""
     return tuple(x for x in reversed(t) for _ in range(n))
 
@@ -50,7 +50,7 @@ def _list_with_default(
 
 
 def consume_prefix_in_state_dict_if_present(
-    state_dict: MutableMapping[str, Any], prefix: str
+    state_dict: MutableMapping[str, object], prefix: str
 ) -> None:
     """Take `prefix` off the names in a state dict, in place; these come last then.
 
@@ -67,7 +67,7 @@ def consume_prefix_in_state_dict_if_present(
         _shorten(metadata, prefix, alone=prefix.removesuffix("."))
 
 
-def _shorten(names: MutableMapping[str, Any], prefix: str, alone: str | None = None) -> None:
+def _shorten(names: MutableMapping[str, object], prefix: str, alone: str | None = None) -> None:
     """Take `prefix` off the keys; the key `alone` becomes empty."""
     for name in list(names):
         if name and (name == alone or name.startswith(prefix)):

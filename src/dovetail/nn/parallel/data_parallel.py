@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dovetail_kernel import Device
@@ -52,11 +52,11 @@ class DataParallel(Module):
 
 def data_parallel(
     module: Module,
-    inputs: Any,
+    inputs: object,
     device_ids: Sequence[int | Device] | None = None,
     output_device: int | Device | None = None,
     dim: int = 0,
-    module_kwargs: dict[str, Any] | None = None,
+    module_kwargs: Mapping[str, object] | None = None,
 ) -> Any:
     """Return ``module(*inputs, **module_kwargs)``; one input needs no tuple. The other arguments
     are those of `DataParallel`.

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dovetail_aten import Tensor, cat
@@ -13,12 +13,12 @@ from dovetail_kernel import Device
 __all__ = ["gather", "is_namedtuple", "scatter", "scatter_kwargs"]
 
 
-def is_namedtuple(obj: Any) -> bool:
+def is_namedtuple(obj: object) -> bool:
     """Return whether an object is a named tuple."""
     return isinstance(obj, tuple) and hasattr(obj, "_asdict") and hasattr(obj, "_fields")
 
 
-def scatter(inputs: Any, target_gpus: Sequence[int | Device], dim: int = 0) -> list[Any]:
+def scatter(inputs: object, target_gpus: Sequence[int | Device], dim: int = 0) -> list[Any]:
     """Return what each device gets of `inputs`.
 
     Parameters
@@ -50,8 +50,8 @@ def scatter(inputs: Any, target_gpus: Sequence[int | Device], dim: int = 0) -> l
 
 
 def scatter_kwargs(
-    inputs: tuple[Any, ...],
-    kwargs: dict[str, Any] | None,
+    inputs: tuple[object, ...],
+    kwargs: Mapping[str, object] | None,
     target_gpus: Sequence[int | Device],
     dim: int = 0,
 ) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
@@ -102,7 +102,7 @@ def gather(outputs: Sequence[Any], target_device: int | Device | str, dim: int =
     return _like(first)([gather(list(column), target_device, dim) for column in columns])
 
 
-def _like(container: Any) -> Callable[[Sequence[Any]], Any]:
+def _like(container: object) -> Callable[[Sequence[Any]], Any]:
     """Return what makes a container of the kind of `container` from its items."""
     kind: Any = type(container)
     return (lambda items: kind(*items)) if is_namedtuple(container) else kind

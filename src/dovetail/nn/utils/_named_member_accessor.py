@@ -17,7 +17,7 @@ _MISSING: Final = object()
 """Stands for no tensor: what `swap_tensor` returns and takes."""
 
 
-def swap_tensor(module: Module, name: str, tensor: Any, allow_missing: bool = False) -> Any:
+def swap_tensor(module: Module, name: str, tensor: object, allow_missing: bool = False) -> Any:
     """Let `module` have `tensor` as its parameter, buffer or attribute `name`, and return what it
     had.
 

@@ -28,7 +28,7 @@ def matrix_of(weight: Tensor, dim: int) -> Tensor:
     return weight.reshape(weight.size(0), -1)
 
 
-def output_dimension(module: Any) -> int:
+def output_dimension(module: object) -> int:
     """Return where the weight of a module has its outputs: 1 if it is a transposed convolution."""
     return int(getattr(module, "transposed", False) is True)
 

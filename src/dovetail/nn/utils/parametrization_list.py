@@ -25,7 +25,7 @@ def register_tensor(module: Module, name: str, tensor: Tensor) -> None:
         module.register_buffer(name, tensor)
 
 
-def check_unchanged(before: Tensor, after: Any) -> None:
+def check_unchanged(before: Tensor, after: object) -> None:
     """Refuse what would surprise the module: another kind, dtype or shape.
 
     Raises
@@ -177,7 +177,7 @@ class ParametrizationList(ModuleList):
         return result
 
 
-def _checked_sequence(inverse: Any) -> Sequence[Tensor]:
+def _checked_sequence(inverse: object) -> Sequence[Tensor]:
     if not isinstance(inverse, Sequence):
         raise ValueError(
             "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). "

@@ -128,7 +128,7 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     """
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
-    def rename_keys_of_old(state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+    def rename_keys_of_old(state_dict: dict[str, object], prefix: str, *rest: Any) -> None:
         old = f"{prefix}{name}_g", f"{prefix}{name}_v"
         if all([key in state_dict for key in old]):
             for place, key in enumerate(old):

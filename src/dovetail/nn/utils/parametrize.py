@@ -61,7 +61,7 @@ def _inject_new_class(module: Module) -> None:
             "module.state_dict(), and load it into a module with the same parametrizations."
         )
 
-    def deep_copy(self: Any, memo: dict[int, Any]) -> Any:
+    def deep_copy(self: Any, memo: dict[int, object]) -> Any:
         copied = memo[id(self)] = self.__new__(type(self))
         copied.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return copied

@@ -171,7 +171,7 @@ class LnStructured(_Structured):
         The dimension.
     """
 
-    def __init__(self, amount: int | float, n: Any, dim: int = -1) -> None:
+    def __init__(self, amount: int | float, n: object, dim: int = -1) -> None:
         super().__init__(amount, dim)
         self.n = n
 
@@ -264,7 +264,7 @@ def ln_structured(
     module: M,
     name: str,
     amount: int | float,
-    n: Any,
+    n: object,
     dim: int,
     importance_scores: Tensor | None = None,
 ) -> M:

@@ -226,7 +226,7 @@ def _forget_method(module: Module, name: str) -> BasePruningMethod | None:
     return method
 
 
-def _validate_pruning_amount_init(amount: Any) -> None:
+def _validate_pruning_amount_init(amount: object) -> None:
     if isinstance(amount, bool) or not isinstance(amount, (int, float)):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     if amount < 0 or (not isinstance(amount, int) and amount > 1):
@@ -236,7 +236,7 @@ def _validate_pruning_amount_init(amount: Any) -> None:
         )
 
 
-def _validate_pruning_amount(amount: Any, tensor_size: int) -> None:
+def _validate_pruning_amount(amount: object, tensor_size: int) -> None:
     if isinstance(amount, int) and amount > tensor_size:
         raise ValueError(
             f"amount={amount} should be smaller than the number of parameters to prune="
@@ -262,7 +262,7 @@ def _compute_nparams_toprune(amount: Any, tensor_size: int) -> int:
     return int(amount) if isinstance(amount, int) else round(amount * tensor_size)
 
 
-def _compute_norm(t: Tensor, n: Any, dim: int) -> Tensor:
+def _compute_norm(t: Tensor, n: object, dim: int) -> Tensor:
     """Return the norm of order ``n`` of every slice along ``dim``."""
     dims = [each for each in range(t.dim()) if each != dim % t.dim()]
     norm: Tensor = ops.aten.linalg_vector_norm(t, 2 if n == "fro" else n, dims)

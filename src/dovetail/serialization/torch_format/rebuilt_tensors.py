@@ -26,13 +26,13 @@ __all__ = [
 
 
 def rebuild_tensor(
-    storage: Any,
-    offset: Any,
-    size: Any,
-    stride: Any,
-    requires_grad: Any = False,
-    hooks: Any = None,
-    metadata: Any = None,
+    storage: object,
+    offset: object,
+    size: object,
+    stride: object,
+    requires_grad: object = False,
+    hooks: object = None,
+    metadata: object = None,
 ) -> Tensor:
     """Make a tensor of the dtype of its storage."""
     if not isinstance(storage, TypedStorage):
@@ -41,19 +41,19 @@ def rebuild_tensor(
 
 
 def rebuild_tensor_v3(
-    storage: Any,
-    offset: Any,
-    size: Any,
-    stride: Any,
-    requires_grad: Any,
-    hooks: Any,
-    kind: Any,
-    metadata: Any = None,
+    storage: object,
+    offset: object,
+    size: object,
+    stride: object,
+    requires_grad: object,
+    hooks: object,
+    kind: object,
+    metadata: object = None,
 ) -> Tensor:
     return _tensor_on(storage, offset, size, stride, requires_grad, kind, metadata)
 
 
-def rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
+def rebuild_sparse_tensor(layout: object, data: object) -> Tensor:
     """Make a tensor in coordinate form; its indices are checked."""
     if layout is not sparse_coo or type(data) is not tuple or len(data) not in (3, 4):
         raise corrupt("a sparse tensor is not made of indices, values and a size")
@@ -71,13 +71,13 @@ def rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
 
 
 def _tensor_on(
-    storage: Any,
-    offset: Any,
-    size: Any,
-    stride: Any,
-    requires_grad: Any,
+    storage: object,
+    offset: object,
+    size: object,
+    stride: object,
+    requires_grad: object,
     kind: Any,
-    metadata: Any = None,
+    metadata: object = None,
 ) -> Tensor:
     """Return a leaf that shows a part of a storage."""
     untyped: Any = storage._untyped_storage if isinstance(storage, TypedStorage) else storage
@@ -124,7 +124,7 @@ def _part_of(storage: UntypedStorage, record: TensorRecord) -> Tensor:
     return aten.as_strided(line, record.shape, record.stride, record.offset).clone()
 
 
-def _set_bits(metadata: Any) -> list[tuple[str, Any]]:
+def _set_bits(metadata: object) -> list[tuple[str, Any]]:
     if metadata is None:
         return []
     if type(metadata) is not dict or not metadata.keys() <= {"conj", "neg"}:
@@ -132,7 +132,9 @@ def _set_bits(metadata: Any) -> list[tuple[str, Any]]:
     return list(metadata.items())
 
 
-def _record(offset: Any, size: Any, stride: Any, requires_grad: Any, kind: Any) -> TensorRecord:
+def _record(
+    offset: object, size: object, stride: object, requires_grad: object, kind: object
+) -> TensorRecord:
     if not isinstance(kind, dtype):
         raise corrupt("a tensor has no dtype")
     if type(requires_grad) is not bool:
@@ -147,19 +149,21 @@ def _record(offset: Any, size: Any, stride: Any, requires_grad: Any, kind: Any) 
     return record
 
 
-def checked_sizes(value: Any) -> tuple[int, ...]:
+def checked_sizes(value: object) -> tuple[int, ...]:
     if not isinstance(value, tuple) or len(value) > 64:
         raise corrupt("the shape or the strides of a tensor are no tuple of at most 64 sizes")
     return tuple([_size(each) for each in value])
 
 
-def _size(value: Any) -> int:
+def _size(value: object) -> int:
     if type(value) is not int or not 0 <= value < 2**63:
         raise corrupt("a size, a stride or an offset of a tensor is no non-negative integer")
     return value
 
 
-def rebuild_parameter(data: Any, requires_grad: Any, hooks: Any, state: Any = None) -> Parameter:
+def rebuild_parameter(
+    data: object, requires_grad: object, hooks: object, state: object = None
+) -> Parameter:
     if type(data) is not Tensor or type(requires_grad) is not bool:
         raise corrupt("a parameter has no tensor, or its requires_grad is not a bool")
     if requires_grad and not (data.dtype.is_floating_point or data.dtype.is_complex):
@@ -169,17 +173,19 @@ def rebuild_parameter(data: Any, requires_grad: Any, hooks: Any, state: Any = No
     return made
 
 
-def rebuild_parameter_with_state(data: Any, requires_grad: Any, hooks: Any, state: Any) -> Any:
+def rebuild_parameter_with_state(
+    data: object, requires_grad: object, hooks: object, state: object
+) -> Any:
     return rebuild_parameter(data, requires_grad, hooks, state)
 
 
-def rebuild_meta_tensor_no_storage(kind: Any, size: Any, stride: Any, requires_grad: Any) -> Any:
+def rebuild_meta_tensor_no_storage(kind: Any, size: object, stride: Any, requires_grad: Any) -> Any:
     record = _record(0, size, stride, requires_grad, kind)
     made = aten.empty_strided(record.shape, record.stride, dtype=kind, device="meta")
     return made.requires_grad_(requires_grad)
 
 
-def set_attributes(obj: Any, state: Any) -> None:
+def set_attributes(obj: object, state: object) -> None:
     """Set attributes that are none of its class, such as the ``_metadata`` of a state dict."""
     if type(state) is tuple and len(state) == 2:  # __dict__, and values of slots
         set_attributes(obj, state[0])

@@ -156,7 +156,7 @@ class Storages:
         self._stored = stored
         self._made: dict[str, Any] = {}
 
-    def persistent_load(self, identity: Any) -> Any:
+    def persistent_load(self, identity: object) -> Any:
         """Return the storage that a persistent id describes, as elements of its dtype."""
         wanted = _storage_id(identity)
         if wanted.key not in self._made:
@@ -181,7 +181,7 @@ class _NamedStorages:
     def __init__(self) -> None:
         self.ids: dict[str, StorageId] = {}
 
-    def persistent_load(self, identity: Any) -> Any:
+    def persistent_load(self, identity: object) -> Any:
         """Note the storage of a persistent id."""
         wanted = _storage_id(identity)
         known = self.ids.setdefault(wanted.key, wanted)
@@ -198,27 +198,27 @@ class _Inert:
         found = global_named(module, name) if name.endswith("Storage") else None
         return self if found is None else found
 
-    def call(self, function: Any, args: tuple[Any, ...]) -> Any:
+    def call(self, function: Callable[..., object], args: tuple[object, ...]) -> Any:
         """Return a new object of no use."""
         return _Inert()
 
     new = call
 
-    def build(self, obj: Any, state: Any) -> None:
+    def build(self, obj: object, state: object) -> None:
         """Do nothing."""
 
-    def is_trusted(self, obj: Any) -> bool:
+    def is_trusted(self, obj: object) -> bool:
         """Return whether `obj` is one of these."""
         return type(obj) is _Inert
 
-    def extend(self, items: Any) -> None:
+    def extend(self, items: object) -> None:
         """Do nothing."""
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         """Do nothing."""
 
 
-def _storage_id(identity: Any) -> StorageId:
+def _storage_id(identity: object) -> StorageId:
     """Return a persistent id, checked."""
     if type(identity) is not tuple or len(identity) not in (5, 6) or identity[0] != "storage":
         raise corrupt("something else than a storage is outside of it")
@@ -238,11 +238,11 @@ def _storage_id(identity: Any) -> StorageId:
     return found
 
 
-def _no_storage(identity: Any) -> Any:
+def _no_storage(identity: object) -> Any:
     raise corrupt("there is a storage outside of the object")
 
 
-def _unpickled(stream: IO[bytes], options: LoadOptions, load: Callable[[Any], Any]) -> Any:
+def _unpickled(stream: IO[bytes], options: LoadOptions, load: Callable[..., object]) -> Any:
     if options.weights_only:
         allowed = TorchGlobals(options.file, _rest(stream))
         return unpickle(stream, allowed, load, options.encoding)
@@ -263,11 +263,11 @@ def _rest(stream: IO[bytes]) -> int:
 class _TrustingUnpickler(pickle.Unpickler):
     """Runs what a pickle names; what it names of PyTorch is looked for here."""
 
-    def __init__(self, stream: IO[bytes], load: Callable[[Any], Any], encoding: str) -> None:
+    def __init__(self, stream: IO[bytes], load: Callable[..., object], encoding: str) -> None:
         super().__init__(stream, encoding=encoding)
         self._load = load
 
-    def persistent_load(self, pid: Any) -> Any:
+    def persistent_load(self, pid: object) -> Any:
         return self._load(pid)
 
     def find_class(self, module: str, name: str) -> Any:

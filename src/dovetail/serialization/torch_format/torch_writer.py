@@ -46,7 +46,7 @@ _MAKERS: Final = (complex, bytearray, set, OrderedDict, Counter, codecs.encode)
 _MOST_BITS: Final = 2000
 
 
-def pack_torch(obj: Any) -> Iterator[memoryview | bytes]:
+def pack_torch(obj: object) -> Iterator[memoryview | bytes]:
     """Yield the pieces of a file with `obj`.
 
     Raises
@@ -98,7 +98,7 @@ class _Pickler(_PurePickler):  # type: ignore[misc]
         self._names: dict[tuple[str, str], _Name] = {}
         self._storages: dict[str, _Storage] = {}
 
-    def save(self, obj: Any, save_persistent_id: bool = True) -> None:
+    def save(self, obj: object, save_persistent_id: bool = True) -> None:
         """Write an object; a global of PyTorch by its name."""
         if isinstance(obj, dtype):
             obj = self._name("torch", obj.name)
@@ -110,7 +110,7 @@ class _Pickler(_PurePickler):  # type: ignore[misc]
             self.write(pickle.GLOBAL + obj.text.encode())
             self.memoize(obj)
 
-    def persistent_id(self, obj: Any) -> Any:
+    def persistent_id(self, obj: object) -> Any:
         """Return the identity of a storage, None for everything else."""
         return obj.identity if type(obj) is _Storage else None
 

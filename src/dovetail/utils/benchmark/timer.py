@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import timeit
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from textwrap import dedent
 from time import perf_counter
@@ -58,13 +58,13 @@ class Timer:
         setup: str = "pass",
         global_setup: str = "",
         timer: Callable[[], float] = timer,
-        globals: dict[str, Any] | None = None,
+        globals: Mapping[str, object] | None = None,
         label: str | None = None,
         sub_label: str | None = None,
         description: str | None = None,
         env: str | None = None,
         num_threads: int = 1,
-        language: Any = "python",
+        language: object = "python",
     ) -> None:
         name = str(getattr(language, "name", language)).lower()
         if name not in ("py", "python"):
@@ -97,7 +97,7 @@ class Timer:
 
     def blocked_autorange(
         self,
-        callback: Callable[[int, float], Any] | None = None,
+        callback: Callable[[int, float], object] | None = None,
         min_run_time: float = 0.2,
     ) -> Measurement:
         """Return the times of blocks, each so long that reading the clock does not matter, for at
@@ -123,7 +123,7 @@ class Timer:
         *,
         min_run_time: float = 0.01,
         max_run_time: float = 10.0,
-        callback: Callable[[int, float], Any] | None = None,
+        callback: Callable[[int, float], object] | None = None,
     ) -> Measurement:
         """Return the times of blocks, of as many as make the middle half of them narrow.
 
@@ -169,7 +169,7 @@ class Timer:
                 return number
             number *= 10
 
-    def _run(self, number: int, callback: Callable[[int, float], Any] | None) -> float:
+    def _run(self, number: int, callback: Callable[[int, float], object] | None) -> float:
         time = self._timer.timeit(number)
         if callback is not None:
             callback(number, time)

@@ -12,7 +12,7 @@ _ENGLISH: Final = {"ns": "nanosecond", "us": "microsecond", "ms": "millisecond",
 _SECONDS: Final = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
 
 
-def ordered_unique(elements: Iterable[Any]) -> list[Any]:
+def ordered_unique(elements: Iterable[object]) -> list[Any]:
     """Return the elements without repetition, in the order in which they first come."""
     return list(dict.fromkeys(elements))
 

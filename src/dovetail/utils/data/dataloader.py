@@ -93,12 +93,12 @@ class DataLoader(Generic[_T_co]):
         sampler: Any = None,
         batch_sampler: Any = None,
         num_workers: int = 0,
-        collate_fn: Callable[[Any], Any] | None = None,
+        collate_fn: Callable[..., object] | None = None,
         pin_memory: bool = False,
         drop_last: bool = False,
         timeout: float = 0,
-        worker_init_fn: Callable[[int], Any] | None = None,
-        multiprocessing_context: Any = None,
+        worker_init_fn: Callable[[int], object] | None = None,
+        multiprocessing_context: object = None,
         generator: Generator | None = None,
         *,
         prefetch_factor: int | None = None,
@@ -157,7 +157,7 @@ class DataLoader(Generic[_T_co]):
         self._is_initialized = True
         self.check_worker_number_rationality()
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name in _FIXED and self.__dict__.get("_is_initialized"):
             raise ValueError(
                 f"{name} attribute should not be set after {type(self).__name__} is initialized"
@@ -172,7 +172,7 @@ class DataLoader(Generic[_T_co]):
         return self._context
 
     @multiprocessing_context.setter
-    def multiprocessing_context(self, context: Any) -> None:
+    def multiprocessing_context(self, context: object) -> None:
         if context is None:
             self._context = None
             return
@@ -306,7 +306,7 @@ def _check_workers(
         raise ValueError("persistent_workers option needs num_workers > 0")
 
 
-def _check_unspecified(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
+def _check_unspecified(shuffle: object, sampler: object, batch_sampler: object) -> None:
     given = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
     for name, value in given.items():
         if value is not None:

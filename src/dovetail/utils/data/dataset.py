@@ -50,7 +50,7 @@ class IterableDataset(Dataset[_T_co], Iterable[_T_co]):
     Every worker process has the whole dataset; `get_worker_info` tells a worker which part is its.
     """
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: object) -> Any:
         """Return the samples of this dataset and those of another behind them."""
         return ChainDataset([self, other])
 
@@ -76,7 +76,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
             raise AssertionError("Size mismatch between tensors")
         self.tensors = tensors
 
-    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
+    def __getitem__(self, index: object) -> tuple[Tensor, ...]:
         return tuple([tensor[index] for tensor in self.tensors])
 
     def __len__(self) -> int:
@@ -109,12 +109,12 @@ class StackDataset(Dataset[Any]):
             raise ValueError("Size mismatch between datasets")
         self.datasets = args or kwargs
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         if isinstance(self.datasets, dict):
             return {name: dataset[index] for name, dataset in self.datasets.items()}
         return tuple([dataset[index] for dataset in self.datasets])
 
-    def __getitems__(self, indices: Sequence[Any]) -> list[Any]:
+    def __getitems__(self, indices: Sequence[object]) -> list[Any]:
         """Return the samples of several indices."""
         if isinstance(self.datasets, dict):
             columns = [_samples(dataset, indices) for dataset in self.datasets.values()]
@@ -139,7 +139,7 @@ class ConcatDataset(Dataset[_T_co]):
     datasets: list[Any]
     cumulative_sizes: list[int]
 
-    def __init__(self, datasets: Iterable[Any]) -> None:
+    def __init__(self, datasets: Iterable[object]) -> None:
         self.datasets = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
@@ -175,7 +175,7 @@ class ChainDataset(IterableDataset[Any]):
         When it comes to a dataset that is not iterable.
     """
 
-    def __init__(self, datasets: Iterable[Any]) -> None:
+    def __init__(self, datasets: Iterable[object]) -> None:
         super().__init__()
         self.datasets = datasets
 
@@ -186,7 +186,7 @@ class ChainDataset(IterableDataset[Any]):
     def __len__(self) -> int:
         return sum([len(self._checked(dataset)) for dataset in self.datasets])
 
-    def _checked(self, dataset: Any) -> Any:
+    def _checked(self, dataset: object) -> Any:
         if not isinstance(dataset, IterableDataset):
             raise AssertionError("ChainDataset only supports IterableDataset")
         return dataset
@@ -205,7 +205,7 @@ class Subset(Dataset[_T_co]):
     dataset: Any
     indices: Sequence[Any]
 
-    def __init__(self, dataset: Any, indices: Sequence[Any]) -> None:
+    def __init__(self, dataset: object, indices: Sequence[object]) -> None:
         self.dataset = dataset
         self.indices = indices
 

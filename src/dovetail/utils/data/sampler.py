@@ -249,7 +249,7 @@ def drawn_seed(generator: Generator | None) -> int:
     return int(drawn.item())
 
 
-def _check_count(count: Any) -> None:
+def _check_count(count: object) -> None:
     if not isinstance(count, int) or count <= 0:
         raise ValueError(
             f"num_samples should be a positive integer value, but got num_samples={count}"

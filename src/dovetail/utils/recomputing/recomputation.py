@@ -72,7 +72,7 @@ class Frame:
         self._found: dict[int, dict[int, Tensor]] = {}
 
     @restoring(*saved_tensors_hooks.variables)
-    def record(self, function: Callable[[], Any]) -> Any:
+    def record(self, function: Callable[[], object]) -> Any:
         """Return ``function()``: the first call."""
         with saved_tensors_hooks(self._pack, self._unpack):
             result = function()
@@ -127,7 +127,7 @@ class Frame:
             self._compare(metadata, places)
         return found
 
-    def _compare(self, metadata: list[dict[str, Any]], places: list[str]) -> None:
+    def _compare(self, metadata: list[dict[str, object]], places: list[str]) -> None:
         if len(metadata) > len(self._metadata):
             raise CheckpointError(
                 "dovetail.utils.checkpoint: trying to save more tensors during recomputation than "

@@ -21,7 +21,7 @@ class RngStates:
     `args`.
     """
 
-    def __init__(self, args: Sequence[Any]) -> None:
+    def __init__(self, args: Sequence[object]) -> None:
         kinds = {"cpu", *[value.device.type for value in args if isinstance(value, Tensor)]} - {
             "meta"
         }

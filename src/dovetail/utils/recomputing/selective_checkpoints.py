@@ -51,7 +51,7 @@ class SelectiveCheckpointContext:
         The result.
     """
 
-    def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
+    def __init__(self, *, is_recompute: bool, op_output: object = None) -> None:
         self.is_recompute = is_recompute
         self.op_output = op_output
 
@@ -60,7 +60,7 @@ Policy = Callable[..., "CheckpointPolicy | bool"]
 
 
 def create_selective_checkpoint_contexts(
-    policy_fn_or_list: Policy | Sequence[Any], allow_cache_entry_mutation: bool = False
+    policy_fn_or_list: Policy | Sequence[object], allow_cache_entry_mutation: bool = False
 ) -> tuple[TorchDispatchMode, TorchDispatchMode]:
     """Return the two contexts of a checkpoint that keeps the results of some operators.
 
@@ -95,7 +95,7 @@ def create_selective_checkpoint_contexts(
     return _Keeping(policy, kept), _GivingBack(kept, allow_cache_entry_mutation)
 
 
-def _keeping(operators: list[Any]) -> Policy:
+def _keeping(operators: Sequence[object]) -> Policy:
     for each in operators:
         if not hasattr(each, "_schema"):
             raise ValueError(
@@ -110,13 +110,13 @@ def _keeping(operators: list[Any]) -> Policy:
 class _Keeping(TorchDispatchMode):
     """The first time: the policy is asked, and results are kept in the order of the calls."""
 
-    def __init__(self, policy: Policy, kept: dict[Any, list[Any]]) -> None:
+    def __init__(self, policy: Policy, kept: dict[object, list[object]]) -> None:
         super().__init__()
         self._policy = policy
         self._kept = kept
 
     def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
+        self, func: Any, types: object, args: Any = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
@@ -144,13 +144,13 @@ class _Keeping(TorchDispatchMode):
 class _GivingBack(TorchDispatchMode):
     """The second time: what was kept is not computed again."""
 
-    def __init__(self, kept: dict[Any, list[Any]], may_be_written: bool) -> None:
+    def __init__(self, kept: dict[object, list[object]], may_be_written: bool) -> None:
         super().__init__()
         self._kept = kept
         self._may_be_written = may_be_written
 
     def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
+        self, func: Any, types: object, args: Any = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
         if func in SAC_IGNORED_OPS:

@@ -70,7 +70,7 @@ class patch(AbstractContextManager[None]):
         For a setting that is not there.
     """
 
-    def __init__(self, name: str | dict[str, Any], value: Any = None) -> None:
+    def __init__(self, name: str | dict[str, object], value: Any = None) -> None:
         self._wanted = name if isinstance(name, dict) else {name: value}
         self._before: dict[str, Any] = {}
         for each in self._wanted:
@@ -96,6 +96,6 @@ def _holder(name: str) -> tuple[Any, str]:
     return holder, setting
 
 
-def _set_all(values: dict[str, Any]) -> None:
+def _set_all(values: dict[str, object]) -> None:
     for each, value in values.items():
         setattr(*_holder(each), value)

@@ -42,7 +42,7 @@ def as_array(value: Any) -> NDArray[Any]:
     return np.asarray(value)
 
 
-def scalar_record(tag: str, value: Any) -> Any:
+def scalar_record(tag: str, value: object) -> Any:
     """Return the record of a number."""
     array = as_array(value)
     if array.size != 1:
@@ -50,7 +50,7 @@ def scalar_record(tag: str, value: Any) -> Any:
     return _summary.Summary.Value(tag=tag, simple_value=float(array.reshape(())))
 
 
-def histogram_record(tag: str, values: Any, bins: Any, max_bins: int | None) -> Any:
+def histogram_record(tag: str, values: object, bins: Any, max_bins: int | None) -> Any:
     """Return the record of how often values occur."""
     array = as_array(values).astype(np.float64).reshape(-1)
     if not array.size:
@@ -83,7 +83,7 @@ def _default_edges() -> NDArray[Any]:
     return np.concatenate([-positive[::-1], [0.0], positive])
 
 
-def image_record(tag: str, image: Any, dataformats: str) -> Any:
+def image_record(tag: str, image: object, dataformats: str) -> Any:
     """Return the record of a picture, or of several side by side."""
     pixels = _pixels(as_array(image), dataformats.upper())
     height, width, channels = pixels.shape
@@ -133,7 +133,9 @@ def text_record(tag: str, text: str) -> Any:
     )
 
 
-def pr_curve_record(tag: str, labels: Any, predictions: Any, thresholds: int, weights: Any) -> Any:
+def pr_curve_record(
+    tag: str, labels: object, predictions: object, thresholds: int, weights: object
+) -> Any:
     """Return the record of precision and recall by threshold."""
     wanted, given = as_array(labels).reshape(-1), as_array(predictions).reshape(-1)
     weight = np.ones(given.shape) if weights is None else as_array(weights).reshape(-1)
@@ -157,7 +159,9 @@ def pr_curve_record(tag: str, labels: Any, predictions: Any, thresholds: int, we
 
 
 def hparams_records(
-    parameters: Mapping[str, Any], metrics: Mapping[str, Any], domains: Mapping[str, Any] | None
+    parameters: Mapping[str, object],
+    metrics: Mapping[str, object],
+    domains: Mapping[str, Any] | None,
 ) -> list[Any]:
     """Return the records that describe one run: its parameters, and what it is judged by."""
     api: Any = import_module("tensorboard.plugins.hparams.api_pb2")

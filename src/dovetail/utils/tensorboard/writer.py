@@ -80,7 +80,7 @@ class SummaryWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def get_logdir(self) -> str:
@@ -90,7 +90,7 @@ class SummaryWriter:
     def add_scalar(
         self,
         tag: str,
-        scalar_value: Any,
+        scalar_value: object,
         global_step: int | None = None,
         walltime: float | None = None,
         new_style: bool = False,
@@ -119,7 +119,7 @@ class SummaryWriter:
     def add_scalars(
         self,
         main_tag: str,
-        tag_scalar_dict: Mapping[str, Any],
+        tag_scalar_dict: Mapping[str, object],
         global_step: int | None = None,
         walltime: float | None = None,
     ) -> None:
@@ -132,9 +132,9 @@ class SummaryWriter:
     def add_histogram(
         self,
         tag: str,
-        values: Any,
+        values: object,
         global_step: int | None = None,
-        bins: Any = "tensorflow",
+        bins: object = "tensorflow",
         walltime: float | None = None,
         max_bins: int | None = None,
     ) -> None:
@@ -154,7 +154,7 @@ class SummaryWriter:
     def add_image(
         self,
         tag: str,
-        img_tensor: Any,
+        img_tensor: object,
         global_step: int | None = None,
         walltime: float | None = None,
         dataformats: str = "CHW",
@@ -171,7 +171,7 @@ class SummaryWriter:
     def add_images(
         self,
         tag: str,
-        img_tensor: Any,
+        img_tensor: object,
         global_step: int | None = None,
         walltime: float | None = None,
         dataformats: str = "NCHW",
@@ -185,7 +185,7 @@ class SummaryWriter:
     def add_figure(
         self,
         tag: str,
-        figure: Any,
+        figure: object,
         global_step: int | None = None,
         close: bool = True,
         walltime: float | None = None,
@@ -219,11 +219,11 @@ class SummaryWriter:
     def add_pr_curve(
         self,
         tag: str,
-        labels: Any,
-        predictions: Any,
+        labels: object,
+        predictions: object,
         global_step: int | None = None,
         num_thresholds: int = 127,
-        weights: Any = None,
+        weights: object = None,
         walltime: float | None = None,
     ) -> None:
         """Add precision and recall of predictions between 0 and 1, for labels 0 and 1."""
@@ -234,9 +234,9 @@ class SummaryWriter:
 
     def add_hparams(
         self,
-        hparam_dict: Any,
-        metric_dict: Any,
-        hparam_domain_discrete: Mapping[str, Any] | None = None,
+        hparam_dict: object,
+        metric_dict: object,
+        hparam_domain_discrete: Mapping[str, object] | None = None,
         run_name: str | None = None,
         global_step: int | None = None,
     ) -> None:
@@ -285,7 +285,7 @@ class SummaryWriter:
         return self._files[folder]
 
     def _add(
-        self, record: Any, step: Any, walltime: float | None, folder: str | None = None
+        self, record: object, step: object, walltime: float | None, folder: str | None = None
     ) -> None:
         summary: Any = import_module("tensorboard.compat.proto.summary_pb2").Summary(value=[record])
         self._add_event(folder or self.log_dir, step, walltime, summary=summary)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from dovetail_kernel import TensorBase
 
@@ -14,7 +13,9 @@ from ...table.operator import Operator
 from ...table.tags import Tag
 
 
-def check_aliases(op: Operator, kernel: Kernel, result: Any, tensors: tuple[Any, ...]) -> None:
+def check_aliases(
+    op: Operator, kernel: Kernel, result: object, tensors: tuple[object, ...]
+) -> None:
     """Refuse results of a `custom_op` that share memory with an argument or with each other.
 
     Two tensors share memory if they are one object or have the same storage.
@@ -87,7 +88,7 @@ def _identities(tensor: TensorBase) -> set[int]:
     return {id(tensor)} if tensor._storage is None else {id(tensor), id(tensor._storage)}
 
 
-def tensors_among(values: Iterable[Any]) -> Iterator[TensorBase]:
+def tensors_among(values: Iterable[object]) -> Iterator[TensorBase]:
     """Iterate over the tensors among `values`, also those in lists."""
     for value in values:
         if isinstance(value, TensorBase):

@@ -5,7 +5,7 @@ their own unless it says otherwise; and the errors that name the kernel.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import ArrayBackend, Backend
 
@@ -17,6 +17,9 @@ from ...table.kernels import Kernel
 from ...table.operator import Operator
 from .alias_checks import written_results
 from .array_wrapping import array_wrapper
+
+if TYPE_CHECKING:
+    from dovetail_kernel.typing import Array
 
 
 class ArrayResults:
@@ -84,7 +87,7 @@ class ArrayResults:
         except (TypeError, ValueError) as reason:
             raise self.not_an_array(value) from reason
 
-    def not_an_array(self, value: Any) -> RuntimeError:
+    def not_an_array(self, value: object) -> RuntimeError:
         """Return the error of a result that is not an array of the backend."""
         backend = self.backend
         names = " or ".join(
@@ -110,7 +113,7 @@ class ArrayResults:
             f"{self.backend.name} cannot have: {self.op.schema}. Return one of these: {known}."
         )
 
-    def expect_dtype(self, array: Any, native: Any) -> None:
+    def expect_dtype(self, array: Array, native: object) -> None:
         """Refuse an array of another dtype than the one that the operator computes in."""
         if array.dtype == native:
             return
@@ -121,7 +124,7 @@ class ArrayResults:
             "given."
         )
 
-    def of_count(self, count: int, value: Any) -> Sequence[Any]:
+    def of_count(self, count: int, value: object) -> Sequence[Any]:
         """Return the results, of which there are to be `count`: one for each ``out=``."""
         if isinstance(value, tuple | list) and len(value) == count:
             return value
@@ -132,7 +135,7 @@ class ArrayResults:
 
     # -- memory ------------------------------------------------------------------------------------
 
-    def own(self, value: Any, arguments: Sequence[Any]) -> Any:
+    def own(self, value: object, arguments: Sequence[object]) -> Any:
         """Return a result as `array` does; its memory must be that of none of `arguments`.
 
         Parameters
@@ -159,7 +162,7 @@ class ArrayResults:
                 )
         return array
 
-    def view(self, value: Any, shared: Any) -> Any:
+    def view(self, value: object, shared: object) -> Any:
         """Return a result as `array` does; it must lie in the memory of the array `shared`.
 
         Raises
@@ -191,7 +194,7 @@ class ArrayResults:
         if not returns:
             return lambda result, given, shared: self.results.nothing(result)
 
-        def wrapped(result: Any, given: Sequence[Any], shared: Any) -> Any:
+        def wrapped(result: Any, given: Sequence[Any], shared: object) -> Any:
             items = self.several(result) if several else (result,)
             made = [
                 self._wrapped(base, each, item, [*given, *items[:number]], shared)
@@ -202,7 +205,7 @@ class ArrayResults:
         return wrapped
 
     def _wrapped(
-        self, base: int, declared: Argument, value: Any, given: Sequence[Any], shared: Any
+        self, base: int, declared: Argument, value: object, given: Sequence[object], shared: object
     ) -> Any:
         if not declared.is_tensor_like:
             return self.results.cast(value, declared.real_type)
@@ -225,7 +228,7 @@ class ArrayResults:
         return array_wrapper(self.backend, base)(array, shared)
 
 
-def _is_scalar_of_library(value: Any) -> bool:
+def _is_scalar_of_library(value: object) -> bool:
     """Return whether `value` is a number that says its dtype, such as NumPy's; Python's do not."""
     return getattr(value, "shape", None) == () and hasattr(value, "dtype")
 
@@ -234,7 +237,7 @@ def _says_overlap(arrays: ArrayBackend) -> bool:
     return arrays.mutable_arrays and type(arrays).may_overlap is not ArrayBackend.may_overlap
 
 
-def _flat(values: Sequence[Any]) -> list[Any]:
+def _flat(values: Sequence[object]) -> list[Any]:
     found: list[Any] = []
     for value in values:
         if isinstance(value, list | tuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import (
     Backend,
@@ -15,6 +15,9 @@ from dovetail_kernel import (
 )
 from dovetail_kernel.signature import INFERENCE, NORMAL, ZERO_DIM
 from dovetail_kernel.tensor import bare_tensor_maker
+
+if TYPE_CHECKING:
+    from dovetail_kernel.typing import Array
 
 
 def array_wrapper(backend: Backend, base: int) -> Callable[[Any, TensorBase | None], TensorBase]:
@@ -59,7 +62,7 @@ def list_wrapper(
     dtype_bits = arrays.dtype_bits
     make = bare_tensor_maker()
 
-    def wrap_all(given: Iterable[Any], shared: TensorBase | None) -> list[TensorBase]:
+    def wrap_all(given: Iterable[object], shared: TensorBase | None) -> list[TensorBase]:
         storage, counter = None, None
         if shared is not None:
             storage, counter = share_storage(shared), shared._counter
@@ -89,13 +92,13 @@ def dtype_of(backend: Backend) -> Callable[[Any], dtype]:
     """Return the function that tells the dtype of one of the arrays of `backend`."""
     dtype_bits = backend.arrays.dtype_bits
 
-    def find(array: Any) -> dtype:
+    def find(array: Array) -> dtype:
         return dtype_of_signature(dtype_bits[array.dtype])
 
     return find
 
 
-def on_backend(backend: Backend, value: Any) -> Any:
+def on_backend(backend: Backend, value: object) -> Any:
     """Return a tensor argument on `backend`: itself, or a copy of a 0-dim cpu tensor.
 
     Raises

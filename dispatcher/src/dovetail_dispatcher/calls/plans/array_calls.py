@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from inspect import CO_VARARGS, CO_VARKEYWORDS
-from typing import Any, Final
+from typing import Final
 
 from dovetail_kernel import Backend, bfloat16, float16
 from dovetail_kernel import dtype as DType
@@ -190,7 +190,7 @@ def kernel_call(call: ArrayCall, promotion: Promotion, results: tuple[Value, ...
 
 
 def calls_of(
-    call: ArrayCall, promotion: Promotion, functions: Mapping[str, Callable[..., Any]]
+    call: ArrayCall, promotion: Promotion, functions: Mapping[str, Callable[..., object]]
 ) -> tuple[KernelCall, KernelCall | None]:
     """Return how a route calls a kernel: with all arguments, and with the tensors alone.
 
@@ -222,7 +222,7 @@ def calls_of(
 
 
 def _all_arguments(
-    call: ArrayCall, promotion: Promotion, function: Callable[..., Any]
+    call: ArrayCall, promotion: Promotion, function: Callable[..., object]
 ) -> tuple[tuple[Operand, ...], tuple[tuple[str, Operand], ...]]:
     """Return what `function` is given by position and by keyword."""
     facts, operands = call.facts, promotion.operands
@@ -234,7 +234,7 @@ def _all_arguments(
     return positional, tuple(zip(names, map(operands.__getitem__, names), strict=True))
 
 
-def _heeded(call: ArrayCall, function: Callable[..., Any]) -> tuple[str, ...] | None:
+def _heeded(call: ArrayCall, function: Callable[..., object]) -> tuple[str, ...] | None:
     """Return the parameters of a kernel of ours that takes others as ``**options``, which it does
     not read: they need not be handed over. None for any other function, which is given all.
     """
@@ -248,7 +248,7 @@ def _heeded(call: ArrayCall, function: Callable[..., Any]) -> tuple[str, ...] | 
     return code.co_varnames[:named] if rest == "options" else None
 
 
-def quiet(backend: Backend, function: Callable[..., Any]) -> ErrorStateCall | None:
+def quiet(backend: Backend, function: Callable[..., object]) -> ErrorStateCall | None:
     """Return how floating-point warnings of an array function are kept from the user; None if there
     are none.
     """

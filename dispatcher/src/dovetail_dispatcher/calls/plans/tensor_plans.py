@@ -5,7 +5,7 @@ comes back.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any, Final
 
@@ -79,7 +79,7 @@ def _without_defaults(op: Operator, kernel: Kernel) -> Callable[..., Any]:
     """
     strip = default_stripper(op.schema)
 
-    def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
         given, named = strip(*args, *kwargs.values())
         return kernel.fn(*given, **named)
 
@@ -130,7 +130,7 @@ def _values(arguments: list[Argument]) -> tuple[Value, ...]:
 
 
 def _call_without_defaults(
-    op: Operator, kernel: Kernel, first: tuple[tuple[str, Any], ...]
+    op: Operator, kernel: Kernel, first: tuple[tuple[str, object], ...]
 ) -> CallWithoutDefaults:
     arguments = _values(list(op.schema.arguments))
     return CallWithoutDefaults(kernel.fn, first, default_stripper(op.schema), arguments, _RESULT)
@@ -238,7 +238,7 @@ _NONE: Final = object()
 """Stands for the default of an argument without one: no value is the same."""
 
 
-def equals_default(argument: Argument, value: Any) -> bool:
+def equals_default(argument: Argument, value: object) -> bool:
     """Return whether `value` is the default of an argument, as written in the schema or as a kernel
     receives it.
     """
@@ -247,7 +247,7 @@ def equals_default(argument: Argument, value: Any) -> bool:
     return _same(value, argument.default_value) or _same(value, default_of(argument))
 
 
-def _same(value: Any, default: Any) -> bool:
+def _same(value: object, default: object) -> bool:
     if value is default:
         return True
     if default is _NONE:

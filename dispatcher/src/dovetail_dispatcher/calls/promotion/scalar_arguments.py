@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
 
 from dovetail_kernel import TensorBase
 
@@ -19,7 +18,7 @@ def is_arithmetic(op: Operator) -> bool:
 
 
 def number_arguments(
-    op: Operator, args: Iterable[Any], kwargs: Mapping[str, Any]
+    op: Operator, args: Iterable[object], kwargs: Mapping[str, object]
 ) -> Collection[str]:
     """Return the names of the Tensor arguments of a base operator that a number may stand for in a
     call: those that are numbers in another overload, which the one for tensors serves, beside a

@@ -207,7 +207,7 @@ class CallKernel(Step):
         to.extend(lines)
 
 
-def _test(name: str, default: Any) -> str:
+def _test(name: str, default: object) -> str:
     if default is None or isinstance(default, bool):
         return f"{name} is {default}"
     return f"{name} == {default!r}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from dovetail_kernel import TensorBase
 
@@ -13,7 +14,7 @@ _SHOWN: Final = 32
 """Tensors of more elements are made with random values."""
 
 
-def reproducer(op: Operator, values: list[Any], check: str) -> str:
+def reproducer(op: Operator, values: Sequence[object], check: str) -> str:
     """Return a program that runs one check of `op` again with arguments like `values`."""
     positional = [
         _text(v) for a, v in zip(op.schema.arguments, values, strict=True) if not a.kwarg_only
@@ -31,7 +32,7 @@ def reproducer(op: Operator, values: list[Any], check: str) -> str:
     )
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return python_text(value, lambda v: _tensor_text(v) if isinstance(v, TensorBase) else repr(v))
 
 

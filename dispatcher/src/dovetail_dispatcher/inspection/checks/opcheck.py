@@ -38,8 +38,8 @@ class OpCheckError(Exception):
 
 def opcheck(
     op: OpOverload | OpOverloadPacket | CustomOpDef,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any] | None = None,
+    args: Sequence[object],
+    kwargs: Mapping[str, object] | None = None,
     *,
     test_utils: str | Sequence[str] | None = None,
     raise_exception: bool = True,
@@ -122,7 +122,7 @@ def opcheck(
     return results
 
 
-def _overload(op: Any) -> OpOverload:
+def _overload(op: object) -> OpOverload:
     if isinstance(op, CustomOpDef):
         return op._opoverload
     if isinstance(op, OpOverloadPacket):
@@ -144,7 +144,7 @@ def _overload(op: Any) -> OpOverload:
 # -- the checks ------------------------------------------------------------------------------------
 
 
-def _check_schema(op: Operator, values: list[Any]) -> None:
+def _check_schema(op: Operator, values: Sequence[object]) -> None:
     reached = _reached(op, values)
     given = [_copied(value) for value in values]
     before = [[_content(t) for t in tensors_in(value)] for value in given]
@@ -178,7 +178,7 @@ def _check_schema(op: Operator, values: list[Any]) -> None:
             seen.append((number, tensor))
 
 
-def _check_autograd_registration(op: Operator, values: list[Any]) -> None:
+def _check_autograd_registration(op: Operator, values: list[object]) -> None:
     if not any(
         [t.requires_grad for value in values for t in tensors_in(value)]
     ) or _has_autograd_kernel(op, values):
@@ -202,7 +202,7 @@ def _check_autograd_registration(op: Operator, values: list[Any]) -> None:
 
 
 @restoring(*DynamicSizes.variables)
-def _check_fake(op: Operator, values: list[Any]) -> None:
+def _check_fake(op: Operator, values: Sequence[object]) -> None:
     if _depends_on_data(_reached(op, values)):
         return
     real = _run(op, [_copied(value) for value in values])
@@ -220,7 +220,7 @@ def _check_fake(op: Operator, values: list[Any]) -> None:
 
 
 @restoring(*DynamicSizes.variables)
-def _check_both_ways(op: Operator, values: list[Any]) -> None:
+def _check_both_ways(op: Operator, values: Sequence[object]) -> None:
     real = _gradients(op, values, meta=False)
     if not _takes_storages(op) and not _depends_on_data(_reached(op, values)):
         with DynamicSizes():
@@ -244,7 +244,7 @@ def _takes_storages(op: Operator) -> bool:
     return any([a.real_type.schema_str == "Storage" for a in op.schema.arguments])
 
 
-def _gradients(op: Operator, values: list[Any], *, meta: bool) -> list[Any]:
+def _gradients(op: Operator, values: Sequence[object], *, meta: bool) -> list[Any]:
     """Return the gradients of the tensors that require grad, of the sum of all outputs."""
     leaves = _without_data(op, values) if meta else [_copied(value) for value in values]
     # The operator may write to what it is given, but not to leaves.
@@ -277,12 +277,14 @@ class _Reached(TorchDispatchMode):
         super().__init__()
         self.operators: list[Any] = []
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        self, func: Any, types: object, args: Any = (), kwargs: Any = None
+    ) -> Any:
         self.operators.append(func)
         return func(*args, **(kwargs or {}))
 
 
-def _reached(op: Operator, values: list[Any]) -> list[Any]:
+def _reached(op: Operator, values: Sequence[object]) -> list[Any]:
     """Return the operators that a call comes down to: itself, or what it is composed of."""
     mode = _Reached()
     mode.around(_run, op, [_copied(value) for value in values])
@@ -295,15 +297,15 @@ def _depends_on_data(operators: list[Any]) -> bool:
     return Tag.data_dependent_output in tags or Tag.dynamic_output_shape in tags
 
 
-def _run(op: Operator, values: list[Any]) -> list[Any]:
+def _run(op: Operator, values: Sequence[object]) -> list[Any]:
     return _outputs(op, op.handle(*_positional(op, values), **_keyword(op, values)))
 
 
-def _positional(op: Operator, values: list[Any]) -> list[Any]:
+def _positional(op: Operator, values: Sequence[object]) -> list[Any]:
     return [v for a, v in zip(op.schema.arguments, values, strict=True) if not a.kwarg_only]
 
 
-def _keyword(op: Operator, values: list[Any]) -> dict[str, Any]:
+def _keyword(op: Operator, values: Sequence[object]) -> dict[str, Any]:
     return {a.name: v for a, v in zip(op.schema.arguments, values, strict=True) if a.kwarg_only}
 
 
@@ -311,7 +313,7 @@ def _outputs(op: Operator, result: Any) -> list[Any]:
     return list(result) if len(op.schema.returns) > 1 else [result] if op.schema.returns else []
 
 
-def _without_data(op: Operator, values: list[Any]) -> list[Any]:
+def _without_data(op: Operator, values: Sequence[object]) -> list[Any]:
     """Return the arguments on the meta device, which a device among them is replaced by."""
     return [
         "meta"
@@ -321,7 +323,7 @@ def _without_data(op: Operator, values: list[Any]) -> list[Any]:
     ]
 
 
-def _copied(value: Any, *, meta: bool = False) -> Any:
+def _copied(value: object, *, meta: bool = False) -> Any:
     """Return an argument with fresh leaves for its tensors, on the meta device if so asked."""
 
     def copy(tensor: TensorBase) -> TensorBase:

@@ -24,7 +24,7 @@ _DRAWS: Final = Tag.nondeterministic_seeded
 
 
 def launched_kernels(
-    op: Operator, decision: Decision, args: Sequence[Any], kwargs: Mapping[str, Any]
+    op: Operator, decision: Decision, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> tuple[str, ...] | None:
     """Return the names of the kernels that a call hands to the device of its tensors, in order;
     None where they are not known.

@@ -29,10 +29,10 @@ class Observer:
     What it does is no time of any span. The methods do nothing; a subclass says what they do.
     """
 
-    def opened(self, span: Span, given: Sequence[Any]) -> None:
+    def opened(self, span: Span, given: Sequence[object]) -> None:
         """Take the arguments of a call, or the gradients that a node gets."""
 
-    def closed(self, span: Span, result: Any) -> None:
+    def closed(self, span: Span, result: object) -> None:
         """Take what was returned; None if an exception ended it."""
 
 
@@ -43,12 +43,12 @@ class _Nested(Observer):
         self._outer = outer
         self._inner = inner
 
-    def opened(self, span: Span, given: Sequence[Any]) -> None:
+    def opened(self, span: Span, given: Sequence[object]) -> None:
         """Tell both, the outer one first."""
         self._outer.opened(span, given)
         self._inner.opened(span, given)
 
-    def closed(self, span: Span, result: Any) -> None:
+    def closed(self, span: Span, result: object) -> None:
         """Tell both, the inner one first."""
         self._inner.closed(span, result)
         self._outer.closed(span, result)

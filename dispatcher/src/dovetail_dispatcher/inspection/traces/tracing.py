@@ -202,8 +202,8 @@ def record(
     span: Span,
     parent: Span,
     began: int,
-    given: Sequence[Any],
-    function: Callable[..., Any],
+    given: Sequence[object],
+    function: Callable[..., object],
     *args: Any,
 ) -> Any:
     """Call ``function(*args)`` as `span` inside `parent`.
@@ -240,7 +240,7 @@ def record(
         parent.overhead_ns += perf_counter_ns() - began - span.time_ns
 
 
-def record_calls(function: Callable[[], Any]) -> tuple[list[Span], str | None]:
+def record_calls(function: Callable[[], object]) -> tuple[list[Span], str | None]:
     """Call `function` and return the outermost spans, which no open trace gets; and type and text
     of the exception that ended it, None if none did.
     """
@@ -270,7 +270,9 @@ def untraced(function: Callable[..., T], *args: Any) -> T:
         set_state(before)
 
 
-def record_node(name: str, grads: Sequence[Any], function: Callable[..., Any], *args: Any) -> Any:
+def record_node(
+    name: str, grads: Sequence[object], function: Callable[..., object], *args: Any
+) -> Any:
     """Call ``function(*args)``, which runs the node `name` of the graph on `grads`, as a span of
     the open trace.
     """
@@ -359,7 +361,7 @@ def _options(op: Operator, values: Sequence[Any]) -> dict[str, str]:
     }
 
 
-def _described(result: Any) -> tuple[str, ...]:
+def _described(result: object) -> tuple[str, ...]:
     if result is None:
         return ()
     several = result if isinstance(result, list | tuple) else (result,)

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from dovetail_kernel import DispatchKey
 
@@ -61,7 +60,7 @@ def set_batching_rule(
 
 
 def set_torch_dispatch_rule(
-    name: str, overload: str, cls: type, rule: Callable[..., Any], owner: list[Change]
+    name: str, overload: str, cls: type, rule: Callable[..., object], owner: list[Change]
 ) -> None:
     """Let `rule` run an operator in place of the ``__torch_dispatch__`` of `cls`, a mode or a
     Tensor subclass, for `owner`.
@@ -204,7 +203,7 @@ class TorchDispatchChange(Change):
 
     __slots__ = ("_cls", "_op", "_rule")
 
-    def __init__(self, op: Operator, cls: type, rule: Callable[..., Any]) -> None:
+    def __init__(self, op: Operator, cls: type, rule: Callable[..., object]) -> None:
         self._op = op
         self._cls = cls
         self._rule = rule

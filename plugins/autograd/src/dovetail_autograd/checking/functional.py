@@ -33,9 +33,9 @@ Tensors = TensorBase | tuple[TensorBase, ...]
 
 @restoring()
 def vjp(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     inputs: Tensors,
-    v: Any = None,
+    v: object = None,
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
@@ -81,9 +81,9 @@ def vjp(
 
 @restoring()
 def jvp(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     inputs: Tensors,
-    v: Any = None,
+    v: object = None,
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
@@ -126,9 +126,9 @@ def jvp(
 
 @restoring()
 def vhp(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     inputs: Tensors,
-    v: Any = None,
+    v: object = None,
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
@@ -149,9 +149,9 @@ def vhp(
 
 @restoring()
 def hvp(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     inputs: Tensors,
-    v: Any = None,
+    v: object = None,
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
@@ -178,7 +178,7 @@ def hvp(
 
 @restoring()
 def jacobian(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     inputs: Tensors,
     create_graph: bool = False,
     strict: bool = False,
@@ -235,7 +235,7 @@ def jacobian(
 
 
 def hessian(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     inputs: Tensors,
     create_graph: bool = False,
     strict: bool = False,
@@ -315,7 +315,7 @@ def _check_combination(strategy: str, create_graph: bool, strict: bool, vectoriz
 
 
 def _forward_jacobian(
-    func: Callable[..., Any], given: tuple[TensorBase, ...], is_tuple: bool
+    func: Callable[..., object], given: tuple[TensorBase, ...], is_tuple: bool
 ) -> Any:
     is_outputs_tuple = False
 

@@ -46,7 +46,7 @@ def tensors_of(value: Any, name: str, function: str) -> tuple[bool, tuple[Tensor
     return is_tuple, given
 
 
-def outputs_of(value: Any, function: str) -> tuple[bool, tuple[TensorBase, ...]]:
+def outputs_of(value: object, function: str) -> tuple[bool, tuple[TensorBase, ...]]:
     """Return whether a function returned a tuple, and what it returned as a tuple of tensors."""
     return tensors_of(value, "outputs of the user-provided function", function)
 
@@ -73,7 +73,7 @@ def fresh_inputs(given: Sequence[TensorBase], create_graph: bool) -> tuple[Tenso
 
 
 def vector_of(
-    v: Any, like: Sequence[TensorBase], is_tuple: bool, function: str
+    v: object, like: Sequence[TensorBase], is_tuple: bool, function: str
 ) -> tuple[TensorBase, ...]:
     """Return `v` as a tuple of tensors shaped as `like`, which are inputs, or for `vjp` the
     outputs.
@@ -150,7 +150,7 @@ def check_single(outputs: Sequence[TensorBase], is_tuple: bool, function: str) -
 
 
 def scalar_gradient(
-    func: Callable[..., Any], leaves: tuple[TensorBase, ...], strict: bool, function: str
+    func: Callable[..., object], leaves: tuple[TensorBase, ...], strict: bool, function: str
 ) -> tuple[TensorBase, tuple[TensorBase, ...]]:
     """Return the output of a scalar function and its gradient, recorded."""
     is_tuple, outputs = outputs_of(func(*leaves), function)

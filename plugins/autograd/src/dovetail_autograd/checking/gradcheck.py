@@ -15,7 +15,7 @@ from .gradcheck_jacobian import GradcheckError, differentiable_outputs, perturba
 
 def gradcheck(
     func: Callable[..., TensorBase | Sequence[TensorBase]],
-    inputs: TensorBase | Sequence[Any],
+    inputs: TensorBase | Sequence[object],
     *,
     eps: float = 1e-6,
     atol: float = 1e-5,
@@ -137,7 +137,7 @@ def gradcheck(
 
 def gradgradcheck(
     func: Callable[..., TensorBase | Sequence[TensorBase]],
-    inputs: TensorBase | Sequence[Any],
+    inputs: TensorBase | Sequence[object],
     grad_outputs: TensorBase | Sequence[TensorBase] | None = None,
     *,
     eps: float = 1e-6,
@@ -220,7 +220,7 @@ def gradgradcheck(
     )
 
 
-def _check_inputs(arguments: tuple[Any, ...]) -> list[int]:
+def _check_inputs(arguments: tuple[object, ...]) -> list[int]:
     """Return the positions of the inputs that require grad.
 
     Raises

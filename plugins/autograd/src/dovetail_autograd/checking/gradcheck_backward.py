@@ -34,7 +34,10 @@ _NONDETERMINISTIC = (
 
 
 def check_constant(
-    func: Any, arguments: tuple[Any, ...], differentiable: list[int], eps: float
+    func: Callable[..., object],
+    arguments: tuple[object, ...],
+    differentiable: list[int],
+    eps: float,
 ) -> None:
     """Check that a function whose outputs do not require grad does not vary with its inputs.
 
@@ -224,11 +227,11 @@ class _Undefined(Function):
     """The identity, whose gradient is undefined."""
 
     @staticmethod
-    def forward(ctx: Any, value: Any) -> Any:
+    def forward(ctx: object, value: Any) -> Any:
         return engine_ops.clone(value)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(ctx: object, *grads: Any) -> Any:
         return None
 
 

@@ -135,7 +135,7 @@ def _units(value: TensorBase, unit: complex) -> list[TensorBase]:
 
 @restoring(*dual_level.variables)
 def _tangents(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     arguments: tuple[Any, ...],
     input_nr: int,
     direction: TensorBase,
@@ -165,7 +165,7 @@ def _tangents(
 
 @leaves_levels
 def _pushed(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     arguments: tuple[Any, ...],
     input_nr: int,
     direction: TensorBase,

@@ -29,7 +29,7 @@ class GradcheckError(RuntimeError):
     """A derivative differs from what differences of function values say."""
 
 
-def differentiable_outputs(returned: Any) -> tuple[TensorBase, ...]:
+def differentiable_outputs(returned: object) -> tuple[TensorBase, ...]:
     """Return those of the outputs of a function that require grad.
 
     Raises
@@ -66,7 +66,7 @@ def indices(value: TensorBase) -> list[tuple[int, ...]]:
     return list(product(*[range(size) for size in value.array.shape]))
 
 
-def write(tensor: TensorBase, index: Any, number: Any) -> None:
+def write(tensor: TensorBase, index: Any, number: object) -> None:
     """Write a number to an element of a tensor; where arrays cannot be written it gets another."""
     arrays = tensor._backend.arrays
     if arrays.mutable_arrays:
@@ -77,7 +77,7 @@ def write(tensor: TensorBase, index: Any, number: Any) -> None:
     tensor.array = arrays.asarray(host, tensor.array.dtype)
 
 
-def write_all(tensor: TensorBase, array: Any) -> None:
+def write_all(tensor: TensorBase, array: object) -> None:
     """Write all elements of a tensor; where arrays cannot be written it gets another."""
     if tensor._backend.arrays.mutable_arrays:
         tensor.array[...] = array
@@ -133,7 +133,7 @@ def numerical_jacobian(
 
 
 @restoring()
-def _seen_of(outputs: Outputs, arguments: tuple[Any, ...], output_nr: int) -> Seen:
+def _seen_of(outputs: Outputs, arguments: tuple[object, ...], output_nr: int) -> Seen:
     with enable_grad():
         output = outputs(*arguments)[output_nr]
     return Seen(output)

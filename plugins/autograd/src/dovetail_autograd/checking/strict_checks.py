@@ -5,7 +5,7 @@ otherwise.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from dovetail_kernel import TensorBase
 
@@ -61,7 +61,7 @@ _INDEPENDENT: Final = {
 }
 
 
-def check_depends(tensors: Any, kind: str, strict: bool) -> None:
+def check_depends(tensors: object, kind: str, strict: bool) -> None:
     """Refuse, if `strict`, a tensor that does not depend differentiably on the inputs.
 
     Parameters

@@ -31,7 +31,7 @@ class ActiveLevel(Protocol):
     number: int
     depth: int
 
-    def run_outside(self, function: Callable[..., Any], *args: Any) -> Any:
+    def run_outside(self, function: Callable[..., object], *args: Any) -> Any:
         """Return ``function(*args)``, run where this level was entered."""
 
 

@@ -64,7 +64,10 @@ class Engine:
 
     @staticmethod
     def evaluate_function(
-        graph_task: GraphTask, fn: Any, inputs: InputBuffer, ready_queue: ReadyQueue
+        graph_task: GraphTask,
+        fn: Callable[..., object],
+        inputs: InputBuffer,
+        ready_queue: ReadyQueue,
     ) -> None:
         """Run the node `fn`, with its hooks, on `inputs`; add what it returns to the input buffers
         of the nodes that follow, and put those into `ready_queue` that have all of theirs.
@@ -72,7 +75,7 @@ class Engine:
         call_in_task(graph_task, evaluate_function, graph_task, fn, inputs, ready_queue)
 
     @staticmethod
-    def queue_callback(callback: Callable[[], Any]) -> None:
+    def queue_callback(callback: Callable[[], object]) -> None:
         """Call `callback` at the end of the backward that is under way.
 
         Raises
@@ -199,7 +202,7 @@ def _check_tuples(tensors: Any, gradients: Any) -> None:
         )
 
 
-def root_edge(index: int, output: Any) -> EdgeTuple:
+def root_edge(index: int, output: object) -> EdgeTuple:
     """Return the edge of one of the tensors to differentiate."""
     if not isinstance(output, TensorBase):
         if isinstance(output, GradientEdge):
@@ -219,7 +222,7 @@ def root_edge(index: int, output: Any) -> EdgeTuple:
     return edge
 
 
-def _no_gradient(index: int, gradient: Any) -> RuntimeError:
+def _no_gradient(index: int, gradient: object) -> RuntimeError:
     if gradient is None:
         return RuntimeError(
             f"element {index} of gradients tuple is None, but the corresponding Tensor requires "
@@ -230,7 +233,7 @@ def _no_gradient(index: int, gradient: Any) -> RuntimeError:
     )
 
 
-def wanted_edge(value: Any, accumulate_grad: bool) -> EdgeTuple:
+def wanted_edge(value: object, accumulate_grad: bool) -> EdgeTuple:
     """Return the edge of one of the tensors to differentiate by."""
     return edge_of_input(
         value,

@@ -268,7 +268,7 @@ class RestingAccumulateGrad(AccumulateGrad):
 
     __slots__ = ()
 
-    def accumulate_array(self, grad: Any) -> None:
+    def accumulate_array(self, grad: object) -> None:
         """Drop the gradient."""
 
     def accumulate_tensor(self, grad: TensorBase, is_unshared: bool = False) -> None:
@@ -277,7 +277,7 @@ class RestingAccumulateGrad(AccumulateGrad):
             run_post_accumulate_hooks(self.variable, self.meta.post_accumulate)
 
 
-def add_in_place(present: TensorBase, grad: Any, is_mutable: bool) -> None:
+def add_in_place(present: TensorBase, grad: object, is_mutable: bool) -> None:
     """Add the array `grad` to the tensor `present` of the same dtype, and count the write."""
     if is_mutable:
         array = present.array
@@ -291,7 +291,7 @@ def add_in_place(present: TensorBase, grad: Any, is_mutable: bool) -> None:
         counter.value += 1
 
 
-def copy_like(grad: Any, model: Any) -> Any:
+def copy_like(grad: Any, model: object) -> Any:
     """Return a copy of the array `grad` whose dimensions lie in memory in the order of those of
     `model`.
 

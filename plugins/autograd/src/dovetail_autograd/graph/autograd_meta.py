@@ -16,6 +16,8 @@ from dovetail_kernel.signature import GRAD, VIEW
 from .accumulate import AccumulateGrad
 
 if TYPE_CHECKING:
+    from dovetail_kernel.typing import Array
+
     from .hooks import Hooks, NodeHooks
     from .node import EdgeTuple, LeafEdge
 
@@ -73,7 +75,7 @@ class AutogradMeta:
         """Let the next call of the leaf make an accumulator anew."""
         self.accumulator = self.presented = None
 
-    def array_replaced(self, array: Any) -> None:
+    def array_replaced(self, array: Array) -> None:
         """Note that the tensor has got another array: an accumulator for one of another shape or
         dtype is no good.
         """

@@ -23,7 +23,9 @@ from dovetail_kernel.tensor import detach_version
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dovetail_kernel import Backend
     from dovetail_kernel import dtype as Dtype
+    from dovetail_kernel.typing import NativeDtype
 
 
 @cache
@@ -125,7 +127,7 @@ def real(tensor: TensorBase) -> TensorBase:
     return wrap(tensor.array.real, tensor._backend)
 
 
-def move(tensor: TensorBase, device: Any) -> TensorBase:
+def move(tensor: TensorBase, device: object) -> TensorBase:
     """Return `tensor` on another device."""
     result: TensorBase = operator("to", "device")(tensor, device, tensor.dtype)
     return result
@@ -189,7 +191,9 @@ def ones_like(tensor: TensorBase) -> TensorBase:
     return result
 
 
-def filled(shape: tuple[int, ...], native_dtype: Any, backend: Any, value: int) -> TensorBase:
+def filled(
+    shape: tuple[int, ...], native_dtype: NativeDtype, backend: Backend, value: int
+) -> TensorBase:
     """Return a new tensor full of `value`; for the backend of wrapped tensors, a plain one on the
     default device.
     """

@@ -30,7 +30,7 @@ DIFFERENTIABLE = sum(each.bit for each in DTYPES if each.is_floating_point or ea
 """The signature bits of the dtypes that gradients can have."""
 
 
-def no_backward(ctx: Any, *grad_outputs: Any) -> Any:
+def no_backward(ctx: object, *grad_outputs: Any) -> Any:
     """Return one gradient, or None, per argument of `apply`, for the gradients of the outputs."""
     raise NotImplementedError(
         "You must implement either the backward or vjp method for your custom autograd.Function "
@@ -46,7 +46,7 @@ class _HookMixin:
 
     @staticmethod
     def _register_hook(
-        backward_hooks: TensorHooks | None, hook: Callable[..., Any]
+        backward_hooks: TensorHooks | None, hook: Callable[..., object]
     ) -> tuple[TensorHooks, RemovableHandle]:
         """Return the hooks with `hook` among them, and the handle that removes it.
 
@@ -167,7 +167,7 @@ class _FunctionBase:
             raise RuntimeError(SECOND_TIME)
         return tuple(self._entries)
 
-    def _open(self, entry: Any) -> TensorBase | None:
+    def _open(self, entry: object) -> TensorBase | None:
         """Return what an entry of `_entries` saved."""
         raise NotImplementedError
 
@@ -245,7 +245,7 @@ class BackwardCFunction(_FunctionBase, FunctionCtx, _HookMixin, Node):
         is_output = output_nr is not None and tensor._signature & DIFFERENTIABLE
         return pack_tensor(tensor, pack, unpack, (self, output_nr) if is_output else None)
 
-    def _entry(self, index: int, value: Any, outputs: Sequence[TensorBase]) -> Any:
+    def _entry(self, index: int, value: object, outputs: Sequence[TensorBase]) -> Any:
         """Return what to keep of `value`: None, or the tensor, its version, and its number if it is
         an output.
         """
@@ -269,7 +269,7 @@ class BackwardCFunction(_FunctionBase, FunctionCtx, _HookMixin, Node):
             return value, 0, None
         return value, save_input(value), None
 
-    def _describe_outputs(self, outputs: Sequence[Any]) -> None:
+    def _describe_outputs(self, outputs: Sequence[object]) -> None:
         """Note where zeros for the outputs would be, for calls with several."""
         self._made = [
             output._signature if isinstance(output, TensorBase) else 0 for output in outputs
@@ -336,7 +336,7 @@ class BackwardCFunction(_FunctionBase, FunctionCtx, _HookMixin, Node):
         shape, native = metadata[index] if isinstance(metadata, list) else metadata
         return engine_ops.filled(shape, native, backend_of_signature(self._made[index]), 0)
 
-    def _of_tensors(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _of_tensors(self, grads: tuple[object, ...]) -> tuple[Any, ...]:
         """Return those of the gradients that edges are for: of arguments that are tensors."""
         expected = len(self.next_edges) + len(self._no_tensors)
         if len(grads) > expected and all([grad is None for grad in grads[expected:]]):

@@ -59,7 +59,7 @@ class _StateMode:
 
 
 def decorate(
-    function: Callable[..., Any], mode: Callable[[], AbstractContextManager[Any]]
+    function: Callable[..., object], mode: Callable[[], AbstractContextManager[object]]
 ) -> Callable[..., Any]:
     """Return a function, generator or coroutine whose steps run in what `mode` returns.
 
@@ -126,7 +126,7 @@ class _Stepped:
 
     __slots__ = ("_inner", "_mode")
 
-    def __init__(self, inner: Any, mode: Callable[[], AbstractContextManager[Any]]) -> None:
+    def __init__(self, inner: Any, mode: Callable[[], AbstractContextManager[object]]) -> None:
         self._inner = inner.__await__() if not hasattr(inner, "send") else inner
         self._mode = mode
 
@@ -138,7 +138,7 @@ class _Stepped:
     def __next__(self) -> Any:
         return self.send(None)
 
-    def send(self, value: Any) -> Any:
+    def send(self, value: object) -> Any:
         return _run_in(self._mode, self._inner.send, value)
 
     def throw(self, *error: Any) -> Any:
@@ -149,7 +149,7 @@ class _Stepped:
 
 
 def _run_in(
-    mode: Callable[[], AbstractContextManager[Any]], function: Callable[..., Any], *args: Any
+    mode: Callable[[], AbstractContextManager[object]], function: Callable[..., object], *args: Any
 ) -> Any:
     """Return ``function(*args)``, run in a mode."""
     before = state()
@@ -169,7 +169,7 @@ class _BareDecorator(_StateMode):
     def __new__(cls) -> Self: ...
     @overload
     def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
-    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+    def __new__(cls, function: Callable[..., object] | None = None) -> Any:
         if function is not None:
             return decorate(function, cast(Callable[[], _StateMode], cls))
         self = object.__new__(cls)
@@ -284,7 +284,7 @@ class inference_mode(_StateMode):
 
     __slots__ = ("mode",)
 
-    def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
+    def __new__(cls, mode: bool | Callable[..., object] = True) -> Any:
         if isinstance(mode, bool):
             return super().__new__(cls)
         return decorate(mode, cls)

@@ -65,7 +65,7 @@ class Hooks(OrderedDict[int, Callable[..., Any]]):
 
     __slots__ = ()
 
-    def register(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register(self, hook: Callable[..., object]) -> RemovableHandle:
         """Add `hook` and return the handle that removes it."""
         return add_hook(self, hook)
 
@@ -112,7 +112,7 @@ class NodeHooks:
         return hooks
 
 
-def hook_name(hook: Any) -> str:
+def hook_name(hook: Callable[..., object]) -> str:
     """Return the name of `hook` for messages."""
     return getattr(hook, "__name__", type(hook).__name__)
 
@@ -135,7 +135,7 @@ def run_tensor_hooks(hooks: TensorHooks, grad: TensorBase | None) -> TensorBase 
     return grad
 
 
-def check_hook_result(grad: TensorBase | None, result: Any, hook: Any) -> None:
+def check_hook_result(grad: TensorBase | None, result: object, hook: Callable[..., object]) -> None:
     """Refuse a replacement that is no tensor, has another shape, dtype or device, or stands where
     no gradient came.
     """

@@ -100,7 +100,7 @@ class Node:
         """Return the gradients of the inputs, one per edge."""
         raise NotImplementedError
 
-    def apply_arrays(self, kernels: Any, edges: Sequence[EdgeTuple | None], *grads: Any) -> Any:
+    def apply_arrays(self, kernels: object, edges: Sequence[EdgeTuple | None], *grads: Any) -> Any:
         """Return the gradients that belong to `edges`, those of the node, over arrays.
 
         Only called on a node with an `_array_backend`.
@@ -224,7 +224,7 @@ class Node:
         """Become a node that takes the tensors body only."""
         self._array_backend = None
 
-    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
+    def register_hook(self, fn: Callable[..., object]) -> RemovableHandle:
         """Call ``fn(grad_inputs, grad_outputs)`` after the node ran.
 
         Parameters
@@ -240,7 +240,7 @@ class Node:
         """
         return self._make_hooks().after.register(fn)
 
-    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
+    def register_prehook(self, fn: Callable[..., object]) -> RemovableHandle:
         """Call ``fn(grad_outputs)`` before the node runs; it may return a tuple to replace the
         gradients.
 
@@ -251,7 +251,7 @@ class Node:
         """
         return self._make_hooks().before.register(fn)
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError(
             f"cannot pickle '{self.name()}' object: a graph is neither copied nor saved. Detach "
             "what refers to it."

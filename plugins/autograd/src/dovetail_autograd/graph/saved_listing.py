@@ -73,7 +73,7 @@ def _of_function(node: BackwardCFunction) -> list[SavedValue]:
     ]
 
 
-def _input(name: str, value: Any, version: int) -> SavedValue:
+def _input(name: str, value: object, version: int) -> SavedValue:
     if type(value) is Packed:
         return SavedValue(name, None, "packed")
     changed = isinstance(value, TensorBase) and current_version(value) != version

@@ -117,7 +117,7 @@ def placed(tensor: TensorBase, edge: EdgeTuple | None) -> TensorBase:
     return twin
 
 
-def describe_function(function: Any) -> str:
+def describe_function(function: object) -> str:
     """Return the name of `function` and where it is defined, for messages."""
     name = getattr(function, "__qualname__", type(function).__name__)
     code = getattr(function, "__code__", None)

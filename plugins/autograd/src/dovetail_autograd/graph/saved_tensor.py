@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dovetail_dispatcher.calls import OF_NUMBER
 from dovetail_dispatcher.table import Saved
@@ -38,7 +38,7 @@ class SavedTensor:
         self._saved = saved
 
     def register_hooks(
-        self, pack: Callable[[TensorBase], Any], unpack: Callable[[Any], TensorBase]
+        self, pack: Callable[[TensorBase], object], unpack: Callable[..., TensorBase]
     ) -> None:
         """Replace the saved tensor by what `pack` makes of it; `unpack` is to give the tensor back
         at use.
@@ -65,7 +65,10 @@ class SavedTensor:
 
 
 def pack_saved(
-    node: Node, saved: Saved, pack: Callable[[TensorBase], Any], unpack: Callable[[Any], TensorBase]
+    node: Node,
+    saved: Saved,
+    pack: Callable[[TensorBase], object],
+    unpack: Callable[..., TensorBase],
 ) -> None:
     """Put the value `saved` of `node` into the hands of `pack` and `unpack`. The node then takes
     the tensors body.
@@ -116,8 +119,8 @@ def check_unwritten(node: Node, saved: Saved) -> None:
 
 def pack_tensor(
     tensor: TensorBase,
-    pack: Callable[[TensorBase], Any],
-    unpack: Callable[[Any], TensorBase],
+    pack: Callable[[TensorBase], object],
+    unpack: Callable[..., TensorBase],
     maker: tuple[Node, int] | None = None,
 ) -> Packed:
     """Return `tensor` packed.

@@ -208,7 +208,7 @@ class allow_mutation_on_saved_tensors(Guard):
         _allowing.set(self._context)
         return self._context
 
-    def restore(self, saved: Any) -> None:
+    def restore(self, saved: object) -> None:
         """Forget the copies as well."""
         super().restore(saved)
         self._context.clear()

@@ -4,7 +4,7 @@ a node behind it.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_dispatcher.calls import (
     ArrayOf,
@@ -58,6 +58,9 @@ from .saving import (
     SaveValue,
 )
 from .write_steps import CheckInplace, CopyBeforeWrite, RefuseGradient, marking_views
+
+if TYPE_CHECKING:
+    from dovetail_kernel.typing import Array
 
 COMPLEX: Final = PYTHON_COMPLEX | sum([each.bit for each in DTYPES if each.is_complex])
 """The bits of a call key that say that some number in the call is complex."""
@@ -296,5 +299,5 @@ def _copy_of(name: str) -> Value:
     return Value(f"{name}_overwritten")
 
 
-def _never(_array: Any) -> bool:
+def _never(_array: Array) -> bool:
     return False

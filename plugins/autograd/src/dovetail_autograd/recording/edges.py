@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dovetail_dispatcher.calls import Around, Step, Value, argument_value
 from dovetail_dispatcher.record import Record
@@ -142,11 +142,11 @@ class IfAnyEdge(Around):
 # -- what routes call ------------------------------------------------------------------------------
 
 
-def edge_of(value: Any) -> EdgeTuple | None:
+def edge_of(value: object) -> EdgeTuple | None:
     """Return the gradient edge of an argument that may also be None or a Python number."""
     return gradient_edge(value) if isinstance(value, TensorBase) else None
 
 
-def edges_of(values: Sequence[Any] | None) -> tuple[EdgeTuple | None, ...]:
+def edges_of(values: Sequence[object] | None) -> tuple[EdgeTuple | None, ...]:
     """Return the gradient edges of a list of tensors."""
     return tuple([edge_of(value) for value in values]) if values else ()

@@ -26,7 +26,7 @@ class NotImplementedNode(Node):
     def __init__(
         self,
         operator: str,
-        arguments: Sequence[Any],
+        arguments: Sequence[object],
         results: Sequence[TensorBase],
         warned_name: str | None = None,
     ) -> None:
@@ -110,7 +110,7 @@ class UndefinedGradBackward(_OfTensors):
         return [None] * len(self.next_edges)
 
 
-def attach(node: Node, outputs: Sequence[Any]) -> list[Any]:
+def attach(node: Node, outputs: Sequence[object]) -> list[Any]:
     """Return the outputs with aliases of the tensors among them, which `node` made."""
     attached: list[Any] = []
     output_nr = 0

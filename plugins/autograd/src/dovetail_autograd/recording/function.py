@@ -50,7 +50,7 @@ class FunctionMeta(type):
     boxed_grads_call: bool
     clear_saved_tensors_on_access: bool
 
-    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, object]) -> None:
         super().__init__(name, bases, namespace)
         place = BackwardCFunction.__module__
         cls._backward_cls = type(
@@ -68,7 +68,7 @@ class FunctionMeta(type):
         for each in derived:
             each._note_methods()
 
-    def __setattr__(cls, name: str, value: Any) -> None:
+    def __setattr__(cls, name: str, value: object) -> None:
         super().__setattr__(name, value)
         if name in _NOTED:
             cls._note_methods()
@@ -78,12 +78,12 @@ class FunctionMeta(type):
         cls._note_methods()
 
 
-def _no_setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+def _no_setup_context(ctx: object, inputs: tuple[object, ...], output: object) -> None:
     """Save on `ctx` what backward needs; called after a `forward` without context."""
     raise NotImplementedError("setup_context is not implemented.")
 
 
-def _is_setup_context_defined(setup_context: Callable[..., Any]) -> bool:
+def _is_setup_context_defined(setup_context: Callable[..., object]) -> bool:
     """Return whether the method of a Function is one of the user's."""
     return setup_context is not _no_setup_context
 
@@ -121,7 +121,7 @@ class _SingleLevelFunction(_FunctionBase, FunctionCtx, _HookMixin, metaclass=Fun
     vjp = staticmethod(no_backward)
 
     @staticmethod
-    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+    def jvp(ctx: object, *grad_inputs: Any) -> Any:
         """Return the tangents of the outputs, for those of the inputs."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with "
@@ -156,7 +156,7 @@ class Function(_SingleLevelFunction):
         )
 
     @staticmethod
-    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+    def vmap(info: object, in_dims: object, *args: Any) -> Any:
         """Return the outputs for batched arguments, and their batch dimensions."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap "

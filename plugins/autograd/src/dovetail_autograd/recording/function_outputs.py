@@ -19,7 +19,7 @@ from ..graph.views import CreationMeta, check_inplace, rebase_history, set_view,
 
 
 def wrap_outputs(
-    node: BackwardCFunction, output: Any, inputs: Sequence[Any], recording: bool
+    node: BackwardCFunction, output: object, inputs: Sequence[object], recording: bool
 ) -> Any:
     """Return what `forward` returned, with `node` as its maker if the call is recorded."""
     if (
@@ -48,7 +48,7 @@ def wrap_outputs(
     return _Outputs(node, inputs, recording).wrap(output)
 
 
-def _mark_view_of_input(output: TensorBase, inputs: Sequence[Any]) -> None:
+def _mark_view_of_input(output: TensorBase, inputs: Sequence[object]) -> None:
     """Make `output` a view of the input whose memory it shares, if there is one: it must not be
     written in place.
     """
@@ -66,7 +66,7 @@ class _Outputs:
     differentiable.
     """
 
-    def __init__(self, node: BackwardCFunction, inputs: Sequence[Any], recording: bool) -> None:
+    def __init__(self, node: BackwardCFunction, inputs: Sequence[object], recording: bool) -> None:
         self.node = node
         self.inputs = [value for value in inputs if isinstance(value, TensorBase)]
         self.recording = recording

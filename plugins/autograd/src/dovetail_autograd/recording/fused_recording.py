@@ -110,7 +110,7 @@ class _FusedCall:
         self.arrays = [Value("array"), *map(Value, self.fusion.kept)]
         self.mark = INFERENCE if composition.state.inference else NORMAL
 
-    def plan(self, helper: Callable[..., Any]) -> RoutePlan:
+    def plan(self, helper: Callable[..., object]) -> RoutePlan:
         """Return the plan of a call that is not recorded."""
         steps = (self._unless_fitting(), self._call(helper), self._wrap())
         return RoutePlan(self.op, steps, (self.result,))
@@ -125,7 +125,7 @@ class _FusedCall:
         signature = Signature(self.backend.bit | self.mark, dtype, True, True, self.backend.arrays)
         return WrapArray(self.arrays[0], self.result, signature)
 
-    def recorded_plan(self, helper: Callable[..., Any], node_class: Any) -> RoutePlan:
+    def recorded_plan(self, helper: Callable[..., object], node_class: Any) -> RoutePlan:
         """Return the plan of a call that is recorded by a node of `node_class`."""
         arrays, result = self.arrays, self.result
         inputs = [self.arguments[name] for name in self.fused.inputs]

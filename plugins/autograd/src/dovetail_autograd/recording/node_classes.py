@@ -135,10 +135,10 @@ def _raw(saved: Saved) -> Callable[[Node], SavedTensor]:
     return lambda node: SavedTensor(node, saved)
 
 
-def _flattened(body: Callable[..., Any]) -> Callable[..., Any]:
+def _flattened(body: Callable[..., object]) -> Callable[..., Any]:
     """Return `body` with one gradient per edge in its result."""
 
-    def apply_arrays(node: Node, kernels: Any, edges: Sequence[Any], *grads: Any) -> Any:
+    def apply_arrays(node: Node, kernels: object, edges: Sequence[object], *grads: Any) -> Any:
         return flatten(node, body(node, kernels, edges, *grads))
 
     return apply_arrays

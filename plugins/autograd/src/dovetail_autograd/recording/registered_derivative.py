@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from dovetail_dispatcher import FunctionSchema
 from dovetail_dispatcher.calls import (
@@ -161,7 +161,7 @@ class NoteCustomViews(Step):
         to.add(f"{to.bind('note_custom_views', note_custom_views)}({self.output.text(to)})")
 
 
-def note_custom_views(output: Any) -> None:
+def note_custom_views(output: object) -> None:
     """Refuse writes in place, in grad mode, to the views among what a call returned."""
     for tensor in tensors_among([output]):
         info = view_meta(tensor)

@@ -131,7 +131,7 @@ class GeneratedNode(BackwardCFunction):
             raise
         return self._checked(returned)
 
-    def _checked(self, returned: Any) -> Sequence[TensorBase | None]:
+    def _checked(self, returned: object) -> Sequence[TensorBase | None]:
         returned = tuple(returned) if isinstance(returned, (tuple, list)) else (returned,)
         arguments = self._arguments()
         expected = len(arguments)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from dovetail_dispatcher import Operator
 from dovetail_dispatcher.calls import RoutePlan, Step, Value, argument_value, tensors_among
@@ -106,7 +106,7 @@ class MarkUnknown(Step):
         to.add(f"{mark}({op}, [{arguments}], [{results}]{makers})")
 
 
-def _refuse_out(op: Operator, tensors: Sequence[Any]) -> None:
+def _refuse_out(op: Operator, tensors: Sequence[object]) -> None:
     for tensor in tensors_among(tensors):
         if edge_of(tensor) is not None:
             raise RuntimeError(
@@ -117,7 +117,7 @@ def _refuse_out(op: Operator, tensors: Sequence[Any]) -> None:
             )
 
 
-def _check_writes(op: Operator, written: list[Any]) -> list[tuple[TensorBase, Node | None]]:
+def _check_writes(op: Operator, written: Sequence[object]) -> list[tuple[TensorBase, Node | None]]:
     """Check writes of arguments; return the tensors that will be written, and what made them."""
     tensors = list(tensors_among(written))
     for tensor in tensors:
@@ -134,8 +134,8 @@ def _check_writes(op: Operator, written: list[Any]) -> list[tuple[TensorBase, No
 
 def _mark_unknown(
     op: Operator,
-    arguments: list[Any],
-    results: list[Any],
+    arguments: Sequence[object],
+    results: Sequence[object],
     makers: Sequence[tuple[TensorBase, Node | None]] = (),
 ) -> None:
     if _fallback_mode == "nothing":

@@ -12,7 +12,7 @@ from .pytree import flatten
 Argnums = int | tuple[int, ...]
 
 
-def checked_argnums(argnums: Any, count: int) -> Argnums:
+def checked_argnums(argnums: object, count: int) -> Argnums:
     """Return `argnums` counted from the front.
 
     Raises
@@ -43,12 +43,12 @@ def checked_argnums(argnums: Any, count: int) -> Argnums:
     return found[0] if isinstance(argnums, int) else tuple(found)
 
 
-def selected(args: Sequence[Any], argnums: Argnums) -> Any:
+def selected(args: Sequence[object], argnums: Argnums) -> Any:
     """Return the argument, or the tuple of arguments, that `argnums` name."""
     return args[argnums] if isinstance(argnums, int) else tuple([args[each] for each in argnums])
 
 
-def replaced(args: Sequence[Any], argnums: Argnums, values: Any) -> tuple[Any, ...]:
+def replaced(args: Sequence[object], argnums: Argnums, values: Any) -> tuple[Any, ...]:
     """Return `args` with `values` in the places that `argnums` name."""
     result = list(args)
     if isinstance(argnums, int):
@@ -59,7 +59,7 @@ def replaced(args: Sequence[Any], argnums: Argnums, values: Any) -> tuple[Any, .
     return tuple(result)
 
 
-def split_aux(call: str, returned: Any) -> tuple[Any, Any]:
+def split_aux(call: str, returned: object) -> tuple[Any, Any]:
     """Return the output and the auxiliary output of a function that has one.
 
     Raises
@@ -81,7 +81,7 @@ def split_aux(call: str, returned: Any) -> tuple[Any, Any]:
     return returned
 
 
-def checked_outputs(call: str, output: Any) -> tuple[list[TensorBase], Any]:
+def checked_outputs(call: str, output: object) -> tuple[list[TensorBase], Any]:
     """Return the tensors that a function returned, and how they were nested.
 
     Raises
@@ -105,7 +105,7 @@ def checked_outputs(call: str, output: Any) -> tuple[list[TensorBase], Any]:
     return leaves, structure
 
 
-def refuse_complex(name: str, tensors: Sequence[Any], which: str) -> None:
+def refuse_complex(name: str, tensors: Sequence[object], which: str) -> None:
     """Refuse complex tensors, of which a Jacobian says nothing.
 
     Raises

@@ -64,7 +64,7 @@ class GradLevel(Level):
         """Go on with grad mode on, as outside."""
         set_state((self.outer_state or 0) & ~NO_GRAD)
 
-    def fresh(self, tensor: Any) -> TensorBase:
+    def fresh(self, tensor: object) -> TensorBase:
         """Return `tensor` as a new input to differentiate by.
 
         Raises
@@ -158,7 +158,7 @@ def differentiate(
     return found if keeps else [released(each) for each in found]
 
 
-def released(value: Any) -> Any:
+def released(value: object) -> Any:
     """Return a result without the graph of a transform, where the outside asked for none; what is
     no tensor, as it is.
     """
@@ -207,7 +207,7 @@ def grad(
 
 
 def grad_and_value(
-    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+    func: Callable[..., object], argnums: Argnums = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
     """Return the function that computes the gradient of `func` and its value: ``(gradient,
     value)``.
@@ -231,7 +231,7 @@ def _differentiated(
     has_aux: bool,
     has_value: bool,
     args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    kwargs: dict[str, object],
 ) -> tuple[Any, Any, Any]:
     """Return the gradient of `func`, its value and its aux; None for one that is not wanted."""
     call = "grad_and_value(f)(*args)"
@@ -251,7 +251,7 @@ def _differentiated(
     return unflatten(structure, gradient), value, aux
 
 
-def _check_scalar(call: str, output: Any) -> None:
+def _check_scalar(call: str, output: object) -> None:
     if not isinstance(output, TensorBase):
         raise RuntimeError(f"{call}: Expected f(*args) to return a Tensor, got {type(output)}")
     if output.array.shape:
@@ -262,7 +262,7 @@ def _check_scalar(call: str, output: Any) -> None:
         )
 
 
-def _identity(value: Any) -> Any:
+def _identity(value: object) -> Any:
     return value
 
 
@@ -290,7 +290,11 @@ class Pullback(NamedTuple):
 
 @leaves_levels
 def pull_back(
-    func: Callable[..., Any], args: tuple[Any, ...], argnums: Argnums, has_aux: bool, call: str
+    func: Callable[..., object],
+    args: tuple[object, ...],
+    argnums: Argnums,
+    has_aux: bool,
+    call: str,
 ) -> tuple[Any, Pullback, Any]:
     """Call `func`, and return its output, how to pull gradients back to the arguments `argnums`,
     and its aux.
@@ -308,7 +312,7 @@ def pull_back(
         return map_leaves(keep, output), pullback, map_leaves(keep, aux)
 
 
-def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(func: Callable[..., object], *primals: Any, has_aux: bool = False) -> Any:
     """Call `func`, and return its output and the function that multiplies vectors with its Jacobian
     from the left.
 
@@ -336,7 +340,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     everything = tuple(range(len(primals)))
     output, pullback, aux = pull_back(func, primals, everything, has_aux, "vjp(f, *primals)")
 
-    def vjp_fn(cotangents: Any) -> Any:
+    def vjp_fn(cotangents: object) -> Any:
         seeds, structure = flatten(cotangents)
         if structure != pullback.output_structure:
             raise RuntimeError(

@@ -17,7 +17,7 @@ from .pytree import Structure, flatten, unflatten
 
 
 def jacrev(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     argnums: Argnums = 0,
     *,
     has_aux: bool = False,
@@ -89,7 +89,7 @@ def jacrev(
 
 
 def jacfwd(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     argnums: Argnums = 0,
     has_aux: bool = False,
     *,
@@ -131,7 +131,7 @@ def jacfwd(
         refuse_complex("jacfwd", inputs, "input")
         found: list[Structure] = []
 
-        def call(values: Any) -> Any:
+        def call(values: object) -> Any:
             return func(*replaced(args, chosen, values), **kwargs)
 
         def column(*tangents: TensorBase) -> Any:
@@ -172,7 +172,7 @@ def jacfwd(
     return wrapper
 
 
-def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+def hessian(func: Callable[..., object], argnums: Argnums = 0) -> Callable[..., Any]:
     """Return the function that computes the Hessian of `func`, which returns a scalar, forward over
     reverse.
 

@@ -17,9 +17,9 @@ from .wrapped.levels import leaves_levels
 
 
 def jvp(
-    func: Callable[..., Any],
-    primals: Any,
-    tangents: Any,
+    func: Callable[..., object],
+    primals: object,
+    tangents: object,
     *,
     strict: bool = False,
     has_aux: bool = False,
@@ -85,7 +85,7 @@ def jvp(
 @leaves_levels
 def push_forward(
     call: str,
-    func: Callable[..., Any],
+    func: Callable[..., object],
     primals: Sequence[TensorBase],
     tangents: Sequence[TensorBase],
     structure: Structure,
@@ -122,7 +122,7 @@ def push_forward(
 
 
 @leaves_levels
-def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+def linearize(func: Callable[..., object], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """Return the output of `func`, and the function that multiplies its Jacobian with tangents.
 
     Unlike `jvp`, it calls `func` once for however many tangents: what it returns is the transpose

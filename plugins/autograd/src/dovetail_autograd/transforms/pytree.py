@@ -183,13 +183,13 @@ def keys_of(structure: Structure) -> tuple[Any, ...]:
     return keys
 
 
-def children_of(tree: Any) -> tuple[Iterable[Any], Any] | None:
+def children_of(tree: object) -> tuple[Iterable[Any], Any] | None:
     """Return the items and the context of a container, or None for a leaf."""
     container = container_of(type(tree))
     return None if container is None else container.flatten_fn(tree)
 
 
-def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], Structure]:
+def flatten(tree: object, is_leaf: IsLeaf = None) -> tuple[list[Any], Structure]:
     """Return the leaves of `tree`, in order, and its structure.
 
     Parameters
@@ -206,7 +206,7 @@ def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], Structure]:
     return leaves, _flatten(tree, leaves, is_leaf)
 
 
-def _flatten(tree: Any, leaves: list[Any], is_leaf: IsLeaf) -> Structure:
+def _flatten(tree: Any, leaves: list[object], is_leaf: IsLeaf) -> Structure:
     kind = type(tree)
     container = _containers.get(kind) or container_of(kind)
     if (is_leaf is not None and is_leaf(tree)) or container is None:
@@ -224,7 +224,7 @@ def _flatten(tree: Any, leaves: list[Any], is_leaf: IsLeaf) -> Structure:
     return Structure(kind, context, tuple(children))
 
 
-def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
+def unflatten(structure: Structure, leaves: Iterable[object]) -> Any:
     """Return the tree of this structure with these leaves."""
     if structure.kind is None:
         return next(iter(leaves))
@@ -244,13 +244,13 @@ def _unflatten(structure: Structure, leaves: Any) -> Any:
     return container.unflatten_fn(items, structure.context)
 
 
-def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
+def map_leaves(function: Callable[..., object], tree: object) -> Any:
     """Return `tree` with `function` applied to every leaf."""
     leaves, structure = flatten(tree)
     return unflatten(structure, [function(leaf) for leaf in leaves])
 
 
-def flatten_prefix(prefix: Any, structure: Structure) -> list[Any] | None:
+def flatten_prefix(prefix: object, structure: Structure) -> list[Any] | None:
     """Return one value per leaf of `structure`: a leaf of `prefix` stands for everything below its
     place.
 
@@ -264,7 +264,7 @@ def flatten_prefix(prefix: Any, structure: Structure) -> list[Any] | None:
     return values if _spread(prefix, structure, values) else None
 
 
-def _spread(prefix: Any, structure: Structure, values: list[Any]) -> bool:
+def _spread(prefix: Any, structure: Structure, values: list[object]) -> bool:
     if children_of(prefix) is None:
         values.extend([prefix] * structure.leaf_count)
         return True
@@ -277,7 +277,7 @@ def _spread(prefix: Any, structure: Structure, values: list[Any]) -> bool:
     )
 
 
-def items_like(tree: Any, structure: Structure) -> list[Any] | None:
+def items_like(tree: object, structure: Structure) -> list[Any] | None:
     """Return the items of a container in the order of `structure`; None if it has another type,
     other keys or another number of items.
     """
@@ -291,7 +291,7 @@ def items_like(tree: Any, structure: Structure) -> list[Any] | None:
     return items if len(items) == len(structure.children) else None
 
 
-def leaves_along(structure: Structure, tree: Any) -> list[Any]:
+def leaves_along(structure: Structure, tree: object) -> list[Any]:
     """Return what `tree` has in the places of the leaves of `structure`; below them it may go
     deeper.
 

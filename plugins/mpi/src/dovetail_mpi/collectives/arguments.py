@@ -45,7 +45,7 @@ def for_members(function: F) -> F:
     return cast(F, for_member)
 
 
-def check_tensor(tensor: Any, name: str) -> None:
+def check_tensor(tensor: object, name: str) -> None:
     """Refuse what is not a tensor."""
     if not isinstance(tensor, dovetail.Tensor):
         raise TypeError(
@@ -54,7 +54,7 @@ def check_tensor(tensor: Any, name: str) -> None:
         )
 
 
-def check_tensors(tensors: Any, name: str, count: int) -> None:
+def check_tensors(tensors: object, name: str, count: int) -> None:
     """Refuse what is not a list of `count` tensors."""
     if not isinstance(tensors, (list, tuple)):
         raise TypeError(

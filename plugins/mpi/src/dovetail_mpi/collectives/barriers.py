@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 from ..process_group import ProcessGroup
 from ..work import Work
@@ -18,7 +17,7 @@ Group = ProcessGroup | None
 def barrier(
     group: Group = None,
     async_op: bool = False,
-    device_ids: Any = None,
+    device_ids: object = None,
     timeout: timedelta | None = None,
 ) -> Work | None:
     """Return when all ranks have called this, at most after `timeout` (default: the group's).

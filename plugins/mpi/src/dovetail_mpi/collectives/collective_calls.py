@@ -25,7 +25,7 @@ def begun(
     group: ProcessGroup,
     call: str,
     size: int,
-    start: Callable[[], Any],
+    start: Callable[[], object],
     finish: Callable[[], object],
     tensors: Sequence[Tensor],
     async_op: bool,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dovetail_kernel import DeviceLike
 
 from ..process_group import ProcessGroup
 from .arguments import for_members, whole_rank
@@ -25,11 +27,11 @@ Group = ProcessGroup | None
 Bytes = NDArray[np.uint8]
 
 
-def _run(group: ProcessGroup, call: str, size: int, start: Callable[[], Any]) -> None:
+def _run(group: ProcessGroup, call: str, size: int, start: Callable[[], object]) -> None:
     group.begin(call, size, start).wait()
 
 
-def _pickled(obj: Any) -> Bytes:
+def _pickled(obj: object) -> Bytes:
     return np.frombuffer(bytearray(pickle.dumps(obj, pickle.HIGHEST_PROTOCOL)), np.uint8)
 
 
@@ -50,14 +52,14 @@ def _objects(joined: Bytes, lengths: NDArray[np.int64]) -> list[Any]:
 
 
 @for_members
-def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> None:
+def all_gather_object(object_list: list[object], obj: Any, group: Group = None) -> None:
     """Collect an object of each rank into `object_list`, which has a place for each."""
     assert group is not None
     _check_places(object_list, "object_list", group.size())
     object_list[:] = gathered("all_gather_object", obj, group)
 
 
-def gathered(function: str, obj: Any, group: ProcessGroup) -> list[Any]:
+def gathered(function: str, obj: object, group: ProcessGroup) -> list[Any]:
     """Return an object of each rank, by rank."""
     given = _pickled(obj)
     lengths = _lengths(group, function, given.size)
@@ -70,15 +72,15 @@ def gathered(function: str, obj: Any, group: ProcessGroup) -> list[Any]:
     return _objects(room, lengths)
 
 
-def _check_places(places: Any, name: str, count: int) -> None:
+def _check_places(places: object, name: str, count: int) -> None:
     if not isinstance(places, list) or len(places) != count:
         raise ValueError(f"{name} should be a list of {count}, not {places!r:.60}")
 
 
 @for_members
 def gather_object(
-    obj: Any,
-    object_gather_list: list[Any] | None = None,
+    obj: object,
+    object_gather_list: list[object] | None = None,
     dst: int | None = None,
     group: Group = None,
     group_dst: int | None = None,
@@ -108,10 +110,10 @@ def gather_object(
 
 @for_members
 def broadcast_object_list(
-    object_list: list[Any],
+    object_list: Sequence[object],
     src: int | None = None,
     group: Group = None,
-    device: Any = None,
+    device: DeviceLike | None = None,
     group_src: int | None = None,
 ) -> None:
     """Copy the objects of rank `src` into the lists of all ranks, which have the same length.
@@ -142,8 +144,8 @@ def broadcast_object_list(
 
 @for_members
 def scatter_object_list(
-    scatter_object_output_list: Any,
-    scatter_object_input_list: list[Any] | None = None,
+    scatter_object_output_list: object,
+    scatter_object_input_list: Sequence[object] | None = None,
     src: int | None = None,
     group: Group = None,
     group_src: int | None = None,
@@ -180,10 +182,10 @@ def scatter_object_list(
 
 @for_members
 def send_object_list(
-    object_list: list[Any],
+    object_list: Sequence[object],
     dst: int | None = None,
     group: Group = None,
-    device: Any = None,
+    device: DeviceLike | None = None,
     group_dst: int | None = None,
 ) -> None:
     """Send objects to rank `dst`, which calls `recv_object_list`."""
@@ -196,10 +198,10 @@ def send_object_list(
 
 @for_members
 def recv_object_list(
-    object_list: list[Any],
+    object_list: list[object],
     src: int | None = None,
     group: Group = None,
-    device: Any = None,
+    device: DeviceLike | None = None,
     group_src: int | None = None,
 ) -> int:
     """Receive the objects that rank `src` sends into a list of their number; return that rank."""

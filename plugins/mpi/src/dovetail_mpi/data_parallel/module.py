@@ -14,7 +14,6 @@ from ..collectives.objects import gathered
 from ..groups import member
 from ..joining import Join, Joinable
 from ..process_group import ProcessGroup
-from .buckets import GradBucket
 from .reducer import Reducer
 from .uneven_inputs import JoinHookOfModel, UnevenInputs
 from .used_parameters import unused_parameters
@@ -64,8 +63,8 @@ class DistributedDataParallel(Module, Joinable):
     def __init__(
         self,
         module: Module,
-        device_ids: Sequence[Any] | None = None,
-        output_device: Any = None,
+        device_ids: Sequence[object] | None = None,
+        output_device: object = None,
         dim: int = 0,
         broadcast_buffers: bool | None = None,
         init_sync: bool = True,
@@ -75,7 +74,7 @@ class DistributedDataParallel(Module, Joinable):
         check_reduction: bool = False,
         gradient_as_bucket_view: bool = False,
         static_graph: bool = False,
-        device_mesh: Any = None,
+        device_mesh: object = None,
     ) -> None:
         super().__init__()
         self.process_group = member(process_group)
@@ -274,7 +273,7 @@ class DistributedDataParallel(Module, Joinable):
         """Take parameters and buffers of rank `src` of the group."""
         self._copy_state(src)
 
-    def register_comm_hook(self, state: object, hook: Callable[[Any, GradBucket], Any]) -> None:
+    def register_comm_hook(self, state: object, hook: Callable[..., object]) -> None:
         """Let a function average the gradients.
 
         Parameters

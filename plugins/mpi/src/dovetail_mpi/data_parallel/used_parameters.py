@@ -11,7 +11,7 @@ import dovetail
 __all__ = ["unused_parameters"]
 
 
-def unused_parameters(outputs: Any, positions: Mapping[int, int]) -> set[int]:
+def unused_parameters(outputs: object, positions: Mapping[int, int]) -> set[int]:
     """Return the numbers of the parameters that no gradient will reach from `outputs`.
 
     Parameters
@@ -41,7 +41,7 @@ def unused_parameters(outputs: Any, positions: Mapping[int, int]) -> set[int]:
     return set(positions.values()) - used
 
 
-def _tensors_in(value: Any) -> Iterator[Any]:
+def _tensors_in(value: object) -> Iterator[Any]:
     if isinstance(value, dovetail.Tensor):
         yield value
     elif isinstance(value, Mapping):

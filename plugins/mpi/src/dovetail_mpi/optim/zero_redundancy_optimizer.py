@@ -249,7 +249,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         result["state"] = dict(sorted(state.items()))
         return result
 
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state_dict: Mapping[str, object]) -> None:
         """Take the options of `state_dict`, and the state of this rank's parameters; see
         `Optimizer.load_state_dict`. Call it on all ranks with the same.
         """

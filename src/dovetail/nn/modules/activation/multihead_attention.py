@@ -6,6 +6,8 @@ from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
+from dovetail_kernel import DeviceLike
+from dovetail_kernel import dtype as DType
 
 from ... import functional as F
 from ... import init
@@ -81,8 +83,8 @@ class MultiheadAttention(Module):
         kdim: int | None = None,
         vdim: int | None = None,
         batch_first: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike | None = None,
+        dtype: DType | None = None,
     ) -> None:
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_kernel import int64
+from dovetail_kernel import DeviceLike, int64
+from dovetail_kernel import dtype as DType
 
 from ... import parameter  # whose tensors without a shape are imported when asked for
 from ...parameter import is_lazy
@@ -26,8 +27,8 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
         momentum: float | None = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike | None = None,
+        dtype: DType | None = None,
         *,
         bias: bool = True,
     ) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dovetail_aten import Tensor
+from dovetail_kernel import DeviceLike
+from dovetail_kernel import dtype as DType
 
 from ..module import Module
 from .batch_norms import _BatchNorm
@@ -36,9 +36,9 @@ class SyncBatchNorm(_BatchNorm):
         momentum: float | None = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
-        process_group: Any = None,
-        device: Any = None,
-        dtype: Any = None,
+        process_group: object = None,
+        device: DeviceLike | None = None,
+        dtype: DType | None = None,
         *,
         bias: bool = True,
     ) -> None:
@@ -54,7 +54,7 @@ class SyncBatchNorm(_BatchNorm):
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
 
     @classmethod
-    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+    def convert_sync_batchnorm(cls, module: Module, process_group: object = None) -> Module:
         """Return `module` with every batch normalisation within it replaced by one of these, of
         the same parameters and statistics.
         """

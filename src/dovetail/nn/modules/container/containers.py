@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any, Self, overload
 
+from dovetail_aten import Tensor
 from dovetail_kernel import warn_user
 
 from ..module.module_class import Module, indent
@@ -37,10 +38,10 @@ class _Numbered(Module):
         for position, module in enumerate(list(modules)):
             self.add_module(str(position), module)
 
-    def _key(self, index: Any) -> str:
+    def _key(self, index: object) -> str:
         return next(islice(self._modules, position_in(index, len(self)), None))
 
-    def _at(self, index: Any) -> Any:
+    def _at(self, index: object) -> Any:
         return self._modules[self._key(index)]
 
     def __setitem__(self, idx: int, module: Module) -> None:
@@ -112,7 +113,7 @@ class Sequential(_Numbered):
             for position, module in enumerate(args):
                 self.add_module(str(position), module)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Any:
         modules: Any = self._modules.values()
         for module in modules:
             input = module(input)
@@ -175,7 +176,7 @@ class Sequential(_Numbered):
         self._check_factor(other)
         return self.extend(list(self) * (other - 1))
 
-    def _check_factor(self, factor: Any) -> None:
+    def _check_factor(self, factor: object) -> None:
         if not isinstance(factor, int):
             raise TypeError(
                 f"unsupported operand type(s) for *: {type(self)} and {type(factor)}. Multiply by "
@@ -188,7 +189,7 @@ class Sequential(_Numbered):
             )
 
 
-def _check_sequential(other: Any) -> None:
+def _check_sequential(other: object) -> None:
     if not isinstance(other, Sequential):
         raise ValueError(
             "add operator supports only objects of Sequential class, but "
@@ -325,7 +326,7 @@ class ModuleDict(Module):
             self[key] = module
 
 
-def pairs_of(name: str, entries: Any) -> list[tuple[str, Any]]:
+def pairs_of(name: str, entries: object) -> list[tuple[str, Any]]:
     """Return the entries of a mapping or an iterable of pairs; ``name`` is the container's, for
     errors.
     """

@@ -25,7 +25,7 @@ class ParameterList(Module):
         The first elements.
     """
 
-    def __init__(self, values: Iterable[Any] | None = None) -> None:
+    def __init__(self, values: Iterable[object] | None = None) -> None:
         super().__init__()
         self._size = 0
         if values is not None:
@@ -40,7 +40,7 @@ class ParameterList(Module):
             return type(self)(list(self)[idx])
         return getattr(self, str(position_in(idx, self._size)))
 
-    def __setitem__(self, idx: int, param: Any) -> None:
+    def __setitem__(self, idx: int, param: object) -> None:
         setattr(self, str(position_in(idx, self._size)), _as_parameter(param))
 
     def __dir__(self) -> list[str]:
@@ -55,13 +55,13 @@ class ParameterList(Module):
     def __iter__(self) -> Iterator[Any]:
         return (getattr(self, str(position)) for position in range(self._size))
 
-    def append(self, value: Any) -> Self:
+    def append(self, value: object) -> Self:
         """Add a value at the end; returns self."""
         setattr(self, str(self._size), _as_parameter(value))
         self._size += 1
         return self
 
-    def extend(self, values: Any) -> Self:
+    def extend(self, values: object) -> Self:
         """Add values at the end; returns self.
 
         Raises
@@ -79,7 +79,7 @@ class ParameterList(Module):
             self.append(value)
         return self
 
-    def __iadd__(self, parameters: Any) -> Self:
+    def __iadd__(self, parameters: object) -> Self:
         return self.extend(parameters)
 
     def pop(self, index: int = -1) -> Any:
@@ -109,7 +109,7 @@ class ParameterDict(Module):
         The first entries.
     """
 
-    def __init__(self, parameters: Any = None) -> None:
+    def __init__(self, parameters: object = None) -> None:
         super().__init__()
         self._keys: dict[str, None] = {}
         if parameters is not None:
@@ -120,7 +120,7 @@ class ParameterDict(Module):
             raise KeyError(key)
         return getattr(self, key)
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value: object) -> None:
         if not isinstance(key, str):
             raise TypeError(
                 "Index given to ParameterDict cannot be used as a key as it is not a string (type "
@@ -149,7 +149,7 @@ class ParameterDict(Module):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterDict should not be called. Index it for its parameters.")
 
-    def __or__(self, other: Any) -> ParameterDict:
+    def __or__(self, other: object) -> ParameterDict:
         both = self.copy()
         both.update(other)
         return both
@@ -159,7 +159,7 @@ class ParameterDict(Module):
         both.update(self)
         return both
 
-    def __ior__(self, other: Any) -> Self:
+    def __ior__(self, other: object) -> Self:
         self.update(other)
         return self
 
@@ -180,11 +180,11 @@ class ParameterDict(Module):
             raise KeyError("popitem(): the ParameterDict is empty")
         return key, self.pop(key)
 
-    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+    def fromkeys(self, keys: Iterable[str], default: object = None) -> ParameterDict:
         """Return another one that has ``default`` under all ``keys``."""
         return ParameterDict([(key, default) for key in keys])
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         """Return the value of ``key``, or ``default``."""
         return getattr(self, key) if key in self._keys else default
 
@@ -211,7 +211,7 @@ class ParameterDict(Module):
         """Return the values."""
         return (self[key] for key in self._keys)
 
-    def update(self, parameters: Any) -> None:
+    def update(self, parameters: object) -> None:
         """Add entries, replacing those with the same key.
 
         Those of a mapping come in the order of their keys, as in PyTorch; those of an OrderedDict,
@@ -235,7 +235,7 @@ class ParameterDict(Module):
         )
 
 
-def _as_parameter(value: Any) -> Any:
+def _as_parameter(value: object) -> Any:
     return (
         Parameter(value)
         if isinstance(value, Tensor) and not isinstance(value, Parameter)
@@ -243,7 +243,7 @@ def _as_parameter(value: Any) -> Any:
     )
 
 
-def _describe(key: Any, value: Any, kind: str) -> str:
+def _describe(key: object, value: object, kind: str) -> str:
     if not isinstance(value, Tensor):
         return f"  ({key}): Object of type: {type(value).__name__}"
     size = "x".join(str(length) for length in value.shape)

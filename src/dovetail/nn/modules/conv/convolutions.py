@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Final
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
+from dovetail_kernel import DeviceLike
+from dovetail_kernel import dtype as DType
 
 from ... import functional as F
 from ... import init
@@ -143,8 +145,8 @@ class _Direct(_ConvNd):
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike | None = None,
+        dtype: DType | None = None,
     ) -> None:
         super().__init__(
             in_channels,
@@ -246,8 +248,8 @@ class _ConvTransposeNd(_ConvNd):
         bias: bool = True,
         dilation: Sizes = 1,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike | None = None,
+        dtype: DType | None = None,
     ) -> None:
         super().__init__(
             in_channels,

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
-from dovetail_kernel import restoring
+from dovetail_kernel import DeviceLike, restoring
+from dovetail_kernel import dtype as DType
 
 from ... import parameter  # whose tensors without a shape are imported when asked for
 from ...parameter import is_lazy
@@ -36,7 +37,9 @@ __all__ = [
 class _LazyConvXdMixin(LazyModuleMixin, _ConvNd):
     """What lazy convolutions have."""
 
-    def _begin(self, out_channels: int, bias: bool, device: Any, dtype: Any) -> None:
+    def _begin(
+        self, out_channels: int, bias: bool, device: DeviceLike | None, dtype: object
+    ) -> None:
         made: Any = {"device": device, "dtype": dtype}
         self.weight = parameter.UninitializedParameter(**made)
         self.out_channels = out_channels
@@ -99,8 +102,8 @@ class _LazyDirect(_LazyConvXdMixin):
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike | None = None,
+        dtype: DType | None = None,
     ) -> None:
         super().__init__(
             *[0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode]
@@ -122,8 +125,8 @@ class _LazyTransposed(_LazyConvXdMixin):
         bias: bool = True,
         dilation: Sizes = 1,
         padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike | None = None,
+        dtype: DType | None = None,
     ) -> None:
         super().__init__(
             *[0, 0, kernel_size, stride, padding, output_padding, groups, False],

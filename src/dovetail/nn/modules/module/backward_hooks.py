@@ -26,7 +26,7 @@ class BackwardHookFunction(Function):
         return tensors
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, ...]:
+    def backward(ctx: object, *gradients: Tensor) -> tuple[Tensor, ...]:
         return gradients
 
 
@@ -38,8 +38,8 @@ class BackwardBoundary:
     def __init__(
         self,
         module: Module,
-        hooks: tuple[Callable[..., Any], ...],
-        pre_hooks: tuple[Callable[..., Any], ...],
+        hooks: tuple[Callable[..., object], ...],
+        pre_hooks: tuple[Callable[..., object], ...],
     ) -> None:
         self.module = module
         self.hooks = hooks
@@ -50,7 +50,7 @@ class BackwardBoundary:
         self.output_positions: list[int] = []
         self.output_count = 0
 
-    def enter(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def enter(self, args: tuple[object, ...]) -> tuple[Any, ...]:
         """Pass the tensors among the inputs through the boundary."""
         self.input_count = len(args)
         wrapped, self.input_positions = _pass_through(
@@ -58,7 +58,7 @@ class BackwardBoundary:
         )
         return wrapped
 
-    def leave(self, result: Any) -> Any:
+    def leave(self, result: object) -> Any:
         """Pass the output, or the tensors in a tuple or list of outputs, through the boundary."""
         outputs = tuple(result) if isinstance(result, (tuple, list)) else (result,)
         self.output_count = len(outputs)
@@ -118,7 +118,7 @@ class BackwardBoundary:
 
 
 def _pass_through(
-    values: tuple[Any, ...], attach: Callable[[Any], Any]
+    values: tuple[Any, ...], attach: Callable[..., object]
 ) -> tuple[tuple[Any, ...], list[int] | None]:
     """Wrap the tensors in ``values`` by one boundary node and ``attach`` a hook to it.
 
@@ -143,7 +143,7 @@ def _spread(gradients: Gradients, positions: list[int], count: int) -> Gradients
     return tuple(spread)
 
 
-def _replaced(result: Any, current: Gradients, kind: str, what: str) -> Gradients:
+def _replaced(result: object, current: Gradients, kind: str, what: str) -> Gradients:
     if result is None:
         return current
     new = result if isinstance(result, tuple) else (result,)
@@ -156,5 +156,5 @@ def _replaced(result: Any, current: Gradients, kind: str, what: str) -> Gradient
     return new
 
 
-def _name(function: Any) -> str:
+def _name(function: Callable[..., object]) -> str:
     return str(getattr(function, "__qualname__", function))

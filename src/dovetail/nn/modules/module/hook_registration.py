@@ -29,7 +29,7 @@ class HookView(MutableMapping[int, Callable[..., Any]]):
     def __getitem__(self, key: int) -> Callable[..., Any]:
         return self._table[key].function
 
-    def __setitem__(self, key: int, function: Callable[..., Any]) -> None:
+    def __setitem__(self, key: int, function: Callable[..., object]) -> None:
         old = self._table.get(key)
         self._table[key] = Hook(function) if old is None else old._replace(function=function)
 
@@ -96,7 +96,7 @@ class HookRegistration(State):
         return HookView(hooks.backward or hooks.full_backward)
 
     def register_forward_pre_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+        self, hook: Callable[..., object], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Call ``hook(module, args)`` before forward.
 
@@ -118,7 +118,7 @@ class HookRegistration(State):
 
     def register_forward_hook(
         self,
-        hook: Callable[..., Any],
+        hook: Callable[..., object],
         *,
         prepend: bool = False,
         with_kwargs: bool = False,
@@ -145,7 +145,7 @@ class HookRegistration(State):
         return add_hook(self._own_hooks().forward, Hook(hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_pre_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
+        self, hook: Callable[..., object], prepend: bool = False
     ) -> RemovableHandle:
         """Call ``hook(module, grad_output)`` when the gradients of the outputs are known.
 
@@ -154,7 +154,7 @@ class HookRegistration(State):
         return add_hook(self._own_hooks().full_backward_pre, Hook(hook), prepend)
 
     def register_full_backward_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
+        self, hook: Callable[..., object], prepend: bool = False
     ) -> RemovableHandle:
         """Call ``hook(module, grad_input, grad_output)`` when the gradients of the inputs are
         known.
@@ -167,7 +167,7 @@ class HookRegistration(State):
             self._own_hooks(), Hook(hook), full=True, prepend=prepend, where=_ON_ONE
         )
 
-    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_backward_hook(self, hook: Callable[..., object]) -> RemovableHandle:
         """Call ``hook(module, grad_input, grad_output)`` behind the node that made the output.
 
         Deprecated: it sees the gradients of that node, which are those of the module only where

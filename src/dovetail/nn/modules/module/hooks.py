@@ -8,12 +8,13 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from itertools import chain, count
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dovetail_kernel import warn_user
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .module_class import Module
 
 __all__ = [
@@ -53,7 +54,7 @@ class RemovableHandle:
         The table that holds the hook under ``handle.id``. It is not kept alive.
     """
 
-    def __init__(self, hooks: OrderedDict[int, Any]) -> None:
+    def __init__(self, hooks: OrderedDict[int, object]) -> None:
         self.id = next(_ids)
         while self.id in hooks:  # which another process has filled
             self.id = next(_ids)
@@ -62,7 +63,7 @@ class RemovableHandle:
     def __getstate__(self) -> tuple[OrderedDict[int, Any] | None, int]:
         return self._hooks(), self.id
 
-    def __setstate__(self, state: tuple[OrderedDict[int, Any] | None, int]) -> None:
+    def __setstate__(self, state: tuple[OrderedDict[int, object] | None, int]) -> None:
         hooks, self.id = state
         self._hooks = weakref.ref(OrderedDict() if hooks is None else hooks)
 
@@ -75,12 +76,7 @@ class RemovableHandle:
     def __enter__(self) -> RemovableHandle:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.remove()
 
 
@@ -151,7 +147,7 @@ def _global_hooks() -> ModuleHooks:
     return GLOBAL_HOOKS[0]
 
 
-def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_module_forward_pre_hook(hook: Callable[..., object]) -> RemovableHandle:
     """Call ``hook(module, args)`` before the forward of every module.
 
     Parameters
@@ -168,7 +164,7 @@ def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
 
 
 def register_module_forward_hook(
-    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
+    hook: Callable[..., object], *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
     """Call ``hook(module, args, output)`` after the forward of every module, before its own forward
     hooks.
@@ -190,7 +186,7 @@ def register_module_forward_hook(
     return add_hook(_global_hooks().forward, Hook(hook, with_kwargs, always_call))
 
 
-def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_module_full_backward_pre_hook(hook: Callable[..., object]) -> RemovableHandle:
     """Call ``hook(module, grad_output)`` when the gradients of any module's outputs are known.
 
     Parameters
@@ -206,7 +202,7 @@ def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Removabl
     return add_hook(_global_hooks().full_backward_pre, Hook(hook))
 
 
-def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_module_full_backward_hook(hook: Callable[..., object]) -> RemovableHandle:
     """Call ``hook(module, grad_input, grad_output)`` when the gradients of any module's inputs are
     known.
 
@@ -223,7 +219,7 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
     return add_backward_hook(_global_hooks(), Hook(hook), full=True, where=_GLOBAL)
 
 
-def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_module_backward_hook(hook: Callable[..., object]) -> RemovableHandle:
     """Call ``hook(module, grad_input, grad_output)`` behind the last node of any module.
 
     Deprecated: see `Module.register_backward_hook`.
@@ -246,7 +242,7 @@ def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     return add_backward_hook(_global_hooks(), Hook(hook), full=False, where=_GLOBAL)
 
 
-def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_module_parameter_registration_hook(hook: Callable[..., object]) -> RemovableHandle:
     """Call ``hook(module, name, parameter)`` whenever any module gets a parameter.
 
     Parameters
@@ -262,7 +258,7 @@ def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> Rem
     return add_hook(_global_parameter_registration_hooks, hook)
 
 
-def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_module_buffer_registration_hook(hook: Callable[..., object]) -> RemovableHandle:
     """Call ``hook(module, name, buffer)`` whenever any module gets a buffer.
 
     Parameters
@@ -278,7 +274,7 @@ def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> Remova
     return add_hook(_global_buffer_registration_hooks, hook)
 
 
-def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_module_module_registration_hook(hook: Callable[..., object]) -> RemovableHandle:
     """Call ``hook(module, name, submodule)`` whenever any module gets a submodule.
 
     Parameters
@@ -294,7 +290,7 @@ def register_module_module_registration_hook(hook: Callable[..., Any]) -> Remova
     return add_hook(_global_module_registration_hooks, hook)
 
 
-def apply_registration_hooks(kind: str, module: Module, name: str, value: Any) -> Any:
+def apply_registration_hooks(kind: str, module: Module, name: str, value: object) -> Any:
     """Offer ``value``, about to be registered on ``module``, to the global registration hooks of
     one kind.
     """
@@ -315,7 +311,7 @@ def _collect(module: Module, kind: str) -> Iterator[tuple[int, Hook]]:
     return chain.from_iterable(tuple(table.items()) for table in tables)
 
 
-def call_with_hooks(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_with_hooks(module: Module, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
     """Run ``module.forward`` between its hooks and the global ones."""
     finished: set[int] = set()
     try:
@@ -325,7 +321,9 @@ def call_with_hooks(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any
         raise
 
 
-def _run(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], finished: set[int]) -> Any:
+def _run(
+    module: Module, args: tuple[object, ...], kwargs: Mapping[str, object], finished: set[int]
+) -> Any:
     for _, hook in _collect(module, "forward_pre"):
         if hook.with_kwargs:
             changed = hook.function(module, args, kwargs)
@@ -373,7 +371,7 @@ def _run(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], finished
 
 
 def _call_after_failure(
-    module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], finished: set[int]
+    module: Module, args: tuple[object, ...], kwargs: Mapping[str, object], finished: set[int]
 ) -> None:
     """Call the ``always_call`` forward hooks that have not run, without hiding the error under
     way.

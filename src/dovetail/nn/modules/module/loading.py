@@ -32,7 +32,7 @@ class _IncompatibleKeys(NamedTuple):
 class Loading:
     """One `load_state_dict` under way: what is wrong so far, and how to take it back."""
 
-    def __init__(self, state: OrderedDict[str, Any], strict: bool, assign: bool) -> None:
+    def __init__(self, state: OrderedDict[str, object], strict: bool, assign: bool) -> None:
         self.metadata: Any = getattr(state, "_metadata", {})
         self.strict = strict
         self.assign = assign
@@ -41,7 +41,7 @@ class Loading:
         self.uninitialized: list[tuple[Tensor, type[Tensor]]] = []
         self.before: list[tuple[dict[str, Any], str, Tensor, Tensor | None]] = []
 
-    def load(self, module: Module, prefix: str, state: OrderedDict[str, Any]) -> None:
+    def load(self, module: Module, prefix: str, state: OrderedDict[str, object]) -> None:
         """Load ``module`` and its submodules from the entries of ``state`` that begin with
         ``prefix``.
         """

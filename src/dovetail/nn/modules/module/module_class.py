@@ -4,7 +4,7 @@ hooks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
 from typing import Any, Self
 
@@ -105,7 +105,7 @@ class Module(Moves, HookRegistration):
             f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self
         )
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         own = self.__dict__
         if isinstance(value, Parameter):
             self._require_init("parameters")
@@ -151,7 +151,7 @@ class Module(Moves, HookRegistration):
                 return
         super().__delattr__(name)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Mapping[str, object]) -> None:
         self.__dict__.update(state)
 
     def __dir__(self) -> list[str]:
@@ -253,7 +253,7 @@ class Module(Moves, HookRegistration):
         self._check_name("module", name, self._modules)
         self._modules[name] = apply_registration_hooks("module", self, name, module)
 
-    def _check_name(self, kind: str, name: str, table: dict[str, Any]) -> None:
+    def _check_name(self, kind: str, name: str, table: Mapping[str, object]) -> None:
         if not isinstance(name, str):
             raise TypeError(f"{kind} name should be a string. Got {type(name).__name__}")
         if "." in name:
@@ -335,7 +335,7 @@ def zero_gradients(parameters: Iterable[Tensor], set_to_none: bool) -> None:
             gradient.zero_()
 
 
-def _wrong_kind(value: Any, target: str, expected: str, name: str) -> TypeError:
+def _wrong_kind(value: object, target: str, expected: str, name: str) -> TypeError:
     return TypeError(
         f"cannot assign '{type_name(value)}' {target} ({expected} expected). "
         f"To give '{name}' another meaning, delete it first: del module.{name}."

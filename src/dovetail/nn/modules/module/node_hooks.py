@@ -45,7 +45,7 @@ def hook_last_node(
     _warn_of_gaps(args, result, node)
 
 
-def _refuse(module: Any, result: Any) -> NoReturn:
+def _refuse(module: object, result: object) -> NoReturn:
     raise TypeError(
         f"{type(module).__name__} has a non-full backward hook, and returned "
         f"{type(result).__name__} without a tensor in the first place. Use "
@@ -53,7 +53,7 @@ def _refuse(module: Any, result: Any) -> NoReturn:
     ) from None
 
 
-def _warn_of_gaps(args: tuple[Any, ...], result: Any, node: Any) -> None:
+def _warn_of_gaps(args: tuple[object, ...], result: object, node: Any) -> None:
     """Warn where `node` has other gradients than the module that it ends."""
     outputs, inputs = _tensors(result), _tensors(args)
     if outputs is None:
@@ -87,7 +87,7 @@ def _warn_of_gaps(args: tuple[Any, ...], result: Any, node: Any) -> None:
     warn_user(text + _INSTEAD, FutureWarning)
 
 
-def _tensors(values: Any) -> tuple[Tensor, ...] | None:
+def _tensors(values: object) -> tuple[Tensor, ...] | None:
     """Return the tensors that are one tensor or a tuple of tensors; None for anything else."""
     if isinstance(values, Tensor):
         return (values,)

@@ -47,7 +47,7 @@ class State(Traversal):
             "set_extra_state to save some."
         )
 
-    def set_extra_state(self, state: Any) -> None:
+    def set_extra_state(self, state: object) -> None:
         """Take back what `get_extra_state` returned; override together with it."""
         raise RuntimeError(
             f"{type(self).__name__} has no extra state. Define get_extra_state and "
@@ -57,7 +57,7 @@ class State(Traversal):
     def state_dict(
         self,
         *args: Any,
-        destination: OrderedDict[str, Any] | None = None,
+        destination: OrderedDict[str, object] | None = None,
         prefix: str = "",
         keep_vars: bool = False,
     ) -> OrderedDict[str, Any]:
@@ -121,7 +121,7 @@ class State(Traversal):
         return type(self).get_extra_state is not State.get_extra_state
 
     def _save_to_state_dict(
-        self, destination: OrderedDict[str, Any], prefix: str, keep_vars: bool
+        self, destination: OrderedDict[str, object], prefix: str, keep_vars: bool
     ) -> None:
         """Put this module's own state, without its submodules', into ``destination``; may be
         overridden.
@@ -133,7 +133,7 @@ class State(Traversal):
 
     @restoring()
     def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+        self, state_dict: Mapping[str, object], strict: bool = True, assign: bool = False
     ) -> _IncompatibleKeys:
         """Copy the values of a state dict into this module's parameters and buffers.
 
@@ -289,7 +289,7 @@ class State(Traversal):
         """
         return add_hook(self._own_hooks().state_dict_post, Hook(hook))
 
-    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def _register_state_dict_hook(self, hook: Callable[..., object]) -> RemovableHandle:
         """As `register_state_dict_post_hook`, but it may return another state dict."""
         return add_hook(self._own_hooks().state_dict_post, Hook(hook, may_replace=True))
 
@@ -312,7 +312,7 @@ class State(Traversal):
         return add_hook(self._own_hooks().load_state_dict_post, Hook(hook))
 
 
-def _positional(args: tuple[Any, ...], *named: Any) -> tuple[Any, Any, Any]:
+def _positional(args: tuple[object, ...], *named: Any) -> tuple[Any, Any, Any]:
     """Return the arguments of `State.state_dict`, of which some were given by position."""
     warn_user(
         "Positional args are being deprecated, use kwargs instead: destination=, prefix=, "

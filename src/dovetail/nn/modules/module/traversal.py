@@ -206,7 +206,7 @@ class Traversal:
             raise AttributeError(f"`{name}` is not a buffer. named_buffers() lists the buffers.")
         return cast(Tensor, found)
 
-    def apply(self, fn: Callable[[Module], Any]) -> Self:
+    def apply(self, fn: Callable[[Module], object]) -> Self:
         """Call ``fn`` on every submodule and then on this module; returns self."""
         for module in self.children():
             module.apply(fn)

@@ -8,7 +8,8 @@ from typing import Any, Final
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_aten.autocast import is_autocast_enabled
-from dovetail_kernel import warn_user
+from dovetail_kernel import DeviceLike, warn_user
+from dovetail_kernel import dtype as DType
 
 from ...packed_sequences import PackedSequence
 from ...parameter import Parameter
@@ -73,8 +74,8 @@ class RNNBase(Module):
         dropout: float = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike | None = None,
+        dtype: DType | None = None,
     ) -> None:
         super().__init__()
         _check_types(input_size, hidden_size, bias, batch_first)
@@ -258,7 +259,9 @@ class RNNBase(Module):
         return aten.zeros(sizes, dtype=data.dtype, device=data.device)
 
 
-def _check_types(input_size: Any, hidden_size: Any, bias: Any, batch_first: Any) -> None:
+def _check_types(
+    input_size: object, hidden_size: object, bias: object, batch_first: object
+) -> None:
     wanted = [
         ("input_size", input_size, int),
         ("bias", bias, bool),

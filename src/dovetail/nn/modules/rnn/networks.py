@@ -22,7 +22,7 @@ class _OneState(RNNBase):
         "GRU": aten.gru,
     }
 
-    def forward(self, input: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Any, Tensor]:
         """Return the output of each step and the last hidden state.
 
         Parameters
@@ -145,7 +145,7 @@ class LSTM(RNNBase):
         return [super(LSTM, self).permute_hidden(each, permutation) for each in hx]
 
     def forward(
-        self, input: Any, hx: tuple[Tensor, Tensor] | None = None
+        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Any, tuple[Tensor, Tensor]]:
         """Return the output of each step, and the last hidden and cell states.
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail_aten import Tensor
+from dovetail_kernel import DeviceLike
+from dovetail_kernel import dtype as DType
 
 from ... import functional as F
 from ..activation.multihead_attention import MultiheadAttention
@@ -63,8 +65,8 @@ class TransformerEncoderLayer(Module):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike | None = None,
+        dtype: DType | None = None,
     ) -> None:
         super().__init__()
         made: Any = {"bias": bias, "device": device, "dtype": dtype}
@@ -150,8 +152,8 @@ class TransformerDecoderLayer(Module):
         batch_first: bool = False,
         norm_first: bool = False,
         bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
+        device: DeviceLike | None = None,
+        dtype: DType | None = None,
     ) -> None:
         super().__init__()
         made: Any = {"bias": bias, "device": device, "dtype": dtype}

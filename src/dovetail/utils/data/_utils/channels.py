@@ -57,7 +57,7 @@ class Channel:
             self._line.shutdown(socket.SHUT_RDWR)
         self._line.close()
 
-    def send(self, message: Any) -> None:
+    def send(self, message: object) -> None:
         """Send an object; nothing is sent if it can't be pickled.
 
         Raises
@@ -137,7 +137,7 @@ def _fill(
         view[place : place + piece.nbytes] = piece
 
 
-def _pickled(message: Any) -> list[memoryview]:
+def _pickled(message: object) -> list[memoryview]:
     """Return the pickle of an object, and the buffers that are not in it."""
     stream = BytesIO()
     buffers: list[pickle.PickleBuffer] = []
@@ -148,7 +148,7 @@ def _pickled(message: Any) -> list[memoryview]:
 class _Pickler(pickle.Pickler):
     """Pickles storages of the cpu as buffers."""
 
-    def reducer_override(self, obj: Any) -> Any:
+    def reducer_override(self, obj: object) -> Any:
         """Return how the other process makes a tensor or a storage."""
         if isinstance(obj, Tensor):
             return _reduced_tensor(obj)

@@ -81,7 +81,7 @@ def collate(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
         if found is not None:
             return found(batch, collate_fn_map=collate_fn_map)
 
-    def column(samples: Any) -> Any:
+    def column(samples: object) -> Any:
         return collate(samples, collate_fn_map=collate_fn_map)
 
     if isinstance(first, Mapping):
@@ -96,7 +96,7 @@ def collate(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
     raise TypeError(default_collate_err_msg_format.format(kind))
 
 
-def default_collate(batch: Any) -> Any:
+def default_collate(batch: object) -> Any:
     """Return a batch: tensors and NumPy arrays stacked in a new first dimension, numbers as a
     tensor, strings as a list, dicts, named tuples and sequences of batches of their parts.
 
@@ -133,22 +133,22 @@ def collate_numpy_array_fn(batch: Any, *, collate_fn_map: CollateMap | None = No
     return collate([aten.as_tensor(each) for each in batch], collate_fn_map=collate_fn_map)
 
 
-def collate_numpy_scalar_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Tensor:
+def collate_numpy_scalar_fn(batch: object, *, collate_fn_map: CollateMap | None = None) -> Tensor:
     """Make a tensor of NumPy's scalars."""
     return aten.as_tensor(np.asarray(batch))
 
 
-def collate_float_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Tensor:
+def collate_float_fn(batch: object, *, collate_fn_map: CollateMap | None = None) -> Tensor:
     """Make a tensor of floats."""
     return aten.tensor(batch, dtype=float64)
 
 
-def collate_int_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Tensor:
+def collate_int_fn(batch: object, *, collate_fn_map: CollateMap | None = None) -> Tensor:
     """Make a tensor of integers."""
     return aten.tensor(batch)
 
 
-def collate_str_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
+def collate_str_fn(batch: object, *, collate_fn_map: CollateMap | None = None) -> Any:
     """Leave strings as they are."""
     return batch
 
@@ -165,7 +165,7 @@ default_collate_fn_map: CollateMap = {
 """The functions of `default_collate`, by type; a program may add its own."""
 
 
-def _is_named(value: Any) -> bool:
+def _is_named(value: object) -> bool:
     return isinstance(value, tuple) and hasattr(value, "_fields")
 
 

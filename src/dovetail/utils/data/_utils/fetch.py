@@ -17,7 +17,7 @@ class Fetcher:
         self.is_batched = is_batched
         self.collate = collate
 
-    def fetch(self, index: Any) -> Any:
+    def fetch(self, index: object) -> Any:
         """Return the collated samples of an index, or of a list of them."""
         raise NotImplementedError
 
@@ -55,10 +55,10 @@ class IterableFetcher(Fetcher):
 
 
 def fetcher_of(
-    dataset: Any,
+    dataset: object,
     is_iterable: bool,
     is_batched: bool,
-    collate: Callable[[Any], Any],
+    collate: Callable[..., object],
     drop_last: bool,
 ) -> Fetcher:
     """Return the fetcher for a kind of dataset."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dovetail_kernel import DeviceLike
+
 __all__ = ["pin_memory"]
 
 
-def pin_memory(data: Any, device: Any = None) -> Any:
+def pin_memory(data: object, device: DeviceLike | None = None) -> Any:
     """Return a batch with its tensors in page-locked memory; what has a ``pin_memory()`` of its own
     is asked. `device` is of no effect.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from dovetail_kernel import TensorBase
 from dovetail_kernel.sockets import AutogradInterface
@@ -25,7 +25,7 @@ class HookInterface(AutogradInterface):
         found: TensorHooks | None = hooks.tensor.get(tensor.output_nr)
         return found
 
-    def set_backward_hooks(self, tensor: TensorBase, hooks: Any) -> None:
+    def set_backward_hooks(self, tensor: TensorBase, hooks: object) -> None:
         """Put a mapping of tensor hooks in the place of the one there is; None takes it away.
 
         Raises
@@ -54,7 +54,7 @@ class HookInterface(AutogradInterface):
         hooks: Hooks | None = tensor._meta and tensor._meta.post_accumulate
         return hooks
 
-    def register_hook(self, tensor: TensorBase, hook: Any) -> RemovableHandle:
+    def register_hook(self, tensor: TensorBase, hook: Callable[..., object]) -> RemovableHandle:
         """Call `hook` with the gradient of `tensor` whenever it is computed; it may return a
         replacement.
 
@@ -73,7 +73,9 @@ class HookInterface(AutogradInterface):
         hooks = _leaf_hooks(tensor, node) if self.is_leaf(tensor) else node._make_hooks()
         return add_hook(hooks.tensor_hooks(output_nr), hook)
 
-    def register_post_accumulate_grad_hook(self, tensor: TensorBase, hook: Any) -> RemovableHandle:
+    def register_post_accumulate_grad_hook(
+        self, tensor: TensorBase, hook: Callable[..., object]
+    ) -> RemovableHandle:
         """Call `hook` with the leaf after a gradient was accumulated into it.
 
         Raises

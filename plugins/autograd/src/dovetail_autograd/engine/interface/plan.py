@@ -168,7 +168,7 @@ def _steps(task: GraphTask, order: list[Node], waits: dict[Node, int]) -> Iterat
         )
 
 
-def _is_tensor(value: Any) -> bool:
+def _is_tensor(value: object) -> bool:
     return isinstance(value, TensorBase)
 
 

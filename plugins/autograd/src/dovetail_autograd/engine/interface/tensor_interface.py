@@ -322,7 +322,7 @@ def _let_rest(tensor: TensorBase, resting: bool) -> None:
         node.rest(resting)
 
 
-def _scalar_type(kind: Any) -> str:
+def _scalar_type(kind: object) -> str:
     name = str(kind).rpartition(".")[2]
     return _SCALAR_TYPES.get(name, name)
 

@@ -30,7 +30,7 @@ from .validate_gradient import conform_array, conform_tensor
 
 
 def run_on_arrays(
-    task: GraphTask, node: Node, edges: Sequence[EdgeTuple | None], grads: Sequence[Any]
+    task: GraphTask, node: Node, edges: Sequence[EdgeTuple | None], grads: Sequence[object]
 ) -> None:
     """Run what `edges` lead to, as if `node` had just returned the arrays `grads` for them; a list
     of them is emptied.
@@ -57,7 +57,7 @@ def run_on_arrays(
         call_in_task(task, call_back, task)
 
 
-def _call_from_arrays(task: GraphTask, function: Callable[..., Any], *arguments: Any) -> Any:
+def _call_from_arrays(task: GraphTask, function: Callable[..., object], *arguments: Any) -> Any:
     """Interrupt the run over arrays for what may lead to code of the user, in the error state that
     the user chose.
     """
@@ -239,14 +239,14 @@ def _loop_over_arrays(
             complete_leaf(task, target, grad, leaves)
 
 
-def complete_leaf(task: GraphTask, leaf: Any, grad: Any, leaves: dict[Node, Any]) -> None:
+def complete_leaf(task: GraphTask, leaf: Any, grad: Any, leaves: dict[Node, object]) -> None:
     """Capture the gradient of `leaf` at the end of a run, or bring it to another backend."""
     if task.captures is None or not task.capture(leaf, grad):
         task.arrays = {}, leaves, None, None, None, None, (), -1
         bring_to_leaf(task, GRAPH_ROOT, 0, leaf, grad)
 
 
-def bring_to_leaf(task: GraphTask, node: Node, index: int, target: Any, grad: Any) -> None:
+def bring_to_leaf(task: GraphTask, node: Node, index: int, target: object, grad: object) -> None:
     """Interrupt the run for a leaf that is elsewhere."""
     _call_from_arrays(task, _run_leaf, task, node, index, target, grad)
 
@@ -259,7 +259,7 @@ def arrays_of_task(task: GraphTask, tensors: Sequence[TensorBase | None]) -> Seq
 def conformed(
     node: Node,
     index: int,
-    grad: Any,
+    grad: object,
     target: Any,
     metadata: Metadata,
     backend: Backend,
@@ -304,7 +304,7 @@ def _pass_leaf(
     index: int,
     target: Any,
     counts: dict[Node, int],
-    leaves: dict[Node, Any],
+    leaves: dict[Node, object],
 ) -> None:
     """Count a gradient that did not come; after the last one the leaf has all it gets."""
     if counts[target]:
@@ -324,7 +324,9 @@ def call_hooks_of_leaf(task: GraphTask, leaf: AccumulateGrad) -> None:
         task.node = None
 
 
-def _run_leaf(task: GraphTask, node: Node, index: int, target: AccumulateGrad, grad: Any) -> None:
+def _run_leaf(
+    task: GraphTask, node: Node, index: int, target: AccumulateGrad, grad: object
+) -> None:
     """Bring a complete gradient to a leaf that has hooks, is captured, or is elsewhere."""
     shape, dtype = cast(Metadata, target.input_metadata)
     tensor = task.side.wrap(grad, None)
@@ -335,7 +337,7 @@ def _run_leaf(task: GraphTask, node: Node, index: int, target: AccumulateGrad, g
 
 
 def run_node_on_tensors(
-    task: GraphTask, node: Node, arrived: list[Any] | None
+    task: GraphTask, node: Node, arrived: list[object] | None
 ) -> Sequence[TensorBase | None]:
     """Run `node` on tensors made of the arrays that came to it; on its own backend, if that is
     another one.
@@ -362,7 +364,7 @@ def leave_arrays(
     node: Node,
     edges: Sequence[EdgeTuple | None],
     grads: Sequence[TensorBase | None],
-    buffers: dict[Node, Any],
+    buffers: dict[Node, object],
 ) -> None:
     """Go on over tensors, since `node` returned `grads`, which are not all plain tensors of the
     backend.

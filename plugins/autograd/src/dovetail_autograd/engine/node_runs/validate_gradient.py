@@ -41,7 +41,7 @@ def conform_array(
     grad: Any,
     shape: tuple[int, ...],
     native: Any,
-    backend: Any,
+    backend: Backend,
     kernels: KernelNamespace,
 ) -> Any:
     """Return the array `grad`, the gradient `index` that `node` returned, with `shape` and native
@@ -77,7 +77,7 @@ def conform_tensor(
     index: int,
     grad: TensorBase,
     shape: tuple[int, ...],
-    native: Any,
+    native: object,
     backend: Backend | None,
 ) -> TensorBase:
     """Return the tensor `grad`, the gradient `index` that `node` returned, with `shape`, dtype and
@@ -131,7 +131,7 @@ def conform_all(node: Node, grads: Sequence[TensorBase | None]) -> tuple[TensorB
     return tuple(conformed)
 
 
-def _dtype_of(native: Any, backend: Backend | None, grad: TensorBase) -> dtype | None:
+def _dtype_of(native: object, backend: Backend | None, grad: TensorBase) -> dtype | None:
     """Return the dtype that `native` stands for where the gradient belongs; None if that is another
     kind of array.
     """

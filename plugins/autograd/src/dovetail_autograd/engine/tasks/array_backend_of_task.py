@@ -62,7 +62,7 @@ array_side: Final[Callable[[int], ArraySide]] = _KnownSides().__getitem__
 
 
 def as_tensors(
-    node: Node, grad: Any, wrap: Callable[[Any, None], TensorBase]
+    node: Node, grad: object, wrap: Callable[..., TensorBase]
 ) -> list[TensorBase | None]:
     """Return the arrays that came to `node` as one tensor or None per output."""
     if type(grad) is list:

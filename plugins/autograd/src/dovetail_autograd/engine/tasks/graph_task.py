@@ -217,7 +217,7 @@ class GraphTask:
         """Return whether `node` runs, rather than being captured only or passed over."""
         return (self.needed is None or node in self.needed) and self.reaches(node)
 
-    def capture(self, node: Node, array: Any) -> bool:
+    def capture(self, node: Node, array: object) -> bool:
         """Keep the gradient of a node that is captured and nothing else, on the backend of the run;
         return whether it is.
         """
@@ -254,7 +254,7 @@ current_task: ContextVar[GraphTask | None] = ContextVar("dovetail_graph_task", d
 """The run that is under way in this task."""
 
 
-def call_in_task(task: GraphTask, function: Callable[..., Any], *arguments: Any) -> Any:
+def call_in_task(task: GraphTask, function: Callable[..., object], *arguments: Any) -> Any:
     """Call what may lead to code of the user, which can ask about `task`, in the grad mode of the
     run.
     """

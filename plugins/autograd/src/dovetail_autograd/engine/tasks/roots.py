@@ -53,7 +53,7 @@ def as_tuple(values: Any) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def edge_of_input(value: Any, message: str) -> EdgeTuple:
+def edge_of_input(value: object, message: str) -> EdgeTuple:
     """Return the edge at which the gradient of the tensor or gradient edge `value` arrives.
 
     Raises
@@ -74,7 +74,7 @@ def edge_of_input(value: Any, message: str) -> EdgeTuple:
     return edge
 
 
-def make_grads(outputs: Sequence[Any], grad_outputs: Any) -> tuple[TensorBase | None, ...]:
+def make_grads(outputs: Sequence[object], grad_outputs: object) -> tuple[TensorBase | None, ...]:
     """Return the gradient to begin with at each of `outputs`: what was given, else 1; None for an
     output without graph where there is no such 1.
 
@@ -101,7 +101,7 @@ def make_grads(outputs: Sequence[Any], grad_outputs: Any) -> tuple[TensorBase | 
     )
 
 
-def plain_root(tensor: Any, gradient: Any) -> PlainRoot | None:
+def plain_root(tensor: object, gradient: object) -> PlainRoot | None:
     """Return where a run with nothing around it begins; None if anything but a plain tensor with a
     plain gradient takes part, or a mode or another run is under way.
     """
@@ -141,7 +141,7 @@ def plain_root(tensor: Any, gradient: Any) -> PlainRoot | None:
     return edge, array, gradient, array_side(signature)
 
 
-def recorded(value: Any) -> Any:
+def recorded(value: object) -> Any:
     """Return `value`; for a dual tensor that itself has no graph, the primal that may have one."""
     while isinstance(value, TensorBase) and value._signature & (WRAPPED_BIT | GRAD) == WRAPPED_BIT:
         if value.array.kind != "DualTensor":
@@ -150,7 +150,7 @@ def recorded(value: Any) -> Any:
     return value
 
 
-def _metadata(edge: Any) -> Metadata:
+def _metadata(edge: object) -> Metadata:
     """Return shape and native dtype of the gradient at a gradient edge."""
     if not isinstance(edge, GradientEdge):
         raise TypeError(

@@ -254,7 +254,7 @@ class VmapLevel(Level):
             return view
         return present(op, args, kwargs, self.batched(outputs, out_dims))
 
-    def has_two_graphs(self, args: Sequence[Any], physical: Sequence[Any]) -> bool:
+    def has_two_graphs(self, args: Sequence[object], physical: Sequence[object]) -> bool:
         """Return whether a call is recorded both inside of this level and outside: a tensor that
         it writes, and that is not wrapped here, has room for one node.
         """
@@ -268,7 +268,7 @@ class VmapLevel(Level):
         own: Sequence[TensorBase],
         op: Any,
         args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        kwargs: dict[str, object],
         physical: Sequence[Any],
         named: dict[str, Any],
     ) -> Any:
@@ -281,7 +281,7 @@ class VmapLevel(Level):
             write_shared(self, each, place)
         return present(op, args, kwargs, self.batched(outputs, None))
 
-    def call_function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call_function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, object]) -> Any:
         """Return what a Function gives for batched arguments: by its `vmap`, or by a rule generated
         for it.
         """
@@ -292,7 +292,7 @@ class VmapLevel(Level):
         rule: BatchingRule,
         op: Any,
         physical: Sequence[Any],
-        in_dims: Sequence[Any],
+        in_dims: Sequence[object],
         kwargs: dict[str, Any],
     ) -> tuple[Any, Any]:
         """Return what the rule of a user returns, checked, for the arguments that are not
@@ -314,7 +314,7 @@ class VmapLevel(Level):
         given = [kwargs.get(name) for name in names]
         return [None if each is None else self.unwrap(each)[1] for each in given]
 
-    def batched(self, outputs: Any, dims: Any) -> Any:
+    def batched(self, outputs: object, dims: object) -> Any:
         """Return physical outputs, with their batch dimensions, as batched and shared arrays."""
         if isinstance(outputs, TensorBase):
             if dims is None:
@@ -327,7 +327,7 @@ class VmapLevel(Level):
             return [self.batched(output, dim) for output, dim in zip(outputs, each, strict=True)]
         return outputs
 
-    def loop(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def loop(self, op: Any, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
         """Return the outputs of the call for every entry, stacked along dimension 0.
 
         Raises
@@ -375,11 +375,11 @@ outside_vmap_mode: Final = Transition(lambda s: s._replace(excluded=s.excluded |
 """Ask no vmap about random operators: what they call in turn has asked."""
 
 
-def _any_batched(in_dims: Sequence[Any]) -> bool:
+def _any_batched(in_dims: Sequence[object]) -> bool:
     return any([dim == 0 or (isinstance(dim, list) and 0 in dim) for dim in in_dims])
 
 
-def _stacked(results: Sequence[Any]) -> Any:
+def _stacked(results: Sequence[object]) -> Any:
     first = results[0]
     if isinstance(first, TensorBase):
         return operator("stack", "default")(list(results), 0)

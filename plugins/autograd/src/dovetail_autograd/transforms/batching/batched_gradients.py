@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from dovetail_kernel import TensorBase
 
@@ -26,8 +25,8 @@ def stack(tensors: Sequence[TensorBase]) -> TensorBase:
 @leaves_levels
 def grad_batched(
     grad: Callable[..., tuple[TensorBase | None, ...]],
-    outputs: tuple[Any, ...],
-    inputs: Any,
+    outputs: tuple[object, ...],
+    inputs: object,
     grad_outputs: tuple[TensorBase | None, ...],
     retain_graph: bool | None,
     create_graph: bool,

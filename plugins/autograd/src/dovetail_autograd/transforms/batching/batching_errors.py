@@ -50,7 +50,7 @@ def loop_refusal(op: Any, batch_size: int = 1) -> str | None:
     return None
 
 
-def check_outputs(returned: Any, batch_size: int) -> tuple[Any, Any]:
+def check_outputs(returned: object, batch_size: int) -> tuple[Any, Any]:
     """Return what a user's rule returned as outputs and their batch dimensions.
 
     Raises

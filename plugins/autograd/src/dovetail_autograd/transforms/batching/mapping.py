@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
 
@@ -20,9 +20,9 @@ _RANDOMNESS = ("error", "different", "same")
 
 
 def vmap(
-    func: Callable[..., Any],
-    in_dims: Any = 0,
-    out_dims: Any = 0,
+    func: Callable[..., object],
+    in_dims: object = 0,
+    out_dims: object = 0,
     randomness: str = "error",
     *,
     chunk_size: int | None = None,
@@ -98,9 +98,9 @@ def vmap(
 
 @leaves_levels
 def _run(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     inputs: _Inputs,
-    kwargs: dict[str, Any],
+    kwargs: Mapping[str, object],
     outputs: _Outputs,
     randomness: str,
 ) -> list[Any]:
@@ -110,7 +110,7 @@ def _run(
         return outputs.unwrapped(level, func(*inputs.batched(level), **kwargs))
 
 
-def _name(func: Callable[..., Any]) -> str:
+def _name(func: Callable[..., object]) -> str:
     return getattr(func, "__name__", None) or repr(func)
 
 
@@ -127,7 +127,9 @@ class _Call(NamedTuple):
 class _Inputs:
     """The positional arguments of a call, flat, with the batch dimension of each."""
 
-    def __init__(self, func: Callable[..., Any], in_dims: Any, args: tuple[Any, ...]) -> None:
+    def __init__(
+        self, func: Callable[..., object], in_dims: object, args: tuple[object, ...]
+    ) -> None:
         call = _Call(func, in_dims)
         if not isinstance(in_dims, (int, tuple)) or isinstance(in_dims, bool):
             raise ValueError(
@@ -198,7 +200,7 @@ class _Inputs:
         return made
 
 
-def _checked_dim(call: _Call, leaf: Any, dim: Any) -> int | None:
+def _checked_dim(call: _Call, leaf: object, dim: object) -> int | None:
     if dim is None:
         return None
     if not isinstance(dim, int) or isinstance(dim, bool):
@@ -225,7 +227,7 @@ def _checked_dim(call: _Call, leaf: Any, dim: Any) -> int | None:
 class _Outputs:
     """Holds what a function returned, flat, and where each result is to have the batch."""
 
-    def __init__(self, func: Callable[..., Any], out_dims: Any, batch_size: int) -> None:
+    def __init__(self, func: Callable[..., object], out_dims: object, batch_size: int) -> None:
         self.func = func
         self.out_dims = out_dims
         self.batch_size = batch_size
@@ -237,7 +239,7 @@ class _Outputs:
         """The name of the function, for messages."""
         return _name(self.func)
 
-    def unwrapped(self, level: VmapLevel, returned: Any) -> list[Any]:
+    def unwrapped(self, level: VmapLevel, returned: object) -> list[Any]:
         """Return the physical results.
 
         Raises
@@ -282,7 +284,7 @@ class _Outputs:
             )
         return dims
 
-    def _unwrapped(self, level: VmapLevel, leaf: Any, out_dim: int | None) -> Any:
+    def _unwrapped(self, level: VmapLevel, leaf: object, out_dim: int | None) -> Any:
         if not isinstance(leaf, TensorBase):
             if out_dim is None:
                 return leaf
@@ -310,7 +312,7 @@ class _Outputs:
             return physical
         return operator("movedim", "int")(physical, 0, out_dim)
 
-    def tree(self, chunks: Sequence[list[Any]]) -> Any:
+    def tree(self, chunks: Sequence[Sequence[object]]) -> Any:
         """Return the results as the function returned them, the chunks of each joined."""
         assert self.structure is not None
         if len(chunks) == 1:

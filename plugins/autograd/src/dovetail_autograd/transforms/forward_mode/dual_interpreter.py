@@ -159,7 +159,7 @@ class JvpLevel(Level):
         return wrapped(value, self, self.dual(value, _checked_tangent(tangent, value)))
 
 
-def _is_tensor(value: Any) -> bool:
+def _is_tensor(value: object) -> bool:
     return isinstance(value, TensorBase)
 
 

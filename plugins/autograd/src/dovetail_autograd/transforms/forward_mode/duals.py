@@ -87,7 +87,7 @@ def batches(tensor: TensorBase) -> set[Level]:
     return found
 
 
-def with_primal(function: Callable[..., Any], tensor: TensorBase, *rest: Any) -> Any:
+def with_primal(function: Callable[..., object], tensor: TensorBase, *rest: Any) -> Any:
     """Return ``function(tensor, *rest)``, called with the primal of a dual tensor outside of its
     level: tangents stay as they are, also where `function` writes.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dovetail_kernel import TensorBase, set_state, state
 from dovetail_kernel.signature import NO_GRAD
@@ -21,8 +21,11 @@ from ..wrapped.written_tensors import (
 )
 from .duals import DualArray, batches
 
+if TYPE_CHECKING:
+    from ..wrapped.levels import Level
 
-def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase, before: InGraph) -> None:
+
+def write_dual(level: Level, tensor: TensorBase, tangent: TensorBase, before: InGraph) -> None:
     """Give `tensor`, which was just written in place, the tangent `tangent`.
 
     A tangent that views may share is written in place as well, and so is one in no_grad mode, where

@@ -18,6 +18,8 @@ from .inplace_duals import write_dual
 from .transposed import tangents_by_transposing
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .dual_interpreter import JvpLevel
 
 
@@ -37,7 +39,7 @@ class TangentCall:
         level: JvpLevel,
         op: Any,
         formula: Formula | PythonFormula | None,
-        given: dict[str, Any],
+        given: Mapping[str, object],
     ) -> None:
         self.level = level
         self.op = op
@@ -233,7 +235,7 @@ def _operator(qualified: str) -> Any:
     return registry.find_or_throw(base, overload).handle
 
 
-def _tangents(level: JvpLevel, value: Any) -> Any:
+def _tangents(level: JvpLevel, value: object) -> Any:
     if isinstance(value, TensorBase):
         return level.tangent(value)
     if isinstance(value, (list, tuple)):
@@ -249,7 +251,7 @@ def or_zeros(tangent: TensorBase | None, primal: Any) -> Any:
     return filled_like(primal, 0)
 
 
-def is_differentiable(outputs: Any) -> bool:
+def is_differentiable(outputs: object) -> bool:
     if isinstance(outputs, (list, tuple)):
         return any([is_differentiable(each) for each in outputs])
     return isinstance(outputs, TensorBase) and bool(outputs._signature & DIFFERENTIABLE)

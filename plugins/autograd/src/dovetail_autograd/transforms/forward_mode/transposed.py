@@ -4,8 +4,8 @@ trick.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher.table import Formula, PythonFormula
 from dovetail_kernel import TensorBase, dispatch_state, set_state, state
@@ -20,14 +20,17 @@ from ...graph.function_node import DIFFERENTIABLE
 from ..wrapped.wrapped_calls import map_tensors
 from .duals import cut, is_tracked
 
+if TYPE_CHECKING:
+    from ...graph.node import Node
+
 
 def tangents_by_transposing(
     op: Any,
     formula: Formula | PythonFormula,
-    primals: dict[str, Any],
-    tangents: dict[str, Any],
-    args: Sequence[Any],
-    kwargs: dict[str, Any],
+    primals: Mapping[str, object],
+    tangents: Mapping[str, object],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
 ) -> tuple[Any, list[Any]]:
     """Return the results of a call and their tangents.
 
@@ -105,7 +108,7 @@ def _recorded_node(op: Any, results: Sequence[TensorBase | None]) -> Any:
 
 
 def _seeds(
-    node: Any, results: Sequence[TensorBase | None]
+    node: Node, results: Sequence[TensorBase | None]
 ) -> tuple[list[TensorBase | None], list[TensorBase | None]]:
     """Return zeros to begin the inner backward with, per output of `node` and per result."""
     per_output: list[TensorBase | None] = [None] * node._num_outputs
@@ -121,7 +124,7 @@ def _seeds(
 def _transpose(
     op: Any,
     formula: Formula | PythonFormula,
-    node: Any,
+    node: Node,
     gradients: Sequence[TensorBase | None],
     primals: Sequence[TensorBase | None],
     tangents: Sequence[TensorBase | None],
@@ -162,7 +165,7 @@ def _leaf(primal: TensorBase) -> TensorBase:
     return leaf
 
 
-def _cut(outputs: Any) -> Any:
+def _cut(outputs: object) -> Any:
     if isinstance(outputs, TensorBase):
         return cut(outputs)
     if isinstance(outputs, (list, tuple)):
@@ -170,18 +173,18 @@ def _cut(outputs: Any) -> Any:
     return outputs
 
 
-def _nones(value: Any) -> Any:
+def _nones(value: object) -> Any:
     return [None] * len(value) if isinstance(value, (list, tuple)) else None
 
 
-def _flat(values: Sequence[Any]) -> list[Any]:
+def _flat(values: Sequence[object]) -> list[Any]:
     flat: list[Any] = []
     for value in values:
         flat.extend(value if isinstance(value, (list, tuple)) else [value])
     return flat
 
 
-def _like(results: Sequence[Any], flat: Any) -> list[Any]:
+def _like(results: Sequence[object], flat: Any) -> list[Any]:
     return [
         [next(flat) for _ in result] if isinstance(result, (list, tuple)) else next(flat)
         for result in results

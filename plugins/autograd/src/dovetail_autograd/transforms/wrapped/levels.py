@@ -18,6 +18,7 @@ from ...graph.saved_extras import EXTRAS
 from .wrapped_backend import install
 
 if TYPE_CHECKING:
+    from dovetail_dispatcher import Operator
     from dovetail_kernel import TensorBase
 
 
@@ -73,13 +74,13 @@ class Level(Guard):
         set_active_levels((*before, self))
         return self
 
-    def restore(self, saved: Any) -> None:
+    def restore(self, saved: object) -> None:
         """Leave this level, and what was entered inside."""
         self.is_alive = False
         self.leaves = []  # which may be wrapped at this level, and so hold it
         super().restore(saved)
 
-    def run_outside(self, function: Callable[..., Any], *args: Any) -> Any:
+    def run_outside(self, function: Callable[..., object], *args: Any) -> Any:
         """Return ``function(*args)``, run where this level was entered: at those levels, with keys
         included and excluded as they were.
 
@@ -126,7 +127,7 @@ class Level(Guard):
         made = self.enclose(tensor)
         return tensor if made is None else made
 
-    def interpret(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def interpret(self, op: Operator, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
         """Return the results of ``op(*args, **kwargs)``, whose deepest wrapped arguments are of
         this level.
 
@@ -134,7 +135,7 @@ class Level(Guard):
         """
         raise NotImplementedError
 
-    def call_function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call_function(self, cls: Any, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
         """Return what ``cls.apply(*args, **kwargs)`` gives for a `Function`, as `interpret` does
         for an operator.
         """

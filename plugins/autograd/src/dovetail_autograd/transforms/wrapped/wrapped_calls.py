@@ -28,6 +28,8 @@ from .captured_writes import keep_number
 from .wrapped_functions import MissingRule, undifferentiable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .levels import Level
 
 _NOT_PLAIN: Final = WRAPPED_BIT | PYTHON_DISPATCH
@@ -38,7 +40,7 @@ def run_wrapped(
     op: Any,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    autograd: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None,
+    autograd: Callable[[tuple[object, ...], Mapping[str, object]], object] | None = None,
 ) -> Any:
     """Run a call with wrapped tensors among its arguments by the interpreter of the deepest level.
 
@@ -103,7 +105,7 @@ def holds(wrapper: TensorBase, level: Level) -> bool:
 
 
 def bound_arguments(
-    schema: FunctionSchema, args: Sequence[Any], kwargs: dict[str, Any]
+    schema: FunctionSchema, args: Sequence[Any], kwargs: Mapping[str, object]
 ) -> dict[str, Any]:
     """Return the value of every argument of a call by name, those left out included."""
     given = dict(
@@ -130,7 +132,7 @@ def numbers_as_tensors(schema: FunctionSchema, args: tuple[Any, ...]) -> tuple[A
     return args
 
 
-def tensors_in(args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator[TensorBase]:
+def tensors_in(args: Sequence[object], kwargs: Mapping[str, object]) -> Iterator[TensorBase]:
     """Iterate over the tensors of a call, those in lists included."""
     for value in (*args, *kwargs.values()) if kwargs else args:
         if isinstance(value, TensorBase):
@@ -142,11 +144,11 @@ def tensors_in(args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator[TensorBa
 
 
 def map_tensors(
-    function: Callable[[TensorBase], Any], args: Sequence[Any], kwargs: dict[str, Any]
+    function: Callable[[TensorBase], object], args: Sequence[object], kwargs: Mapping[str, object]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a call with `function` applied to every tensor."""
 
-    def of(value: Any) -> Any:
+    def of(value: object) -> Any:
         if isinstance(value, TensorBase):
             return function(value)
         if isinstance(value, (list, tuple)) and any(
@@ -210,7 +212,7 @@ def present(op: Any, args: Sequence[Any], kwargs: dict[str, Any], outputs: Any) 
     return tuple(made) if several else made[0]
 
 
-def _show(op: Any, results: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+def _show(op: object, results: Any, args: Sequence[Any], kwargs: Mapping[str, object]) -> None:
     """Let the results of an unmarked view share the storage of what they show: each counts its
     writes by itself.
     """
@@ -234,7 +236,7 @@ def _shares(argument: Any, result: Any) -> bool:
     return bool(argument.before_set & shown.before_set)
 
 
-def _presented(output: Any, source: Any) -> Any:
+def _presented(output: object, source: object) -> Any:
     if not isinstance(output, WrappedArray):
         if isinstance(source, TensorBase) and isinstance(output, TensorBase):
             keep_number(output, source)  # a view that left the wrapper
@@ -246,7 +248,7 @@ def _presented(output: Any, source: Any) -> Any:
     return result
 
 
-def note_writes(op: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+def note_writes(op: Any, args: Sequence[Any], kwargs: dict[str, object]) -> None:
     """Count the writes of a call to its wrapped arguments, unless a kernel at ADInplaceOrView
     does.
     """
@@ -286,7 +288,7 @@ def run_decomposed(
     kernel: Callable[..., Any],
     op: Any,
     args: Sequence[Any],
-    kwargs: dict[str, Any],
+    kwargs: dict[str, object],
 ) -> Any:
     """Run the decomposition of an operator on the wrapped arguments: below Autograd, which has been
     passed.

@@ -21,6 +21,8 @@ from ..pytree import flatten
 from .arrays import is_wrapped
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .levels import Level
 
 
@@ -29,7 +31,7 @@ class MissingRule(RuntimeError):
 
 
 def call_wrapped_function(
-    cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]
+    cls: type[Function], args: tuple[object, ...], kwargs: Mapping[str, object]
 ) -> Any:
     """Return ``cls.apply(*args, **kwargs)`` for arguments some of which are wrapped.
 
@@ -67,7 +69,7 @@ def call_wrapped_function(
     return wrap_outputs(node, outputs, inputs, True)
 
 
-def undifferentiable(outputs: Any, inputs: Sequence[Any], message: str) -> Any:
+def undifferentiable(outputs: object, inputs: Sequence[Any], message: str) -> Any:
     """Return `outputs` with a graph that raises the error `message` when it is differentiated, if
     one is recorded of `inputs`.
     """
@@ -99,7 +101,7 @@ class Keeping:
 
 
 def apply_keeping(
-    cls: type[Function], args: Sequence[Any], kwargs: dict[str, Any]
+    cls: type[Function], args: Sequence[object], kwargs: Mapping[str, object]
 ) -> tuple[Any, BackwardCFunction]:
     """Return ``cls.apply(*args, **kwargs)``, and the context of the call.
 
@@ -116,7 +118,7 @@ def apply_keeping(
     return outputs, keeping.node
 
 
-def _edges(inputs: tuple[Any, ...]) -> list[Any]:
+def _edges(inputs: tuple[object, ...]) -> list[Any]:
     """Return the gradient edge of each tensor among the arguments of a call."""
     return [
         gradient_edge(each) if each._signature & GRAD else None
@@ -126,7 +128,7 @@ def _edges(inputs: tuple[Any, ...]) -> list[Any]:
 
 
 def _set_up(
-    cls: type[Function], inputs: tuple[Any, ...], edges: Sequence[Any], outputs: Any
+    cls: type[Function], inputs: tuple[object, ...], edges: Sequence[Any], outputs: object
 ) -> BackwardCFunction:
     """Return a context that the Function set up for a call with these inputs and outputs."""
     node = new_node(cls._backward_cls)
@@ -146,7 +148,7 @@ def _set_up(
 def jvp_of_function(
     cls: type[Function],
     node: BackwardCFunction,
-    primals: Sequence[Any],
+    primals: Sequence[object],
     tangents: Sequence[TensorBase | None],
     count: int,
 ) -> Sequence[Any]:

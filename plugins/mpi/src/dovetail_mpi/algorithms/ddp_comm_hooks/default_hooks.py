@@ -48,7 +48,7 @@ def bf16_compress_hook(process_group: ProcessGroup | None, bucket: GradBucket) -
     return _compressed(process_group, bucket, dovetail.bfloat16)
 
 
-def _compressed(process_group: ProcessGroup | None, bucket: GradBucket, dtype: Any) -> Future:
+def _compressed(process_group: ProcessGroup | None, bucket: GradBucket, dtype: object) -> Future:
     buffer = bucket.buffer()
     future = _averaged(process_group, buffer.to(dtype))
 
@@ -59,18 +59,18 @@ def _compressed(process_group: ProcessGroup | None, bucket: GradBucket, dtype: A
     return future.then(widened)
 
 
-def fp16_compress_wrapper(hook: Callable[[Any, GradBucket], Future]) -> Callable[..., Future]:
+def fp16_compress_wrapper(hook: Callable[..., Future]) -> Callable[..., Future]:
     """Return a hook that rounds gradients to float16 before `hook`, which averages."""
     return _wrapped(hook, dovetail.float16)
 
 
-def bf16_compress_wrapper(hook: Callable[[Any, GradBucket], Future]) -> Callable[..., Future]:
+def bf16_compress_wrapper(hook: Callable[..., Future]) -> Callable[..., Future]:
     """Return a hook that rounds gradients to bfloat16 before `hook`, which averages."""
     return _wrapped(hook, dovetail.bfloat16)
 
 
-def _wrapped(hook: Callable[[Any, GradBucket], Future], dtype: Any) -> Callable[..., Future]:
-    def rounding(state: Any, bucket: GradBucket) -> Future:
+def _wrapped(hook: Callable[..., Future], dtype: object) -> Callable[..., Future]:
+    def rounding(state: object, bucket: GradBucket) -> Future:
         bucket.set_buffer(bucket.buffer().to(dtype))
         return hook(state, bucket)
 
