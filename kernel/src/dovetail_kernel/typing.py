@@ -1,6 +1,6 @@
 """Protocols of what crosses the borders of distributions: arrays of any backend.
 
-For annotations alone: nothing imports this module when a program runs.
+For annotations alone.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ class NativeDtype(Protocol):
         """Bytes per element."""
 
 
-class Array(Protocol):
+class ShapedArray(Protocol):
     """An array of some backend, such as NumPy's, CuPy's or Dask's: its geometry and its elements.
 
-    `dovetail_aten.typing.NumericArray` adds arithmetic.
+    `dovetail_aten.typing.Array` adds arithmetic.
     """
 
     @property

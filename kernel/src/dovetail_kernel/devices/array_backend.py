@@ -14,7 +14,7 @@ from .allocator import Allocator, DataPtr
 from .lowering import Lowering
 
 if TYPE_CHECKING:
-    from ..typing import Array, NativeDtype
+    from ..typing import NativeDtype, ShapedArray
 
 _RENAMED: Final = {
     "lift": "to_scalar_array",
@@ -94,7 +94,7 @@ class ArrayBackend(Lowering):
         """
         raise NotImplementedError
 
-    def to_scalar_array(self, result: Array) -> Any:
+    def to_scalar_array(self, result: ShapedArray) -> Any:
         """Return as an array what a kernel returned instead of one: a 0-d scalar of the array
         library.
         """
@@ -112,19 +112,19 @@ class ArrayBackend(Lowering):
         """
         raise NotImplementedError
 
-    def from_host_soon(self, array: Array) -> Any:
+    def from_host_soon(self, array: ShapedArray) -> Any:
         """Return a copy of an array in host memory, which a device may still be reading where that
         memory is page-locked. Default: `asarray`.
         """
         return self.asarray(array)
 
-    def to_host_soon(self, array: Array) -> Any:
+    def to_host_soon(self, array: ShapedArray) -> Any:
         """Return a copy of `array` as a NumPy array, in page-locked memory, to which a device may
         still be writing. Default: a copy of what `to_host` returns.
         """
         return self.to_host(array).copy()
 
-    def is_pinned(self, array: Array) -> bool:
+    def is_pinned(self, array: ShapedArray) -> bool:
         """Return whether a NumPy array lies in memory that is page-locked for these devices."""
         return False
 
@@ -154,7 +154,7 @@ class ArrayBackend(Lowering):
         """Return a context in which new arrays are made on the device `index`."""
         return nullcontext()
 
-    def to_device(self, array: Array, index: int) -> Any:
+    def to_device(self, array: ShapedArray, index: int) -> Any:
         """Return `array` on the device `index`."""
         return array
 
@@ -209,7 +209,7 @@ class ArrayBackend(Lowering):
         """
         return None
 
-    def byte_bounds(self, array: Array) -> tuple[int, int]:
+    def byte_bounds(self, array: ShapedArray) -> tuple[int, int]:
         """Return the addresses of the lowest byte of `array` and of the one behind its highest."""
         low = high = self.data_ptr(array)
         itemsize = array.dtype.itemsize
@@ -225,7 +225,7 @@ class ArrayBackend(Lowering):
                 high += (size - 1) * step
         return low, high + itemsize
 
-    def memory_bounds(self, array: Array) -> tuple[int, int]:
+    def memory_bounds(self, array: ShapedArray) -> tuple[int, int]:
         """Return the address where the memory that `array` lies in begins, and the one behind its
         end.
 
@@ -243,7 +243,7 @@ class ArrayBackend(Lowering):
             "makes an array of what it allocates."
         )
 
-    def pointer_of(self, memory: Array) -> DataPtr | None:
+    def pointer_of(self, memory: ShapedArray) -> DataPtr | None:
         """Return the pointer that `memory`, the owner of some memory, was made of; None if no
         allocator of ours made it.
         """
@@ -300,7 +300,7 @@ class ArrayBackend(Lowering):
             expected *= size
         return True
 
-    def is_column_major(self, array: Array) -> bool:
+    def is_column_major(self, array: ShapedArray) -> bool:
         """Return whether the matrix `array` lies in memory column by column, without gaps."""
         return self.strides(array) == (1, array.shape[0])
 
@@ -308,7 +308,7 @@ class ArrayBackend(Lowering):
         """Write `source`, broadcast and cast, into `destination`."""
         destination[...] = source
 
-    def write_once(self, array: Array, source: Array, memory: Array) -> bool:
+    def write_once(self, array: ShapedArray, source: ShapedArray, memory: ShapedArray) -> bool:
         """Write `source` into `array`, which refuses writes since it, or what it is a view of, has
         elements that share memory; return whether that was possible.
 
@@ -323,7 +323,7 @@ class ArrayBackend(Lowering):
         """
         return False
 
-    def overwritten(self, array: Array, source: Array) -> Any:
+    def overwritten(self, array: ShapedArray, source: ShapedArray) -> Any:
         """Return a new array of the shape and dtype of `array` with the elements of `source`; for
         immutable arrays.
         """

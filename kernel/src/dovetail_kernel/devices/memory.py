@@ -9,10 +9,10 @@ from .allocator import check_size
 from .array_backend import ArrayBackend
 
 if TYPE_CHECKING:
-    from ..typing import Array
+    from ..typing import ShapedArray
 
 
-def is_writable(array: Array) -> bool:
+def is_writable(array: ShapedArray) -> bool:
     """Return whether an array can be written; not all array libraries say so."""
     return bool(getattr(getattr(array, "flags", None), "writeable", True))
 

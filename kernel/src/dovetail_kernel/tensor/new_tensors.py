@@ -15,7 +15,7 @@ from .tensor_base import TensorBase
 from .version import bump_version, inside_counter
 
 if TYPE_CHECKING:
-    from ..typing import Array
+    from ..typing import ShapedArray
 
 _frozen = False
 
@@ -58,7 +58,7 @@ def bare_tensor_maker() -> Callable[[], TensorBase]:
     return partial(object.__new__, tensor_class())
 
 
-def wrap(array: Array, backend: Backend, cls: type[TensorBase] | None = None) -> TensorBase:
+def wrap(array: ShapedArray, backend: Backend, cls: type[TensorBase] | None = None) -> TensorBase:
     """Return a new leaf around `array`, in whatever inference state the task is in.
 
     Parameters
@@ -88,7 +88,7 @@ def wrap(array: Array, backend: Backend, cls: type[TensorBase] | None = None) ->
     return tensor
 
 
-def new_tensor(array: Array, signature: int, cls: type[TensorBase]) -> TensorBase:
+def new_tensor(array: ShapedArray, signature: int, cls: type[TensorBase]) -> TensorBase:
     """Return a new leaf of class `cls` with every slot stored; what routes write out inline."""
     tensor = object.__new__(cls)
     tensor.array = array
@@ -101,12 +101,12 @@ def new_tensor(array: Array, signature: int, cls: type[TensorBase]) -> TensorBas
     return tensor
 
 
-def signature_of(array: Array, backend: Backend) -> int:
+def signature_of(array: ShapedArray, backend: Backend) -> int:
     """Return the signature of a new tensor around `array`, made in the present state."""
     return _signature_in(dispatch_state(), array, backend)
 
 
-def _signature_in(now: DispatchState, array: Array, backend: Backend) -> int:
+def _signature_in(now: DispatchState, array: ShapedArray, backend: Backend) -> int:
     signature = backend.bit | backend.arrays.dtype_bits[array.dtype]
     if not array.shape:
         signature |= ZERO_DIM
@@ -138,7 +138,7 @@ def show_view(tensor: TensorBase, name: str, view: Callable[[], TensorBase]) -> 
     return shown
 
 
-def replace_array(tensor: TensorBase, array: Array) -> None:
+def replace_array(tensor: TensorBase, array: ShapedArray) -> None:
     """Give `tensor` another array of the same backend (``.data =``, ``set_``), keeping its graph
     and version.
     """

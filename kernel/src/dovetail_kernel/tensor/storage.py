@@ -12,7 +12,7 @@ from ..sockets import STORAGE_CLASS
 from .dataless import DatalessArray
 
 if TYPE_CHECKING:
-    from ..typing import Array
+    from ..typing import ShapedArray
     from .tensor_base import TensorBase
 
 _new: Final = object.__new__
@@ -34,7 +34,7 @@ class Storage:
     """Where arrays cannot be written: how views show the array. Unset until there is one."""
 
     @classmethod
-    def of(cls, array: Array, backend: Backend) -> Storage:
+    def of(cls, array: ShapedArray, backend: Backend) -> Storage:
         """Return a storage that consists of the memory that `array` owns."""
         made = object.__new__(cls)
         made._array = array

@@ -64,7 +64,7 @@ def _returning_float32(op: Operator, device_type: str) -> Any:
     return kernel
 
 
-def _gives_no_dtype(op: Operator, args: tuple[Any, ...]) -> bool:
+def _gives_no_dtype(op: Operator, args: tuple[object, ...]) -> bool:
     position = next(
         iter([i for i, argument in enumerate(op.schema.arguments) if argument.name == "dtype"])
     )

@@ -87,7 +87,7 @@ class CrossEntropy(Fusion):
         return bool(dtype_bits & int64.bit) and dtype_bits & ~int64.bit in _REAL
 
     @staticmethod
-    def backward(node: Any, k: Any, edges: Any, grad: Any) -> Any:
+    def backward(node: Any, k: Any, edges: object, grad: Any) -> Any:
         target = node._target
         version = target._counter
         if version is not None and version.value != node._target_version:

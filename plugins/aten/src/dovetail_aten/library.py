@@ -115,7 +115,7 @@ class Composite(Kernel):
         return function
 
     @fn.setter
-    def fn(self, function: Callable[..., Any] | None) -> None:
+    def fn(self, function: Callable[..., object] | None) -> None:
         self._function = function
 
 

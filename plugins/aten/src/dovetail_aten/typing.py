@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 Scalar: TypeAlias = bool | int | float | complex
 """A number of Python."""
+
+Dims: TypeAlias = Sequence[int | None]
+"""Mapped dimension of each argument of a batching rule; None for arguments that are not mapped."""
 
 
 class TensorLike(Protocol):
@@ -66,7 +69,7 @@ class TensorLike(Protocol):
     def __ge__(self, other: Any, /) -> Any: ...
 
 
-class NumericArray(TensorLike, Protocol):
+class Array(TensorLike, Protocol):
     """An array of some backend, such as NumPy's, CuPy's or Dask's, as kernels compute with it."""
 
     @property
@@ -86,7 +89,7 @@ class NumericArray(TensorLike, Protocol):
     def __index__(self) -> int: ...
 
 
-class BatchInfo(Protocol):
+class Batch(Protocol):
     """The vmap that a batching rule works for."""
 
     @property
@@ -96,3 +99,12 @@ class BatchInfo(Protocol):
     @property
     def randomness(self) -> str:
         """``'error'``, ``'different'`` or ``'same'``: the behaviour of random operators."""
+
+
+class Namespace(Protocol):
+    """Functions by name, from a module or an object: NumPy's for the arrays of a backend, or the
+    operators that a formula calls.
+    """
+
+    def __getattr__(self, name: str, /) -> Any:
+        """Return the function, dtype or constant of that name."""

@@ -48,7 +48,7 @@ def silent(function: Callable[..., Any]) -> Callable[..., Any]:
     return quiet
 
 
-def row_by_row(function: Callable[..., Any]) -> Callable[..., Any]:
+def row_by_row(function: Callable[..., object]) -> Callable[..., Any]:
     """Return `function`, which warns of nothing and whose passes with a column, or with one row
     for all, go row by row.
 
@@ -68,7 +68,7 @@ def row_by_row(function: Callable[..., Any]) -> Callable[..., Any]:
     return unbuffered
 
 
-def nameless(function: Callable[..., Any]) -> Callable[..., Any]:
+def nameless(function: Callable[..., object]) -> Callable[..., Any]:
     """Return a function that makes nothing but calls, as one of a module without a name: ufuncs
     warn in the name of their caller, and CPython drops what has none.
     """

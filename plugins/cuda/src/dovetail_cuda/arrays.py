@@ -14,7 +14,9 @@ import ml_dtypes
 import numpy as np
 
 from dovetail_aten.backend import number_as
+from dovetail_aten.typing import Array
 from dovetail_kernel import bfloat16
+from dovetail_kernel.typing import NativeDtype
 
 from .availability import device_count
 from .device_guard import (
@@ -59,13 +61,13 @@ class CudaArrays(CudaRandom):
     dlpack_types = (2, 13)  # device memory, also where it is managed
     launches_kernels = True
 
-    def __init__(self, device_type: str = "cuda", namespace: Any = cupy) -> None:
+    def __init__(self, device_type: str = "cuda", namespace: object = cupy) -> None:
         super().__init__(device_type, namespace)
         self.several_devices = device_count() > 1
         for name in _MAKES_ARRAYS:
             setattr(self, name, self.guard(getattr(self, name), False))
 
-    def guard(self, function: Callable[..., Any], to_out: bool) -> Callable[..., Any]:
+    def guard(self, function: Callable[..., object], to_out: bool) -> Callable[..., Any]:
         """Return what is run in the place of a kernel: on the device of its arrays, and not into an
         array whose elements share memory.
         """
@@ -113,14 +115,14 @@ class CudaArrays(CudaRandom):
         """Return the address of the stream that operators use on a device."""
         return int(cupy.cuda.get_current_stream(index).ptr)
 
-    def to_host(self, array: Any) -> Any:
+    def to_host(self, array: Array) -> Any:
         """Return a copy of `array` in host memory, in the same order of strides, once the device
         has computed it.
         """
         with waiting("a copy to the host"):
             return in_order_of_strides(cupy.asnumpy, array)
 
-    def copy_into(self, destination: Any, source: Any) -> None:
+    def copy_into(self, destination: Any, source: Array) -> None:
         """Write `source`, broadcast and cast, into `destination`; a real one takes the real part of
         complex numbers.
         """
@@ -178,7 +180,7 @@ class CudaArrays(CudaRandom):
         """Return whether a NumPy array lies in page-locked memory."""
         return is_pinned(array)
 
-    def empty_pinned(self, like: Any) -> Any:
+    def empty_pinned(self, like: object) -> Any:
         """Return an uninitialised NumPy array in page-locked memory, in the shape and order of
         strides of another one.
         """
@@ -196,11 +198,11 @@ class CudaArrays(CudaRandom):
         """
         return cupy.from_dlpack(source)
 
-    def scalar(self, value: Any, native_dtype: Any) -> Any:
+    def scalar(self, value: object, native_dtype: NativeDtype) -> Any:
         """Return a number as a new 0-d array; integers out of range wrap. Raises as `number_as`."""
         return _on_device(self._host_number(value, native_dtype))
 
-    def number(self, value: complex, native_dtype: Any) -> Any:
+    def number(self, value: complex, native_dtype: NativeDtype) -> Any:
         """Return `value` as a NumPy scalar, which CuPy passes to the device as an argument, without
         a copy.
         """
@@ -222,14 +224,14 @@ class CudaArrays(CudaRandom):
         found._set_shape_and_strides(view.shape, view.strides, True, True)
         return found
 
-    def index_put(self, array: Any, key: tuple[Any, ...], values: Any, accumulate: bool) -> Any:
+    def index_put(self, array: Array, key: tuple[Any, ...], values: Any, accumulate: bool) -> Any:
         """Return a copy with `values` at ``[key]``, or added there, also at repeated places."""
         return super().index_put(
             array, _without_masks(key) if accumulate else key, values, accumulate
         )
 
     def _with(
-        self, array: Any, key: tuple[Any, ...], values: Any, accumulate: bool, method: str
+        self, array: Array, key: tuple[object, ...], values: Array, accumulate: bool, method: str
     ) -> Any:
         if not accumulate:
             return super()._with(array, key, values, accumulate, method)
@@ -251,7 +253,7 @@ class CudaArrays(CudaRandom):
             cupy.add.at(made, key, values)
         return made
 
-    def scatter(self, array: Any, dim: int, index: Any, source: Any, accumulate: bool) -> Any:
+    def scatter(self, array: Array, dim: int, index: Any, source: Any, accumulate: bool) -> Any:
         """Return a copy with the elements of `source` at `index` along `dim`, or added there."""
         if accumulate and array.dtype not in ADDED:
             return super().scatter(array, dim, index, source, accumulate)
@@ -259,7 +261,9 @@ class CudaArrays(CudaRandom):
         put_along_axis(made, index, source, dim, add=accumulate)
         return made
 
-    def index_combine(self, array: Any, key: tuple[Any, ...], values: Any, function: str) -> Any:
+    def index_combine(
+        self, array: Array, key: tuple[object, ...], values: Array, function: str
+    ) -> Any:
         """Return a copy with `values` combined with what is at ``[key]``: by ``multiply``,
         ``maximum`` or ``minimum``, also at repeated places.
         """
@@ -278,16 +282,16 @@ class CudaArrays(CudaRandom):
 
     # -- functions that CuPy keeps elsewhere -------------------------------------------------------
 
-    def erf(self, array: Any) -> Any:
+    def erf(self, array: Array) -> Any:
         """Return the error function, in the dtype of `array`."""
         return _erf(array).astype(array.dtype, copy=False)
 
-    def erfc(self, array: Any) -> Any:
+    def erfc(self, array: Array) -> Any:
         """Return the complementary error function, in the dtype of `array`."""
         return _erfc(array).astype(array.dtype, copy=False)
 
 
-def _on_device(array: Any) -> Any:
+def _on_device(array: Array) -> Any:
     """Return a copy of a NumPy array; CuPy takes 0.0 for a -0.0 without dimensions."""
     if _is_negative_zero(array):
         return cupy.asarray(array[None]).reshape(())

@@ -48,7 +48,7 @@ def between_devices(function: _Function) -> _Function:
     return function
 
 
-def common_device(values: Iterable[Any]) -> int | None:
+def common_device(values: Iterable[object]) -> int | None:
     """Return the index of the device that the arrays among `values` are on; None if there are none.
 
     Raises
@@ -80,7 +80,7 @@ def common_device(values: Iterable[Any]) -> int | None:
     return number if found is None else found
 
 
-def _numbers_on(index: int, value: Any) -> Any:
+def _numbers_on(index: int, value: object) -> Any:
     if isinstance(value, cupy.ndarray):
         return value if value.ndim or value.device.id == index else value.copy()
     if isinstance(value, list | tuple):

@@ -16,6 +16,7 @@ from typing import Any, Final
 import cupy
 import numpy as np
 
+from dovetail_aten.typing import Array
 from dovetail_kernel import AcceleratorError
 
 
@@ -67,7 +68,7 @@ def report_of_device() -> Any:
 
 
 def check_index(
-    index: Any, least: int, size: int, dim: int, words: int, kind: type = IndexError
+    index: Array, least: int, size: int, dim: int, words: int, kind: type = IndexError
 ) -> None:
     """Let the device check that all of `index` lie in [`least`, `size`).
 
@@ -82,7 +83,7 @@ def check_index(
         raise_if_blocking(kind)
 
 
-def check_places(index: Any, least: int, size: int, error: Callable[[Any], Exception]) -> None:
+def check_places(index: Array, least: int, size: int, error: Callable[..., Exception]) -> None:
     """Let the device check that all of `index` lie in [`least`, `size`).
 
     Raises

@@ -57,7 +57,7 @@ def tell_launches(to: Callable[[str], None] | None) -> str | None:
 
 
 def _subscribe(cupti: Any, to: Callable[[str], None]) -> str | None:
-    def launched(_user: Any, _domain: int, _number: int, data: Any) -> None:
+    def launched(_user: object, _domain: int, _number: int, data: Any) -> None:
         call = data.contents
         if call.site == _ENTER:
             to((call.symbol or call.function).decode())

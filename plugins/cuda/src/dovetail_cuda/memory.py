@@ -12,6 +12,7 @@ import numpy as np
 
 from dovetail_aten.backend import NamespaceArrays
 from dovetail_kernel import Allocator, DataPtr, MemoryStatistics
+from dovetail_kernel.typing import NativeDtype
 
 OutOfMemoryError: Final = cupy.cuda.memory.OutOfMemoryError
 """What is raised where a device has no memory left; a MemoryError."""
@@ -67,7 +68,7 @@ class CudaMemory(NamespaceArrays):
     def as_view(
         self,
         memory: Any,
-        native_dtype: Any,
+        native_dtype: NativeDtype,
         shape: Sequence[int],
         strides: Sequence[int],
         offset: int,
@@ -100,7 +101,7 @@ class CudaMemory(NamespaceArrays):
         own = isinstance(memory.data.mem, cupy.cuda.Memory | cupy.cuda.memory.PooledMemory)
         return own or self.pointer_of(memory) is not None
 
-    def owns(self, holder: Any) -> tuple[Any, ...]:
+    def owns(self, holder: object) -> tuple[Any, ...]:
         """Return what `holder` refers to of the objects that keep its memory: an array refers to a
         pointer and to the array that it is a view of, the pointer to an allocation.
         """

@@ -7,6 +7,8 @@ from typing import Any
 import cupy
 import cupyx
 
+from dovetail_aten.typing import Array
+
 __all__ = ["copied_soon", "is_pinned"]
 
 
@@ -15,7 +17,7 @@ def is_pinned(array: Any) -> bool:
     return bool(cupy.cuda.pinned_memory.is_memory_pinned(array.ctypes.data))
 
 
-def copied_soon(array: Any) -> Any:
+def copied_soon(array: Array) -> Any:
     """Return a page-locked copy of `array` in C order, which is whole when the current stream is
     done.
     """

@@ -10,6 +10,7 @@ import numpy as np
 
 from dovetail_aten.backend import default_generator
 from dovetail_kernel import backend
+from dovetail_kernel.typing import NativeDtype
 
 from .kernel_support.philox import Philox
 from .memory import CudaMemory
@@ -31,7 +32,7 @@ class CudaRandom(CudaMemory):
         made = Philox.of_state(state)
         return made, made.seed
 
-    def source(self, generator: Any) -> Any:
+    def source(self, generator: object) -> Any:
         """Return the stream of a generator, by default that of the current device. Raises as
         `NamespaceArrays.source`.
         """
@@ -39,15 +40,15 @@ class CudaRandom(CudaMemory):
             return default_generator(backend(self.device_type), cupy.cuda.Device().id).native
         return super().source(generator)
 
-    def uniform(self, shape: Sequence[int], native_dtype: Any, generator: Any) -> Any:
+    def uniform(self, shape: Sequence[int], native_dtype: NativeDtype, generator: object) -> Any:
         """Return numbers of [0, 1), which the dtype can represent."""
         return self.source(generator).uniform(cupy.empty(tuple(shape), native_dtype))
 
-    def normal(self, shape: Sequence[int], native_dtype: Any, generator: Any) -> Any:
+    def normal(self, shape: Sequence[int], native_dtype: NativeDtype, generator: object) -> Any:
         """Return standard normal numbers."""
         return self.source(generator).normal(cupy.empty(tuple(shape), native_dtype))
 
-    def integers(self, low: int, high: int, shape: Sequence[int], generator: Any) -> Any:
+    def integers(self, low: int, high: int, shape: Sequence[int], generator: object) -> Any:
         """Return int64 numbers of [low, high)."""
         return self.source(generator).integers(low, high, cupy.empty(tuple(shape), np.int64))
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import cupy
 
+from dovetail_aten.typing import Array
+
 from .waiting import waiting
 
 
@@ -67,7 +69,7 @@ def new_event(timing: bool, blocking: bool, interprocess: bool) -> Any:
     return cupy.cuda.Event(blocking, not timing, interprocess)
 
 
-def elapsed_time(first: Any, second: Any) -> float:
+def elapsed_time(first: Array, second: Array) -> float:
     """Return the milliseconds between two events."""
     return float(cupy.cuda.get_elapsed_time(first, second))
 

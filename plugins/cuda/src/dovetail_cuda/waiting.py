@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from types import TracebackType
 from typing import Any, TypeVar
 
 import cupy
@@ -71,7 +72,12 @@ class waiting:  # noqa: N801  # read as a statement: with waiting(...)
         if self.what is not None:
             note_wait(self.what)
 
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if isinstance(error, cupy.cuda.runtime.CUDARuntimeError):
             raise AcceleratorError(
                 f"CUDA error: {error}. An earlier call is wrong. Start the program again with "

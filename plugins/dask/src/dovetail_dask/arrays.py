@@ -13,6 +13,8 @@ import numpy as np
 from dovetail_aten.backend import number_as
 from dovetail_aten.backends import NamespaceArrays
 from dovetail_aten.kernel_support import contiguous_strides
+from dovetail_aten.typing import Array
+from dovetail_kernel.typing import NativeDtype
 
 from .blockwise import Checked, elementwise
 from .chunks import automatic, check_known, one_empty_chunk, reshape
@@ -69,7 +71,7 @@ class DaskArrays(NamespaceArrays):
         value = one_empty_chunk(value)
         return value if own == value.dtype else value.astype(own)
 
-    def guard(self, function: Callable[..., Any], to_out: bool) -> Callable[..., Any]:
+    def guard(self, function: Callable[..., object], to_out: bool) -> Callable[..., Any]:
         """Return a kernel whose results without elements have one chunk: Dask fails to reshape,
         and to combine, several that are empty.
         """
@@ -83,32 +85,32 @@ class DaskArrays(NamespaceArrays):
 
         return compact
 
-    def scalar(self, value: Any, native_dtype: Any) -> Any:
+    def scalar(self, value: object, native_dtype: NativeDtype) -> Any:
         """Return a number as a new 0-d array; integers out of range wrap. Raises as `number_as`."""
         return da.from_array(self.number(value, native_dtype)[()], name=None)
 
-    def number(self, value: Any, native_dtype: Any) -> Any:
+    def number(self, value: object, native_dtype: Any) -> Any:
         """Return `value` as one of NumPy's scalars, which need no task."""
         with np.errstate(all="ignore"):
             given = np.asarray(number_as(value, self.dtypes[native_dtype]))
             return given.astype(native_dtype)[()]
 
     def empty(
-        self, shape: Sequence[int], native_dtype: Any, device_index: int | None = None
+        self, shape: Sequence[int], native_dtype: NativeDtype, device_index: int | None = None
     ) -> Any:
         """Return zeros: what is not set is the same each time that it is computed."""
         return da.zeros(tuple(shape), dtype=native_dtype, chunks=automatic(shape))
 
-    def full(self, shape: Sequence[int], value: Any, native_dtype: Any) -> Any:
+    def full(self, shape: Sequence[int], value: Any, native_dtype: NativeDtype) -> Any:
         """Return an array full of a number that `native_dtype` can hold."""
         number = self.number(value, native_dtype)
         return da.full(tuple(shape), number, dtype=native_dtype, chunks=automatic(shape))
 
-    def to_host(self, array: Any) -> Any:
+    def to_host(self, array: Array) -> Any:
         """Compute `array`, and return it as one of NumPy's."""
         return on_host(array)
 
-    def wrap_foreign(self, array: Any) -> Any:
+    def wrap_foreign(self, array: Array) -> Any:
         """Return an array that a program made, for a tensor around it."""
         check_known(array, "a tensor on dask")
         return array
@@ -117,7 +119,7 @@ class DaskArrays(NamespaceArrays):
         """Return another array of the same chunks, which cannot be written either."""
         return array.copy()
 
-    def embed(self, value: Any, shape: Sequence[int], key: tuple[slice, ...], fill: Any) -> Any:
+    def embed(self, value: Any, shape: Sequence[int], key: tuple[slice, ...], fill: object) -> Any:
         """Return an array full of `fill`, with `value` at ``[key]``: what is around is joined to
         it, which keeps its chunks.
         """
@@ -134,11 +136,11 @@ class DaskArrays(NamespaceArrays):
 
     # -- views -------------------------------------------------------------------------------------
 
-    def data_ptr(self, array: Any) -> int:
+    def data_ptr(self, array: Array) -> int:
         """Return 0: there is no memory that has an address."""
         return 0
 
-    def strides(self, array: Any) -> tuple[int, ...]:
+    def strides(self, array: Array) -> tuple[int, ...]:
         """Return those of C order."""
         return contiguous_strides(array.shape)
 
@@ -146,7 +148,7 @@ class DaskArrays(NamespaceArrays):
         """Return True."""
         return True
 
-    def contiguous(self, array: Any) -> Any:
+    def contiguous(self, array: Array) -> Any:
         """Return `array`."""
         return array
 
@@ -162,12 +164,12 @@ class DaskArrays(NamespaceArrays):
         """Return a diagonal."""
         return da.diagonal(array, offset, dim1, dim2)
 
-    def view(self, array: Any, shape: Sequence[int]) -> Any:
+    def view(self, array: Array, shape: Sequence[int]) -> Any:
         """Return `array` in another shape."""
         return reshape(array, shape)
 
     def as_strided(
-        self, array: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int
+        self, array: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int
     ) -> Any:
         """Return the elements at these places of the array as one dimension; a part of it in C
         order is cut out, anything else is picked element by element.
@@ -227,36 +229,36 @@ class DaskArrays(NamespaceArrays):
         put = writes.index_put(opened, without_masks(key), values, accumulate)
         return put if opened is array else reshape(put, array.shape)
 
-    def index_add(self, array: Any, dim: int, index: Any, source: Any) -> Any:
+    def index_add(self, array: Array, dim: int, index: Array, source: Array) -> Any:
         """Return a copy with the slices of `source` added at `index` along `dim`."""
         return writes.index_add(array, dim, index, source)
 
-    def scatter(self, array: Any, dim: int, index: Any, source: Any, accumulate: bool) -> Any:
+    def scatter(self, array: Array, dim: int, index: Any, source: Any, accumulate: bool) -> Any:
         """Return a copy with the elements of `source` at `index` along `dim`, or added there."""
         return writes.scatter(array, dim, index, source, accumulate)
 
-    def at(self, array: Any, key: tuple[Any, ...]) -> Any:
+    def at(self, array: Array, key: tuple[object, ...]) -> Any:
         """Return ``array[key]`` for slices of everything, indices and masks; the places of a mask
         are computed at once: they are a shape.
         """
         array, key = with_dimensions(array, key)
         return read(array, without_masks(key))
 
-    def checked(self, array: Any, right: Any, error: Callable[[Any], Exception]) -> Any:
+    def checked(self, array: Any, right: Array, error: Callable[..., Exception]) -> Any:
         """Return an array whose chunks raise when they are computed, if `right` is not true."""
         return elementwise(Checked(error), array, right, dtype=array.dtype)
 
     # -- functions that namespaces lack ------------------------------------------------------------
 
-    def erf(self, array: Any) -> Any:
+    def erf(self, array: Array) -> Any:
         """Return the error function, in the dtype of `array`."""
         return self._of_cpu("erf", array)
 
-    def erfc(self, array: Any) -> Any:
+    def erfc(self, array: Array) -> Any:
         """Return the complementary error function, in the dtype of `array`."""
         return self._of_cpu("erfc", array)
 
-    def _of_cpu(self, name: str, array: Any) -> Any:
+    def _of_cpu(self, name: str, array: Array) -> Any:
         from .families.pointwise import Pointwise
 
         return Pointwise(name)(array)
@@ -271,17 +273,17 @@ class DaskArrays(NamespaceArrays):
         """Return the seed that the source started from, and how often it was drawn from."""
         return bytes(native.state)
 
-    def restored_generator(self, state: bytes, like: Any) -> tuple[Any, int]:
+    def restored_generator(self, state: bytes, like: object) -> tuple[Any, int]:
         """Return a source that stands where `generator_state` says, and its seed."""
         made = ChunkedGenerator.restored(state)
         return made, made.seed
 
-    def _drawn(self, draw: Any, shape: Sequence[int], native_dtype: Any) -> Any:
+    def _drawn(self, draw: Any, shape: Sequence[int], native_dtype: NativeDtype) -> Any:
         """Return numbers, of half precision in float32."""
         wide = np.dtype(np.float32) if native_dtype.itemsize == 2 else native_dtype
         return draw(shape, wide)
 
-    def integers(self, low: int, high: int, shape: Sequence[int], generator: Any) -> Any:
+    def integers(self, low: int, high: int, shape: Sequence[int], generator: object) -> Any:
         """Return int64 numbers in [low, high)."""
         return self.source(generator).integers(low, high, shape)
 
@@ -299,7 +301,7 @@ def with_dimensions(array: Any, key: Sequence[Any]) -> tuple[Any, tuple[Any, ...
     return (array[tuple(opened)] if None in opened else array), tuple(masks)
 
 
-def without_masks(key: Sequence[Any]) -> tuple[Any, ...]:
+def without_masks(key: Sequence[object]) -> tuple[Any, ...]:
     """Return `key` with every mask replaced by the places where it is true."""
     places: list[Any] = []
     for each in key:
@@ -341,5 +343,5 @@ def _shape(chunks: Sequence[Sequence[int]]) -> tuple[int, ...]:
     return tuple(map(sum, chunks))
 
 
-def _reinterpreted(chunk: Any, native_dtype: Any) -> Any:
+def _reinterpreted(chunk: Array, native_dtype: NativeDtype) -> Any:
     return np.ascontiguousarray(chunk).view(native_dtype)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from dovetail_aten._generated.array_kernels import OPERATORS
 from dovetail_aten.backends import KernelTable, register_backend
@@ -63,7 +63,7 @@ def register() -> None:
     )
 
 
-def _one_task_each(_xp: Any, kernel: KernelTable, _capabilities: Any) -> None:
+def _one_task_each(_xp: object, kernel: KernelTable, _capabilities: object) -> None:
     """Let one task compute each operator of the other families, if nothing better follows."""
     for family, names in OPERATORS.items():
         if family not in GENERIC:

@@ -36,11 +36,11 @@ class Result(NamedTuple):
 
 
 def on_blocks(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     result: Result,
     *operands: Any,
     align: bool = True,
-    sizes: Mapping[Any, Any] | None = None,
+    sizes: Mapping[object, object] | None = None,
 ) -> Any:
     """Return the array of what `function` returns for the chunks of `operands`.
 
@@ -78,7 +78,7 @@ def on_blocks(
 
 
 def on_blocks_for_several(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     labels: Labels,
     results: Sequence[Result | None],
     *operands: Any,
@@ -121,7 +121,7 @@ class Checked:
         return chunk
 
 
-def elementwise(function: Callable[..., Any], *operands: Any, dtype: Any) -> Any:
+def elementwise(function: Callable[..., object], *operands: Any, dtype: object) -> Any:
     """Return the array of an elementwise function of arrays that broadcast."""
     ndim = max([each.ndim for each in operands])
     pairs = [part for each in operands for part in (each, tuple(range(each.ndim))[::-1])]

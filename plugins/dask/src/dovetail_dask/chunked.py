@@ -12,6 +12,7 @@ import numpy as np
 
 from dovetail_aten.backends import KernelTable
 from dovetail_aten.kernel_support import wrap_dim
+from dovetail_aten.typing import Array
 from dovetail_dispatcher import Operator
 from dovetail_dispatcher.table import registry
 
@@ -56,7 +57,7 @@ BATCHED: Final = {
 """Operators that treat the samples of a batch alike, with the number of dimensions of a batch."""
 
 
-def define(_xp: Any, kernel: KernelTable, _capabilities: Any) -> None:
+def define(_xp: object, kernel: KernelTable, _capabilities: object) -> None:
     """Define these kernels in a table."""
     for name in ALONG_DIM:
         kernel(name, AlongDim(name))
@@ -108,12 +109,12 @@ class OneTask:
         return tuple(made) if len(returns) > 1 else made
 
     def chunked(
-        self, args: Sequence[Any], kwargs: Mapping[str, Any], given: Sequence[Any]
+        self, args: Sequence[object], kwargs: Mapping[str, object], given: Sequence[object]
     ) -> tuple[int, ...]:
         """Return the dimensions, of all operands and results, of which chunks are handed over."""
         return ()
 
-    def _labels(self, number: int, array: Any, chunked: Sequence[int]) -> tuple[Any, ...]:
+    def _labels(self, number: int, array: Array, chunked: Sequence[int]) -> tuple[Any, ...]:
         return tuple([dim if dim in chunked else Dim(number, dim) for dim in range(array.ndim)])
 
     def _result(self, shaped: Shaped, chunked: Sequence[int]) -> Result:
@@ -136,7 +137,7 @@ class AlongDim(OneTask):
     """
 
     def chunked(
-        self, args: Sequence[Any], kwargs: Mapping[str, Any], given: Sequence[Any]
+        self, args: Sequence[object], kwargs: Mapping[str, object], given: Sequence[Any]
     ) -> tuple[int, ...]:
         """Return all dimensions but `dim`."""
         ndim = given[0].ndim
@@ -167,13 +168,13 @@ class OverBatch(OneTask):
         self._ndim = ndim
 
     def chunked(
-        self, args: Sequence[Any], kwargs: Mapping[str, Any], given: Sequence[Any]
+        self, args: Sequence[object], kwargs: Mapping[str, object], given: Sequence[Any]
     ) -> tuple[int, ...]:
         """Return the first dimension, of a batch."""
         return (0,) if given[0].ndim == self._ndim else ()
 
 
-def argument(name: str, wanted: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+def argument(name: str, wanted: str, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
     """Return an argument of an operator, its default where it is not given."""
     if wanted in kwargs:
         return kwargs[wanted]
@@ -182,7 +183,7 @@ def argument(name: str, wanted: str, args: Sequence[Any], kwargs: Mapping[str, A
     return args[place] if place < len(args) else declared[place].default_value
 
 
-def _lazy(value: Any) -> Any:
+def _lazy(value: object) -> Any:
     """Return NumPy's arrays as lazy ones."""
     if isinstance(value, tuple | list):
         return type(value)([_lazy(each) for each in value])

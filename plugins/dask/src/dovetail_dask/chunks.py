@@ -9,10 +9,12 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
+from dovetail_aten.typing import Array
+
 __all__ = ["automatic", "check_known", "one_chunk", "one_chunk_along", "one_empty_chunk", "reshape"]
 
 
-def check_known(array: Any, what: str) -> None:
+def check_known(array: Array, what: str) -> None:
     """Refuse an array of which Dask does not know how large its chunks are.
 
     Raises
@@ -43,7 +45,7 @@ def one_chunk_along(array: Any, *axes: int) -> Any:
     return array.rechunk(wanted)
 
 
-def one_chunk(array: Any) -> Any:
+def one_chunk(array: Array) -> Any:
     """Return `array` in one chunk."""
     return one_chunk_along(array, *range(array.ndim))
 

@@ -108,7 +108,7 @@ def _lazy_tensors(values: Any) -> list[Any]:
     return list(found.values())
 
 
-def _tensors(value: Any) -> Iterator[Any]:
+def _tensors(value: object) -> Iterator[Any]:
     """Yield the tensors in a value."""
     if isinstance(value, TensorBase):
         yield value
@@ -124,7 +124,7 @@ def _tensors(value: Any) -> Iterator[Any]:
             yield from _tensors(each)
 
 
-def _replaced(value: Any, known: Mapping[int, Any]) -> Any:
+def _replaced(value: object, known: Mapping[int, object]) -> Any:
     """Return a value with its lazy tensors replaced by what was computed of them."""
     if isinstance(value, Mapping):
         return {key: _replaced(each, known) for key, each in value.items()}

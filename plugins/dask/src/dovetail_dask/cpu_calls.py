@@ -10,6 +10,7 @@ import dask.array as da
 import numpy as np
 
 from dovetail_aten.backend import ready_backend
+from dovetail_aten.typing import Array
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import DispatchKey
 
@@ -39,7 +40,7 @@ class Hole(NamedTuple):
     number: int
 
 
-def arrays_among(value: Any) -> Iterator[Any]:
+def arrays_among(value: object) -> Iterator[Any]:
     """Yield the lazy arrays in arguments, however nested."""
     if isinstance(value, da.Array):
         yield value
@@ -50,7 +51,7 @@ def arrays_among(value: Any) -> Iterator[Any]:
             yield from arrays_among(each)
 
 
-def _with_holes(value: Any, arrays: list[Any]) -> Any:
+def _with_holes(value: Any, arrays: list[object]) -> Any:
     if isinstance(value, da.Array):
         arrays.append(value)
         return Hole(len(arrays) - 1)
@@ -59,7 +60,7 @@ def _with_holes(value: Any, arrays: list[Any]) -> Any:
     return value
 
 
-def filled(value: Any, arrays: Sequence[Any]) -> Any:
+def filled(value: object, arrays: Sequence[Array]) -> Any:
     """Return arguments with the arrays in the places that holes stand for."""
     if isinstance(value, Hole):
         return arrays[value.number]
@@ -87,9 +88,9 @@ class CpuCall:
     def __init__(
         self,
         name: str,
-        args: Any,
-        kwargs: Mapping[str, Any],
-        dtypes: Sequence[Any],
+        args: object,
+        kwargs: Mapping[str, object],
+        dtypes: Sequence[object],
         part: int | None = None,
     ) -> None:
         self.name, self.dtypes, self._part = name, tuple(dtypes), part

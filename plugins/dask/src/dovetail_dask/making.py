@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import dask.array as da
 
 import dovetail
 from dovetail_aten.backend import ready_backend
+from dovetail_aten.typing import Array
 from dovetail_kernel import wrap
 
 from .chunks import check_known
@@ -15,7 +16,7 @@ from .chunks import check_known
 __all__ = ["from_dask", "from_zarr"]
 
 
-def from_dask(array: Any) -> dovetail.Tensor:
+def from_dask(array: Array) -> dovetail.Tensor:
     """Return a tensor on device ``dask`` of a Dask array, with its chunks; nothing is computed.
 
     Parameters
@@ -42,7 +43,9 @@ def from_dask(array: Any) -> dovetail.Tensor:
     return cast(dovetail.Tensor, wrap(backend.arrays.asarray(array), backend))
 
 
-def from_zarr(store: Any, component: str | None = None, chunks: Any = None) -> dovetail.Tensor:
+def from_zarr(
+    store: object, component: str | None = None, chunks: object = None
+) -> dovetail.Tensor:
     """Return a tensor on device ``dask`` of a Zarr array, which is read chunk by chunk when it is
     needed.
 

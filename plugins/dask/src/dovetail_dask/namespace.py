@@ -10,6 +10,8 @@ import dask.array as da
 import numpy as np
 from dask.array.core import elemwise
 
+from dovetail_aten.typing import Array
+
 from .chunks import automatic, reshape
 from .families.indexing import take, take_along_axis
 from .families.products import matmul
@@ -23,7 +25,9 @@ def _reduction(function: Function) -> Function:
     """Return a reduction of Dask that, like NumPy's, takes no dtype of None."""
 
     @wraps(function)
-    def reduce(array: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    def reduce(
+        array: Array, axis: object = None, dtype: object = None, keepdims: bool = False
+    ) -> Any:
         named = {} if dtype is None else {"dtype": dtype}
         if not isinstance(array, da.Array):
             array = da.asarray(array)
@@ -51,7 +55,7 @@ def _place(function: Function) -> Function:
     """Return ``argmax`` or ``argmin`` along an axis: the first place where several are equal."""
 
     @wraps(function)
-    def find(array: Any, axis: int, keepdims: bool = False) -> Any:
+    def find(array: Array, axis: int, keepdims: bool = False) -> Any:
         return function(array, axis=axis, keepdims=keepdims).astype(np.int64)
 
     return find
@@ -61,7 +65,7 @@ def _scan(function: Function) -> Function:
     """Return ``cumsum`` or ``cumprod`` with NumPy's arguments; it goes from chunk to chunk."""
 
     @wraps(function)
-    def scan(array: Any, axis: int = 0, dtype: Any = None) -> Any:
+    def scan(array: Array, axis: int = 0, dtype: object = None) -> Any:
         return function(array, axis=axis, dtype=array.dtype if dtype is None else dtype)
 
     return scan
@@ -76,13 +80,13 @@ def _array(value: Any, dtype: Any = None, copy: bool = True, order: str | None =
     return value.copy() if copy else value
 
 
-def _asarray(value: Any, dtype: Any = None) -> Any:
+def _asarray(value: object, dtype: object = None) -> Any:
     return _array(value, dtype, copy=False)
 
 
 def _filled(function: Function) -> Function:
     @wraps(function)
-    def make(shape: Sequence[int] | int, dtype: Any = None, order: str | None = None) -> Any:
+    def make(shape: Sequence[int] | int, dtype: object = None, order: str | None = None) -> Any:
         return function(shape, dtype=dtype, chunks=automatic(_sizes(shape)))
 
     return make
@@ -100,7 +104,7 @@ def _sizes(shape: Sequence[int] | int) -> Sequence[int]:
 
 def _like(function: Function) -> Function:
     @wraps(function)
-    def make(array: Any, *value: Any, dtype: Any = None, order: str | None = None) -> Any:
+    def make(array: Array, *value: Any, dtype: object = None, order: str | None = None) -> Any:
         return function(array, *value, dtype=dtype)
 
     return make
@@ -110,7 +114,7 @@ def _broadcast_arrays(*arrays: Any) -> Any:
     return tuple(da.broadcast_arrays(*arrays))
 
 
-def _eye(n: int, m: int | None = None, dtype: Any = None) -> Any:
+def _eye(n: int, m: int | None = None, dtype: object = None) -> Any:
     return da.eye(n, M=m, dtype=dtype, chunks="auto") if n else da.zeros((n, m or n), dtype=dtype)
 
 

@@ -60,7 +60,7 @@ def results_of(name: str, args: Any, kwargs: Mapping[str, Any]) -> list[Shaped |
     ]
 
 
-def _without_data(value: Any) -> Any:
+def _without_data(value: object) -> Any:
     if isinstance(value, da.Array | np.ndarray):
         return MetaArray(tuple(value.shape), _DTYPES[value.dtype])
     if isinstance(value, list | tuple):

@@ -19,7 +19,7 @@ from .alias_checks import written_results
 from .array_wrapping import array_wrapper
 
 if TYPE_CHECKING:
-    from dovetail_kernel.typing import Array
+    from dovetail_kernel.typing import ShapedArray
 
 
 class ArrayResults:
@@ -113,7 +113,7 @@ class ArrayResults:
             f"{self.backend.name} cannot have: {self.op.schema}. Return one of these: {known}."
         )
 
-    def expect_dtype(self, array: Array, native: object) -> None:
+    def expect_dtype(self, array: ShapedArray, native: object) -> None:
         """Refuse an array of another dtype than the one that the operator computes in."""
         if array.dtype == native:
             return

@@ -17,7 +17,7 @@ from dovetail_kernel.signature import INFERENCE, NORMAL, ZERO_DIM
 from dovetail_kernel.tensor import bare_tensor_maker
 
 if TYPE_CHECKING:
-    from dovetail_kernel.typing import Array
+    from dovetail_kernel.typing import ShapedArray
 
 
 def array_wrapper(backend: Backend, base: int) -> Callable[[Any, TensorBase | None], TensorBase]:
@@ -92,7 +92,7 @@ def dtype_of(backend: Backend) -> Callable[[Any], dtype]:
     """Return the function that tells the dtype of one of the arrays of `backend`."""
     dtype_bits = backend.arrays.dtype_bits
 
-    def find(array: Array) -> dtype:
+    def find(array: ShapedArray) -> dtype:
         return dtype_of_signature(dtype_bits[array.dtype])
 
     return find

@@ -156,7 +156,7 @@ def factory_routes(op: Operator) -> dict[int, Callable[..., Any]]:
 
 
 def factory_route(
-    op: Operator, known: dict[int, Callable[..., Any]], backend: Backend, key: int
+    op: Operator, known: dict[int, Callable[..., object]], backend: Backend, key: int
 ) -> Callable[..., Any]:
     """Return the route as `route_below`, and keep it by `key` in the dict of `factory_routes`,
     unless the table has changed since.
@@ -191,7 +191,7 @@ def _selecting(op: Operator) -> Callable[..., Any]:
     default = _DEFAULT_DTYPES.get(op.base_name, _declared_default(op))
     writes = "out" in names
 
-    def follow(options: dict[str, Any]) -> None:
+    def follow(options: dict[str, object]) -> None:
         """Make what is not given that of ``out``."""
         for each in ("device", "dtype"):
             if options[each] is None:

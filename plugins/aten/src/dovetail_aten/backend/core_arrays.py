@@ -11,8 +11,10 @@ from dovetail_kernel import DTYPES, ArrayBackend, dtype
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.devices import Placement, share_bytes
 from dovetail_kernel.types import COMPLEX
+from dovetail_kernel.typing import NativeDtype
 
 from ..kernel_support.geometry.memory_layout import contiguous_strides
+from ..typing import Array
 from .devices import ready_backend
 from .error_state import find_error_state
 from .wrapped_numbers import number_as
@@ -23,7 +25,7 @@ __all__ = ["CoreArrays", "NativeDtypes"]
 class NativeDtypes(dict[dtype, Any]):
     """Native dtypes by dtype; asking for one that the library has not raises TypeError."""
 
-    def __init__(self, device_type: str, library: str, known: Mapping[dtype, Any]) -> None:
+    def __init__(self, device_type: str, library: str, known: Mapping[dtype, object]) -> None:
         super().__init__(known)
         self._device_type, self._library = device_type, library
 
@@ -153,7 +155,7 @@ class CoreArrays(ArrayBackend):
         return ready_backend("cpu").arrays.asarray(array)
 
     def empty(
-        self, shape: Sequence[int], native_dtype: Any, device_index: int | None = None
+        self, shape: Sequence[int], native_dtype: NativeDtype, device_index: int | None = None
     ) -> Any:
         """Return an uninitialised C-contiguous array, on the current device."""
         make = self.needed("empty", "empty(self, shape, native_dtype, device_index=None)")
@@ -201,7 +203,7 @@ class CoreArrays(ArrayBackend):
         with self.quiet():
             destination[...] = self.without_imaginary(source, destination.dtype)
 
-    def cast(self, array: Any, native_dtype: Any) -> Any:
+    def cast(self, array: Any, native_dtype: NativeDtype) -> Any:
         """Return a copy of `array` with another dtype; of complex numbers, the real part in a real
         one.
         """
@@ -211,7 +213,7 @@ class CoreArrays(ArrayBackend):
                 self.without_imaginary(array, native_dtype).astype(native_dtype)
             )
 
-    def without_imaginary(self, array: Any, native_dtype: Any) -> Any:
+    def without_imaginary(self, array: Array, native_dtype: NativeDtype) -> Any:
         """Return the real part of a complex array that is to become real: libraries warn of the
         loss, we do not.
         """

@@ -72,7 +72,7 @@ def _fallback_of(own: Backend) -> Callable[..., Any]:
         copies: dict[int, TensorBase] = {}
         cpu = ready_backend("cpu")
 
-        def there(value: Any) -> Any:
+        def there(value: object) -> Any:
             if isinstance(value, TensorBase) and value._backend is own:
                 return copies.setdefault(id(value), copy_to_backend(value, cpu, value.dtype))
             if isinstance(value, Device) and value.type == own.name:
@@ -85,7 +85,7 @@ def _fallback_of(own: Backend) -> Callable[..., Any]:
                 )
             return _mapped(there, value)
 
-        def back(value: Any) -> Any:
+        def back(value: object) -> Any:
             if isinstance(value, TensorBase):
                 original = originals.get(id(value))
                 return copy_to_backend(value, own, value.dtype) if original is None else original
@@ -131,7 +131,7 @@ def _refuse_views(op: Any, own: Backend) -> None:
         )
 
 
-def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
+def _mapped(function: Callable[..., object], value: object) -> Any:
     """Return a container with `function` applied to what is in it; anything else as it is."""
     if isinstance(value, dict):
         return {name: function(each) for name, each in value.items()}

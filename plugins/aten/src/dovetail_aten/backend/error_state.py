@@ -16,7 +16,7 @@ __all__ = ["find_error_state"]
 ErrorState = tuple[Callable[[], Any], Callable[[Any], Any], Callable[[Any], Any], Any]
 
 
-def find_error_state(namespace: Any) -> ErrorState | None:
+def find_error_state(namespace: object) -> ErrorState | None:
     """Return ``(get, set, reset, quiet)`` of the context variable that ``namespace.errstate`` sets,
     for `ArrayBackend`.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from operator import index
 from typing import Any
 
-from dovetail_kernel import Backend, TensorBase, uint8, wrap
+from dovetail_kernel import Backend, DeviceLike, TensorBase, uint8, wrap
 
 from .devices import as_device, backend_for, ready_backend
 
@@ -136,7 +136,7 @@ class Generator:
         host: Any = ready_backend("cpu")
         return wrap(host.arrays.bytes_as_array(state), host)
 
-    def set_state(self, new_state: Any) -> Generator:
+    def set_state(self, new_state: object) -> Generator:
         """Go to where `get_state` found a generator, and return the generator.
 
         Raises
@@ -182,7 +182,7 @@ class Generator:
             "graphsafe_get_state is not supported in this Generator. Use clone_state()."
         )
 
-    def graphsafe_set_state(self, state: Any) -> Any:
+    def graphsafe_set_state(self, state: object) -> Any:
         """Refuse, as `graphsafe_get_state`."""
         raise NotImplementedError(
             "graphsafe_set_state is not supported in this Generator. Use set_state()."
@@ -247,7 +247,7 @@ def get_rng_state() -> Any:
     return default_generator().get_state()
 
 
-def set_rng_state(new_state: Any) -> None:
+def set_rng_state(new_state: object) -> None:
     """Put the default generator of cpu where `get_rng_state` found it. Raises as
     `Generator.set_state`.
     """
@@ -284,7 +284,9 @@ def _unpredictable() -> int:
     return int.from_bytes(os.urandom(8), "little")
 
 
-def rebuild_generator(device: Any, state: Any, bit_generator: str | None = None) -> Generator:
+def rebuild_generator(
+    device: DeviceLike | None, state: object, bit_generator: str | None = None
+) -> Generator:
     return Generator(device, bit_generator=bit_generator).set_state(state)
 
 

@@ -62,7 +62,7 @@ def _writes_results(op: Operator) -> Callable[..., Any]:
     return write
 
 
-def _check_count(op: Operator, outs: Sequence[Any], results: Sequence[Any]) -> None:
+def _check_count(op: Operator, outs: Sequence[object], results: Sequence[object]) -> None:
     """Refuse another number of tensors to write than there are results.
 
     Raises

@@ -6,6 +6,7 @@ from typing import Any
 
 from dovetail_kernel import (
     Device,
+    DeviceLike,
     PluginError,
     TensorBase,
     backend,
@@ -31,7 +32,7 @@ def check_pinning(wanted: bool | None) -> None:
         _accelerator("pin_memory=True requires a CUDA or other accelerator backend; no pinned ")
 
 
-def is_pinned(tensor: TensorBase, device: Any = None) -> bool:
+def is_pinned(tensor: TensorBase, device: DeviceLike | None = None) -> bool:
     """Return whether the memory of a tensor is page-locked.
 
     Parameters
@@ -48,7 +49,7 @@ def is_pinned(tensor: TensorBase, device: Any = None) -> bool:
     return found.is_attached and found.arrays.is_pinned(tensor.array)
 
 
-def pin_memory(tensor: TensorBase, device: Any = None) -> Any:
+def pin_memory(tensor: TensorBase, device: DeviceLike | None = None) -> Any:
     """Return a copy of a tensor of the cpu in page-locked memory, in its order of strides; itself
     if it lies there already.
 
@@ -94,7 +95,7 @@ def _accelerator(refusal: str) -> Any:
         ) from reason
 
 
-def _check_device(device: Any) -> None:
+def _check_device(device: DeviceLike | None) -> None:
     if device is not None and Device(device).type != _ACCELERATOR:
         raise RuntimeError(
             f"Memory is pinned for CUDA devices, not for {Device(device)}. Leave device out."

@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail_dispatcher import Operator
+from dovetail_kernel import MemoryFormat
 
 from .._generated import functions as F
 from ..kernel_support.geometry.view_bounds import extent
+from ..typing import Batch, Dims
 from .randomness import new_random, random_like
 from .table import Rule
 
@@ -23,18 +25,23 @@ def factory(op: Operator) -> Rule | None:
     return _new(op.handle) if "size" in names else _like(op.handle)
 
 
-def _like(call: Callable[..., Any]) -> Rule:
+def _like(call: Callable[..., object]) -> Rule:
     def apply(
-        info: Any, in_dims: Any, self: Any, *args: Any, memory_format: Any = None, **options: Any
+        info: Batch,
+        in_dims: Sequence[int],
+        self: Any,
+        *args: Any,
+        memory_format: MemoryFormat | None = None,
+        **options: Any,
     ) -> Any:
         return call(self, *args, **options), 0
 
     return apply
 
 
-def _new(call: Callable[..., Any]) -> Rule:
+def _new(call: Callable[..., object]) -> Rule:
     def apply(
-        info: Any, in_dims: Any, self: Any, size: Sequence[int], *args: Any, **options: Any
+        info: Batch, in_dims: Dims, self: Any, size: Sequence[int], *args: Any, **options: Any
     ) -> Any:
         return call(self, (info.batch_size, *size), *args, **options), 0
 
@@ -42,7 +49,12 @@ def _new(call: Callable[..., Any]) -> Rule:
 
 
 def new_empty_strided(
-    info: Any, in_dims: Any, self: Any, size: Sequence[int], stride: Sequence[int], **options: Any
+    info: Batch,
+    in_dims: Dims,
+    self: Any,
+    size: Sequence[int],
+    stride: Sequence[int],
+    **options: Any,
 ) -> Any:
     """Lay one sample behind the other, each with the strides that are asked for."""
     sizes, strides = (info.batch_size, *size), (extent(size, stride), *stride)

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from dovetail_dispatcher import Operator
 
 from ..tensor.batch_errors import ItemOfBatchError
+from ..typing import Batch, Dims
 from .table import Rule
 
 
@@ -19,7 +20,7 @@ def item(info: Any, in_dims: Any, self: Any) -> NoReturn:
 def data_dependent(op: Operator) -> Rule:
     """Return the rule that refuses an operator whose shape depends on values."""
 
-    def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    def apply(info: Batch, in_dims: Dims, *args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError(
             "vmap: We do not support batching operators that can output dynamic shape. Attempted "
             f"to vmap over {op.qualified_name}. Use where(condition, x, y), which keeps the shape."
@@ -28,12 +29,12 @@ def data_dependent(op: Operator) -> Rule:
     return apply
 
 
-def equal(info: Any, in_dims: Any, *args: Any) -> NoReturn:
+def equal(info: Batch, in_dims: Dims, *args: Any) -> NoReturn:
     raise RuntimeError(
         "Batching rule not implemented for aten::equal. We could not generate a fallback. Use (x "
         "== y).all()."
     )
 
 
-def allclose(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> NoReturn:
+def allclose(info: Batch, in_dims: Dims, *args: Any, **kwargs: Any) -> NoReturn:
     raise RuntimeError("vmap over torch.allclose isn't supported yet. Use isclose(x, y).all().")

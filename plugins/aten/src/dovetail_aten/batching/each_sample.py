@@ -8,6 +8,7 @@ from typing import Any
 from dovetail_dispatcher import Operator
 
 from .._generated import functions as F
+from ..typing import Batch
 from .table import Rule, lower
 
 
@@ -20,7 +21,7 @@ def each_sample(op: Operator) -> Rule:
         if a.kwarg_only and a.real_type.schema_str in ("Tensor", "Tensor?")
     ]
 
-    def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def apply(info: Batch, in_dims: Sequence[object], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         dims = dict(zip(keywords, in_dims[len(args) :], strict=True))
 
         def made(entry: int | None) -> Any:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher import Operator
 from dovetail_kernel import bool as bool_
@@ -14,7 +14,11 @@ from dovetail_kernel import uint8
 
 from .._generated import functions as F
 from ..kernel_support.geometry.broadcasting import broadcast_shapes
+from ..typing import Batch, Dims, Scalar
 from .table import Rule, batched, call_one, flat, front, logical_ndim, logical_shape, padded
+
+if TYPE_CHECKING:
+    from ..tensor.tensor_class import Tensor
 
 DYNAMIC_MASK = (
     "vmap: We do not support batching operators that can support dynamic shape. Attempting to "
@@ -26,7 +30,7 @@ DYNAMIC_MASK = (
 # -- x[indices], x[indices] = values ---------------------------------------------------------------
 
 
-def index(info: Any, in_dims: Any, self: Any, indices: Sequence[Any]) -> tuple[Any, Any]:
+def index(info: Any, in_dims: Any, self: Any, indices: Sequence[object]) -> tuple[Any, Any]:
     own, dims = in_dims[0], list(in_dims[1])
     at = _scalar_mask(indices, dims)
     if at is not None:
@@ -57,7 +61,7 @@ def index(info: Any, in_dims: Any, self: Any, indices: Sequence[Any]) -> tuple[A
 
 
 def index_put(
-    info: Any,
+    info: Batch,
     in_dims: Any,
     self: Any,
     indices: Sequence[Any],
@@ -116,7 +120,7 @@ def _scalar_mask(indices: Sequence[Any], dims: Sequence[Any]) -> int | None:
 
 
 def _widened(
-    tensor: Any, own: int | None, indices: Sequence[Any], at: int
+    tensor: Tensor, own: int | None, indices: Sequence[Any], at: int
 ) -> tuple[Any, list[Any], int]:
     """Return a tensor with a new dimension of one element, from which the mask without dimensions
     at `at` picks; the indices, that mask having one; and the new dimension.
@@ -127,7 +131,7 @@ def _widened(
     return F.unsqueeze(tensor, place), flags, place
 
 
-def _is_batched_mask(indices: Sequence[Any], dims: Sequence[Any]) -> bool:
+def _is_batched_mask(indices: Sequence[object], dims: Sequence[object]) -> bool:
     given = [(index, dim) for index, dim in zip(indices, dims, strict=True) if index is not None]
     return len(given) == 1 and _is_mask(given[0][0]) and given[0][1] is not None
 
@@ -154,7 +158,7 @@ def _fill_masked(
     return F.where_self(mask, value, own)
 
 
-def _without_masks(indices: Sequence[Any], dims: list[Any]) -> tuple[list[Any], list[Any]]:
+def _without_masks(indices: Sequence[Any], dims: list[object]) -> tuple[list[Any], list[Any]]:
     """Return indices without masks, which become the places where they are true, and the batch
     dimension of each.
     """
@@ -173,13 +177,13 @@ def _without_masks(indices: Sequence[Any], dims: list[Any]) -> tuple[list[Any], 
     return places, kept
 
 
-def _check_count(places: Sequence[Any], self: Any, own: int | None) -> None:
+def _check_count(places: Sequence[object], self: Any, own: int | None) -> None:
     ndim = logical_ndim(self, own)
     if len(places) > ndim:
         raise IndexError(f"too many indices for tensor of dimension {ndim} (got {len(places)})")
 
 
-def _together(places: Sequence[Any]) -> bool:
+def _together(places: Sequence[object]) -> bool:
     """Return whether the index tensors are beside each other: then what they pick stays in their
     place.
     """
@@ -187,7 +191,7 @@ def _together(places: Sequence[Any]) -> bool:
     return not given or given[-1] - given[0] + 1 == len(given)
 
 
-def _first(places: Sequence[Any]) -> int:
+def _first(places: Sequence[object]) -> int:
     return next(iter([at for at, place in enumerate(places) if place is not None]), 0)
 
 
@@ -216,7 +220,7 @@ def _lined_up(places: Sequence[Any], dims: Sequence[Any]) -> list[Any]:
     return lined_up
 
 
-def _numbers(tensor: Any, ndim: int) -> Any:
+def _numbers(tensor: Tensor, ndim: int) -> Any:
     """Return the number of each sample, to be broadcast with indices of `ndim` dimensions."""
     size = tensor.array.shape[0]
     return F.view(F.arange(size, device=tensor.device), (size, *([1] * ndim)))
@@ -225,7 +229,7 @@ def _numbers(tensor: Any, ndim: int) -> Any:
 # -- along one dimension ---------------------------------------------------------------------------
 
 
-def index_select(info: Any, in_dims: Any, self: Any, dim: int, index: Any) -> tuple[Any, Any]:
+def index_select(info: Any, in_dims: Any, self: Any, dim: int, index: Tensor) -> tuple[Any, Any]:
     own, other = in_dims[0], in_dims[2]
     ndim = logical_ndim(self, own)
     if logical_ndim(index, other) > 1:
@@ -256,7 +260,7 @@ def index_select(info: Any, in_dims: Any, self: Any, dim: int, index: Any) -> tu
     return found if ndim else F.squeeze_dim(found, 1), 0
 
 
-def _elements(info: Any, *given: tuple[Any, Any]) -> tuple[bool, list[Any]]:
+def _elements(info: Batch, *given: tuple[Any, Any]) -> tuple[bool, list[Any]]:
     """Return whether samples have no dimensions, and the tensors batched, such samples as vectors
     of one element.
     """
@@ -266,7 +270,7 @@ def _elements(info: Any, *given: tuple[Any, Any]) -> tuple[bool, list[Any]]:
 
 
 def gather(
-    info: Any, in_dims: Any, self: Any, dim: int, index: Any, *, sparse_grad: bool = False
+    info: Any, in_dims: Any, self: Any, dim: int, index: Tensor, *, sparse_grad: bool = False
 ) -> tuple[Any, Any]:
     zero_dim = logical_ndim(index, in_dims[2]) == 0
     _, (rows, places) = _elements(info, (self, in_dims[0]), (index, in_dims[2]))
@@ -280,7 +284,14 @@ def scatter(op: Operator) -> Rule:
     from_tensor = op.schema.arguments[3].real_type.schema_str == "Tensor"
 
     def apply(
-        info: Any, in_dims: Any, self: Any, dim: int, index: Any, src: Any, *how: Any, **more: Any
+        info: Batch,
+        in_dims: Dims,
+        self: Any,
+        dim: int,
+        index: Tensor,
+        src: Tensor,
+        *how: Any,
+        **more: Any,
     ) -> tuple[Any, Any]:
         place = front(dim, logical_ndim(self, in_dims[0]))
         given = [(self, in_dims[0]), (index, in_dims[2])]
@@ -295,7 +306,14 @@ def scatter(op: Operator) -> Rule:
 
 
 def index_add(
-    info: Any, in_dims: Any, self: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1
+    info: Batch,
+    in_dims: Dims,
+    self: Any,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    *,
+    alpha: Scalar = 1,
 ) -> tuple[Any, Any]:
     place = front(dim, logical_ndim(self, in_dims[0]))
     zero_dim, (rows, added) = _elements(info, (self, in_dims[0]), (source, in_dims[3]))
@@ -319,7 +337,7 @@ def index_add(
     return F.squeeze_dim(made, 1) if zero_dim else made, 0
 
 
-def take(info: Any, in_dims: Any, self: Any, index: Any) -> tuple[Any, Any]:
+def take(info: Batch, in_dims: Dims, self: Any, index: Tensor) -> tuple[Any, Any]:
     if in_dims[0] is None:
         return F.take(self, index), 0
     elements = flat(self)
@@ -364,10 +382,10 @@ def embedding(
 
 
 def embedding_dense_backward(
-    info: Any,
-    in_dims: Any,
-    grad_output: Any,
-    indices: Any,
+    info: Batch,
+    in_dims: Dims,
+    grad_output: Tensor,
+    indices: object,
     num_weights: int,
     padding_idx: int,
     scale_grad_by_freq: bool,

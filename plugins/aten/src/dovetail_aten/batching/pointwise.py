@@ -4,6 +4,7 @@ called once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail_dispatcher import Operator
@@ -11,6 +12,7 @@ from dovetail_kernel import result_dtype, scalar_category
 
 from .._generated import functions as F
 from ..tensor.tensor_class import Tensor
+from ..typing import Batch, Dims, Scalar
 from .table import Rule, batched, call_one, logical_ndim, logical_shape, padded
 
 
@@ -22,7 +24,7 @@ def elementwise(op: Operator) -> Rule:
     names = [a.name for a in op.schema.arguments if not a.kwarg_only]
     writes = any([a.is_write for a in op.schema.arguments])
 
-    def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def apply(info: Batch, in_dims: Dims, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         if len(args) == 1:
             return call(args[0], **kwargs), 0
         ranks = [
@@ -48,7 +50,7 @@ def elementwise(op: Operator) -> Rule:
     return apply
 
 
-def _promoted(args: tuple[Any, ...], ranks: list[int], counts: list[bool]) -> tuple[Any, ...]:
+def _promoted(args: tuple[object, ...], ranks: list[int], counts: list[bool]) -> tuple[Any, ...]:
     """Return `args` of the dtype that samples have in common, where batches would promote to
     another.
 
@@ -87,7 +89,7 @@ def lined_up(op: Operator) -> Rule:
     """
     call = op.handle
 
-    def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def apply(info: Batch, in_dims: Sequence[int], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         ndim = max([logical_ndim(value, dim) for value, dim in zip(args, in_dims, strict=True)])
         values = [
             padded(batched(value, dim, info.batch_size), 0, ndim)
@@ -103,7 +105,9 @@ def masked_fill_with_tensor(op: Operator) -> Rule:
     """Return the rule of masked_fill with a tensor of one element, or of its in-place variant."""
     writes = op.variant_of is not None
 
-    def apply(info: Any, in_dims: Any, self: Any, mask: Any, value: Any) -> tuple[Any, Any]:
+    def apply(
+        info: Batch, in_dims: Dims, self: Any, mask: Tensor, value: Tensor
+    ) -> tuple[Any, Any]:
         if logical_ndim(value, in_dims[2]):
             call_one(F.masked_fill_Tensor, in_dims, self, mask, value)
         own_ndim = logical_ndim(self, in_dims[0])
@@ -122,7 +126,7 @@ def masked_fill_with_tensor(op: Operator) -> Rule:
 
 
 def copy(
-    info: Any, in_dims: Any, self: Any, src: Any, non_blocking: bool = False
+    info: Batch, in_dims: Dims, self: Any, src: Tensor, non_blocking: bool = False
 ) -> tuple[Any, Any]:
     shape = logical_shape(self, in_dims[0])
     if logical_ndim(src, in_dims[1]) > len(shape):
@@ -134,11 +138,11 @@ def copy(
     return F.copy_(self, padded(src, in_dims[1], len(shape)), non_blocking), 0
 
 
-def fill(info: Any, in_dims: Any, self: Any, value: Any) -> tuple[Any, Any]:
+def fill(info: Batch, in_dims: Dims, self: Any, value: Scalar) -> tuple[Any, Any]:
     return F.fill__Scalar(self, value), 0
 
 
-def fill_with_tensor(info: Any, in_dims: Any, self: Any, value: Any) -> tuple[Any, Any]:
+def fill_with_tensor(info: Batch, in_dims: Dims, self: Any, value: Tensor) -> tuple[Any, Any]:
     if logical_ndim(value, in_dims[1]):
         raise RuntimeError(
             "fill_ only supports 0-dimension value tensor but got tensor with "
@@ -148,5 +152,5 @@ def fill_with_tensor(info: Any, in_dims: Any, self: Any, value: Any) -> tuple[An
     return F.copy_(self, padded(value, in_dims[1], logical_ndim(self, 0))), 0
 
 
-def zero(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+def zero(info: Batch, in_dims: Sequence[int], self: Any) -> tuple[Any, Any]:
     return F.zero_(self), 0

@@ -7,13 +7,18 @@ These rules are called for unbatched arguments too, and for none at all.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher import Operator
-from dovetail_kernel import TensorBase
+from dovetail_kernel import MemoryFormat, TensorBase
 
 from .._generated import functions as F
+from ..typing import Batch, Dims
 from .table import Rule, batched, logical_ndim, logical_shape, padded
+
+if TYPE_CHECKING:
+    from ..tensor.tensor_class import Tensor
 
 REFUSED = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' "
@@ -34,7 +39,7 @@ DIFFERENT_IN_PLACE = (
 def _drawing(fn: Rule) -> Rule:
     """Return the rule `fn` of a random operator, which has to see only what is not refused."""
 
-    def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def apply(info: Batch, in_dims: Dims, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         if info.randomness == "error":
             raise RuntimeError(REFUSED)
         return fn(info, in_dims, *args, **kwargs)
@@ -48,7 +53,7 @@ def new_random(op: Operator) -> Rule:
     sized = [a.name for a in op.schema.arguments].index("size")
 
     @_drawing
-    def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def apply(info: Batch, in_dims: Dims, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         if info.randomness == "same":
             return call(*args, **kwargs), None
         values = list(args)
@@ -59,7 +64,7 @@ def new_random(op: Operator) -> Rule:
 
 
 @_drawing
-def randperm(info: Any, in_dims: Any, n: int, **options: Any) -> tuple[Any, Any]:
+def randperm(info: Batch, in_dims: Dims, n: int, **options: Any) -> tuple[Any, Any]:
     if info.randomness == "same":
         return F.randperm(n, **options), None
     return F.stack([F.randperm(n, **options) for _ in range(info.batch_size)]), 0
@@ -70,7 +75,7 @@ def drawn_in_place(op: Operator) -> Rule:
     call = op.handle
 
     @_drawing
-    def apply(info: Any, in_dims: Any, self: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def apply(info: Batch, in_dims: Dims, self: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         if in_dims[0] is None:
             if info.randomness == "different":
                 raise RuntimeError(DIFFERENT_IN_PLACE)
@@ -89,7 +94,7 @@ def drawn_in_place_by(op: Operator) -> Rule:
 
     @_drawing
     def apply(
-        info: Any, in_dims: Any, self: Any, p: Any, *, generator: Any = None
+        info: Batch, in_dims: Dims, self: Any, p: object, *, generator: object = None
     ) -> tuple[Any, Any]:
         if in_dims[0] is None and (in_dims[1] is not None or info.randomness == "different"):
             raise RuntimeError(DIFFERENT_IN_PLACE)
@@ -112,7 +117,7 @@ def drawn_from(op: Operator) -> Rule:
     call = op.handle
 
     @_drawing
-    def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def apply(info: Batch, in_dims: Dims, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         places = [place for place, value in enumerate(args) if isinstance(value, TensorBase)]
         if info.randomness == "same":
             if any([in_dims[place] is not None for place in places]):
@@ -134,7 +139,12 @@ def random_like(op: Operator) -> Rule:
 
     @_drawing
     def apply(
-        info: Any, in_dims: Any, self: Any, *, memory_format: Any = None, **options: Any
+        info: Batch,
+        in_dims: Sequence[int],
+        self: Any,
+        *,
+        memory_format: MemoryFormat | None = None,
+        **options: Any,
     ) -> tuple[Any, Any]:
         if info.randomness == "different":
             return call(batched(self, in_dims[0], info.batch_size), **options), 0
@@ -144,7 +154,9 @@ def random_like(op: Operator) -> Rule:
 
 
 @_drawing
-def bernoulli(info: Any, in_dims: Any, self: Any, *, generator: Any = None) -> tuple[Any, Any]:
+def bernoulli(
+    info: Batch, in_dims: Dims, self: Any, *, generator: object = None
+) -> tuple[Any, Any]:
     if info.randomness == "different":
         return F.bernoulli(batched(self, in_dims[0], info.batch_size), generator=generator), 0
     if in_dims[0] is not None:
@@ -154,13 +166,13 @@ def bernoulli(info: Any, in_dims: Any, self: Any, *, generator: Any = None) -> t
 
 @_drawing
 def multinomial(
-    info: Any,
-    in_dims: Any,
+    info: Batch,
+    in_dims: Dims,
     self: Any,
     num_samples: int,
     replacement: bool = False,
     *,
-    generator: Any = None,
+    generator: object = None,
 ) -> tuple[Any, Any]:
     if info.randomness == "same":
         if in_dims[0] is not None:
@@ -178,7 +190,7 @@ def multinomial(
 
 @_drawing
 def native_dropout(
-    info: Any, in_dims: Any, input: Any, p: float, train: bool | None
+    info: Batch, in_dims: Dims, input: Tensor, p: float, train: bool | None
 ) -> tuple[Any, Any]:
     if info.randomness == "different":
         return F.native_dropout(batched(input, in_dims[0], info.batch_size), p, train), (0, 0)

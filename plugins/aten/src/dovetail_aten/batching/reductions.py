@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail_dispatcher import Operator
@@ -9,6 +10,7 @@ from dovetail_dispatcher.table import registry
 
 from .._generated import functions as F
 from ..kernel_support.dims import wrap_dim
+from ..typing import Batch, Dims
 from .table import Rule, flat, front, logical_ndim
 
 
@@ -30,7 +32,7 @@ def reduce(op: Operator) -> Rule:
     keeps = any([a.name == "keepdim" for a in op.schema.arguments])
     out_dims: Any = 0 if results == 1 else (0,) * results
 
-    def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def apply(info: Batch, in_dims: Dims, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         values = list(args)
         self, dim = values[0], values[at]
         ndim = logical_ndim(self, 0)
@@ -60,7 +62,7 @@ def along_dim(op: Operator) -> Rule:
     at: Any = "dim" if op.schema.arguments[place].kwarg_only else place
     several = len(op.schema.returns) > 1
 
-    def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def apply(info: Batch, in_dims: Dims, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         values = list(args)
         ndim = logical_ndim(values[0], 0)
         given: Any = kwargs if at == "dim" else values
@@ -85,18 +87,18 @@ def _whole(op: Operator) -> Rule:
     is_number = along.schema.arguments[1].real_type.schema_str == "int"
     dim = 1 if is_number else (1,)
 
-    def apply(info: Any, in_dims: Any, self: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def apply(info: Batch, in_dims: Sequence[int], self: Any, **kwargs: Any) -> tuple[Any, Any]:
         return call(flat(self), dim, **kwargs), 0
 
     return apply
 
 
-def largest(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+def largest(info: Batch, in_dims: Dims, self: Any) -> tuple[Any, Any]:
     """Return the largest element of each sample."""
     return F.amax(flat(self), (1,)), 0
 
 
-def smallest(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+def smallest(info: Batch, in_dims: Dims, self: Any) -> tuple[Any, Any]:
     """Return the smallest element of each sample."""
     return F.amin(flat(self), (1,)), 0
 
@@ -106,7 +108,7 @@ def argmax(op: Operator) -> Rule:
     find = op.handle
 
     def apply(
-        info: Any, in_dims: Any, self: Any, dim: int | None = None, keepdim: bool = False
+        info: Batch, in_dims: Dims, self: Any, dim: int | None = None, keepdim: bool = False
     ) -> tuple[Any, Any]:
         ndim = logical_ndim(self, 0)
         if dim is not None and ndim:
@@ -121,7 +123,7 @@ def argmax(op: Operator) -> Rule:
     return apply
 
 
-def count_nonzero(info: Any, in_dims: Any, self: Any, dim: int | None = None) -> tuple[Any, Any]:
+def count_nonzero(info: Batch, in_dims: Dims, self: Any, dim: int | None = None) -> tuple[Any, Any]:
     """Return how many elements of each sample, or along `dim` of each, are not zero."""
     ndim = logical_ndim(self, 0)
     if dim is None or not ndim:

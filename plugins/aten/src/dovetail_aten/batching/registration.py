@@ -20,6 +20,7 @@ from .._generated import functions as F
 from .._generated.policies import BATCHING
 from ..backend.generator import save_default_generators
 from ..meta.rules import made_for, makes_rules
+from ..typing import Batch, Dims
 from .table import Rule, logical_shape
 
 __all__ = ["register"]
@@ -46,7 +47,7 @@ def _set(op: Operator, rule: Rule) -> None:
     set_batching_rule(op.name, op.overload, batching_rule, [])
 
 
-def _of_variant(variant: Operator, function: Callable[..., Any], functional: Rule) -> Rule:
+def _of_variant(variant: Operator, function: Callable[..., object], functional: Rule) -> Rule:
     """Return the rule of an in-place variant: its own, of an elementwise operator, or one that
     writes what the functional operator gives.
     """
@@ -68,7 +69,7 @@ def _in_place(functional: Rule, saves_written: bool) -> Rule:
     Where that is saved for a backward, a copy is: it is about to be written.
     """
 
-    def apply(info: Any, in_dims: Any, self: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def apply(info: Batch, in_dims: Dims, self: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         read = self
         if saves_written and is_grad_enabled() and _requires_grad(self, *args):
             read = F.clone(self)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail_dispatcher import Operator
 from dovetail_dispatcher.table import registry
 
 from .._generated import functions as F
+from ..typing import Batch, Dims
 from .table import Rule, flat, front, logical_ndim
 
 
@@ -16,7 +18,7 @@ def median(op: Operator) -> Rule:
     along = registry.find_or_throw(op.name, "dim").handle
     whole = op.handle
 
-    def apply(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+    def apply(info: Batch, in_dims: Sequence[int], self: Any) -> tuple[Any, Any]:
         rows = flat(self)
         if not rows.array.shape[1]:  # none is NaN, or refused
             return F.expand(whole(F.reshape(rows, (0,))), (info.batch_size,)), 0
@@ -26,7 +28,7 @@ def median(op: Operator) -> Rule:
 
 
 def aminmax(
-    info: Any, in_dims: Any, self: Any, *, dim: int | None = None, keepdim: bool = False
+    info: Batch, in_dims: Dims, self: Any, *, dim: int | None = None, keepdim: bool = False
 ) -> tuple[Any, Any]:
     """Return the least and greatest elements of each sample."""
     ndim = logical_ndim(self, 0)

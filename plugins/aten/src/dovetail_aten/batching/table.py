@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._generated import functions as F
 from ..kernel_support.dims import wrap_dim
+
+if TYPE_CHECKING:
+    from ..tensor.tensor_class import Tensor
 
 __all__ = [
     "Rule",
@@ -75,7 +78,7 @@ def front(dim: int, ndim: int) -> int:
     return int(wrap_dim(dim, ndim)) + 1
 
 
-def flat(tensor: Any) -> Any:
+def flat(tensor: Tensor) -> Any:
     """Return a batched tensor with each sample made one dimension."""
     shape = tensor.array.shape
     if len(shape) == 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher import Operator
 
@@ -12,20 +12,24 @@ from .._generated import functions as F
 from ..kernel_support.dims import infer_size, wrap_dim
 from ..kernel_support.geometry.border_geometry import sources_of
 from ..kernel_support.geometry.view_bounds import extent
+from ..typing import Batch, Dims, Scalar
 from .table import Rule, front, logical_ndim, logical_shape, padded
 
+if TYPE_CHECKING:
+    from ..tensor.tensor_class import Tensor
 
-def view(info: Any, in_dims: Any, self: Any, size: Sequence[int]) -> tuple[Any, Any]:
+
+def view(info: Batch, in_dims: Dims, self: Any, size: Sequence[int]) -> tuple[Any, Any]:
     return F.view(self, (info.batch_size, *infer_size(size, math.prod(logical_shape(self, 0))))), 0
 
 
-def unsafe_view(info: Any, in_dims: Any, self: Any, size: Sequence[int]) -> tuple[Any, Any]:
+def unsafe_view(info: Batch, in_dims: Dims, self: Any, size: Sequence[int]) -> tuple[Any, Any]:
     return F._unsafe_view(
         self, (info.batch_size, *infer_size(size, math.prod(logical_shape(self, 0))))
     ), 0
 
 
-def permute(info: Any, in_dims: Any, self: Any, dims: Sequence[int]) -> tuple[Any, Any]:
+def permute(info: Batch, in_dims: Dims, self: Any, dims: Sequence[int]) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     if len(dims) != ndim:
         raise RuntimeError(
@@ -62,12 +66,12 @@ def select(info: Any, in_dims: Any, self: Any, dim: int, index: int) -> tuple[An
 
 
 def slice_along(
-    info: Any,
-    in_dims: Any,
+    info: Batch,
+    in_dims: Dims,
     self: Any,
     dim: int = 0,
-    start: Any = None,
-    end: Any = None,
+    start: int | None = None,
+    end: int | None = None,
     step: int = 1,
 ) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
@@ -102,7 +106,7 @@ def unsqueeze(info: Any, in_dims: Any, self: Any, dim: int) -> tuple[Any, Any]:
     return F.unsqueeze(self, front(dim, logical_ndim(self, 0) + 1)), 0
 
 
-def squeeze(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+def squeeze(info: Batch, in_dims: Dims, self: Any) -> tuple[Any, Any]:
     return F.squeeze_dims(
         self, tuple([dim for dim, n in enumerate(self.array.shape) if dim and n == 1])
     ), 0
@@ -113,7 +117,7 @@ def squeeze_dim(info: Any, in_dims: Any, self: Any, dim: int) -> tuple[Any, Any]
     return F.squeeze_dim(self, place) if logical_ndim(self, 0) else F.alias(self), 0
 
 
-def squeeze_dims(info: Any, in_dims: Any, self: Any, dim: Sequence[int]) -> tuple[Any, Any]:
+def squeeze_dims(info: Batch, in_dims: Dims, self: Any, dim: Sequence[int]) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     places = tuple([front(each, ndim) for each in dim])
     return F.squeeze_dims(self, places) if ndim else F.alias(self), 0
@@ -128,7 +132,7 @@ def unbind(info: Any, in_dims: Any, self: Any, dim: int = 0) -> tuple[Any, Any]:
     return F.unbind(self, front(dim, ndim)), 0
 
 
-def split(info: Any, in_dims: Any, self: Any, split_size: int, dim: int = 0) -> tuple[Any, Any]:
+def split(info: Batch, in_dims: Dims, self: Any, split_size: int, dim: int = 0) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     if not ndim:
         raise RuntimeError(
@@ -138,7 +142,7 @@ def split(info: Any, in_dims: Any, self: Any, split_size: int, dim: int = 0) -> 
 
 
 def split_with_sizes(
-    info: Any, in_dims: Any, self: Any, split_sizes: Sequence[int], dim: int = 0
+    info: Batch, in_dims: Dims, self: Any, split_sizes: Sequence[int], dim: int = 0
 ) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     if not ndim:
@@ -156,8 +160,8 @@ def diagonal(
 
 
 def as_strided(
-    info: Any,
-    in_dims: Any,
+    info: Batch,
+    in_dims: Dims,
     self: Any,
     size: Sequence[int],
     stride: Sequence[int],
@@ -185,7 +189,7 @@ def as_strided(
     ), 0
 
 
-def alias(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+def alias(info: Batch, in_dims: Dims, self: Any) -> tuple[Any, Any]:
     return F.alias(self), 0
 
 
@@ -193,7 +197,7 @@ def detach(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
     return F.detach(self), 0
 
 
-def view_dtype(info: Any, in_dims: Any, self: Any, dtype: Any) -> tuple[Any, Any]:
+def view_dtype(info: Batch, in_dims: Any, self: Any, dtype: Any) -> tuple[Any, Any]:
     if not logical_ndim(self, 0) and dtype.itemsize != self.dtype.itemsize:
         raise RuntimeError(
             f"self.dim() cannot be 0 to view {self.dtype.scalar_name} as {dtype.scalar_name} "
@@ -202,11 +206,11 @@ def view_dtype(info: Any, in_dims: Any, self: Any, dtype: Any) -> tuple[Any, Any
     return F.view_dtype(self, dtype), 0
 
 
-def view_as_real(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+def view_as_real(info: Batch, in_dims: Sequence[int], self: Any) -> tuple[Any, Any]:
     return F.view_as_real(self), 0
 
 
-def view_as_complex(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+def view_as_complex(info: Batch, in_dims: Dims, self: Any) -> tuple[Any, Any]:
     if not logical_ndim(self, 0):
         raise RuntimeError(
             "Input tensor must have one or more dimensions: real and imaginary parts are the last."
@@ -214,14 +218,14 @@ def view_as_complex(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
     return F.view_as_complex(self), 0
 
 
-def flip(info: Any, in_dims: Any, self: Any, dims: Sequence[int]) -> tuple[Any, Any]:
+def flip(info: Batch, in_dims: Dims, self: Any, dims: Sequence[int]) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     places = tuple([front(dim, ndim) for dim in dims])
     return F.flip(self, places) if ndim else F.clone(self), 0
 
 
 def roll(
-    info: Any, in_dims: Any, self: Any, shifts: Sequence[int], dims: Sequence[int] = ()
+    info: Batch, in_dims: Dims, self: Any, shifts: Sequence[int], dims: Sequence[int] = ()
 ) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     if dims:
@@ -231,7 +235,7 @@ def roll(
     return F.reshape(rolled, tuple(shape)), 0
 
 
-def repeat(info: Any, in_dims: Any, self: Any, repeats: Sequence[int]) -> tuple[Any, Any]:
+def repeat(info: Batch, in_dims: Dims, self: Any, repeats: Sequence[int]) -> tuple[Any, Any]:
     if len(repeats) < logical_ndim(self, 0):
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
@@ -245,7 +249,7 @@ def triangle(op: Operator) -> Rule:
     """Return the rule of ``tril`` or ``triu``."""
     call, name = op.handle, op.base_name
 
-    def apply(info: Any, in_dims: Any, self: Any, diagonal: int = 0) -> tuple[Any, Any]:
+    def apply(info: Batch, in_dims: Dims, self: Any, diagonal: int = 0) -> tuple[Any, Any]:
         if logical_ndim(self, 0) < 2:
             raise RuntimeError(
                 f"{name}: input tensor must have at least 2 dimensions. Add one with unsqueeze."
@@ -256,7 +260,7 @@ def triangle(op: Operator) -> Rule:
 
 
 def diag_embed(
-    info: Any, in_dims: Any, self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1
+    info: Batch, in_dims: Dims, self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1
 ) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0) + 1
     if not ndim - 1:
@@ -267,7 +271,7 @@ def diag_embed(
 
 
 def constant_pad_nd(
-    info: Any, in_dims: Any, self: Any, pad: Sequence[int], value: Any = 0
+    info: Any, in_dims: Any, self: Any, pad: Sequence[int], value: Scalar = 0
 ) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     if len(pad) > 2 * ndim:
@@ -279,15 +283,17 @@ def constant_pad_nd(
     return F.constant_pad_nd(self, pad, value), 0
 
 
-def bordered(info: Any, in_dims: Any, self: Any, pad: Sequence[int], mode: str) -> tuple[Any, Any]:
+def bordered(
+    info: Batch, in_dims: Dims, self: Any, pad: Sequence[int], mode: str
+) -> tuple[Any, Any]:
     sources_of(logical_shape(self, 0), tuple(pad), mode)  # errors name the shape of a sample
     return F._bordered(self, pad, mode), 0
 
 
 def bordered_backward(
-    info: Any,
-    in_dims: Any,
-    grad_output: Any,
+    info: Batch,
+    in_dims: Dims,
+    grad_output: Tensor,
     pad: Sequence[int],
     mode: str,
     input_size: Sequence[int],

@@ -109,7 +109,7 @@ def complete_choice(function: FunctionType, overloads: Overloads) -> FunctionTyp
 
 
 def _with_body(
-    function: FunctionType, text: str, bindings: dict[str, Callable[..., Any]]
+    function: FunctionType, text: str, bindings: dict[str, Callable[..., object]]
 ) -> FunctionType:
     function.__globals__.update(_BINDINGS | bindings)
     exchange_code(function, compile_source(text, function.__name__, bindings).__code__)

@@ -13,7 +13,10 @@ __all__ = ["defaults_of", "numpy_call"]
 
 
 def numpy_call(
-    function: Callable[..., Any], own: Mapping[str, Any], surplus: Any, named: Mapping[str, Any]
+    function: Callable[..., object],
+    own: Mapping[str, object],
+    surplus: object,
+    named: Mapping[str, object],
 ) -> Any:
     """Call `function` with its arguments by their own names.
 

@@ -41,7 +41,7 @@ OLD_OVERLOADS: Final[dict[str, OldOverloads]] = {}
 
 
 def old_overload(
-    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
 ) -> Any:
     """Run a call that has the arguments of an overload of old, and warn once.
 
@@ -90,7 +90,7 @@ def _keywords(signature: str) -> set[str]:
 
 
 def _fit(
-    parameters: Sequence[tuple[str, str]], args: Sequence[Any], numbers: Sequence[str]
+    parameters: Sequence[tuple[str, str]], args: Sequence[object], numbers: Sequence[str]
 ) -> bool:
     return len(parameters) == len(args) and all(
         [
@@ -102,7 +102,7 @@ def _fit(
     )
 
 
-def _named(parameters: Sequence[tuple[str, str]], args: Sequence[Any]) -> dict[str, Any]:
+def _named(parameters: Sequence[tuple[str, str]], args: Sequence[object]) -> dict[str, Any]:
     """Return the arguments by name, the numbers as numbers."""
     given: dict[str, Any] = {name: v for (_, name), v in zip(parameters, args, strict=True)}
     for kind, name in parameters:
@@ -111,7 +111,7 @@ def _named(parameters: Sequence[tuple[str, str]], args: Sequence[Any]) -> dict[s
     return given
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     """Return whether `value` may stand for a number: so may a tensor without dimensions."""
     if isinstance(value, TensorBase):
         return not value.shape and not value.requires_grad

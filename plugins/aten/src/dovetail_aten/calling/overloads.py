@@ -68,7 +68,7 @@ class Overload(NamedTuple):
         return bool(self.function.__code__.co_flags & CO_VARARGS)
 
 
-def _key(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+def _key(args: Sequence[object], kwargs: Mapping[str, object]) -> tuple[Any, ...]:
     """Return the classes of all arguments and the keywords."""
     if kwargs:
         return (*map(type, args), *kwargs, *map(type, kwargs.values()))
@@ -103,7 +103,7 @@ class Overloads:
     def __init__(
         self,
         name: str,
-        functions: Mapping[str, tuple[Callable[..., Any], Callable[..., Any] | None]],
+        functions: Mapping[str, tuple[Callable[..., object], Callable[..., object] | None]],
     ) -> None:
         self._name = name
         self._functions = functions
@@ -126,7 +126,7 @@ class Overloads:
         """The name without its namespace."""
         return self._name.partition("::")[2]
 
-    def choose(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def choose(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
         """Call the first overload whose parameters the arguments fit.
 
         Raises
@@ -156,7 +156,9 @@ class Overloads:
                 )
         return self._overridden(overloads, args, kwargs)
 
-    def known(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Callable[..., Any] | None:
+    def known(
+        self, args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> Callable[..., Any] | None:
         """Return the function that is remembered for the classes of these arguments, or None."""
         return self._known.get(_key(args, kwargs))
 
@@ -172,7 +174,7 @@ class Overloads:
         ):
             self._known[key] = overload.function
 
-    def _outs(self, overload: Overload, out: Any) -> dict[str, Any]:
+    def _outs(self, overload: Overload, out: object) -> dict[str, Any]:
         """Return the tensors to write by their names: the last parameters of the function for them.
 
         Raises
@@ -191,7 +193,7 @@ class Overloads:
         return {names[0]: out}
 
     def _overridden(
-        self, overloads: Sequence[Overload], args: Sequence[Any], kwargs: Mapping[str, Any]
+        self, overloads: Sequence[Overload], args: Sequence[object], kwargs: Mapping[str, object]
     ) -> Any:
         """Run a call that no overload fits as one of old, or let an overriding argument decide it;
         raise TypeError if there is none.
@@ -215,7 +217,7 @@ class Overloads:
 
 
 def _overload(
-    op: Operator, function: Callable[..., Any], out: Callable[..., Any] | None
+    op: Operator, function: Callable[..., object], out: Callable[..., object] | None
 ) -> Overload:
     schema = python_schema(op.schema)
     text = str(schema)
@@ -237,9 +239,9 @@ def _entry(function: Any) -> Any:
 
 def _bind(
     overload: Overload,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-    fit: Callable[[Any, str], bool],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    fit: Callable[..., bool],
 ) -> dict[str, Any] | None:
     """Return the keyword arguments under the overload's own names, or None if one of the call's
     does not `fit`.
@@ -303,7 +305,7 @@ def fits(value: Any, kind: str) -> bool:
     return True
 
 
-def _fits_loosely(value: Any, kind: str) -> bool:
+def _fits_loosely(value: object, kind: str) -> bool:
     """Return what `fits` does, with tensors that stand for numbers."""
     if fits(value, kind):
         return True
@@ -319,6 +321,6 @@ def _is_index(value: Any) -> bool:
     return fits(value, "int")
 
 
-def _fits_as_number(value: Any, kind: str) -> bool:
+def _fits_as_number(value: object, kind: str) -> bool:
     """Return what `_fits_loosely` does, with numbers that stand for tensors, as in arithmetic."""
     return _fits_loosely(value, kind) or (kind == "Tensor" and is_number(value))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 
 def refuse(
-    name: str, signatures: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]
+    name: str, signatures: Sequence[str], args: Sequence[object], kwargs: Mapping[str, object]
 ) -> NoReturn:
     """Raise the TypeError of a call that no overload fits.
 

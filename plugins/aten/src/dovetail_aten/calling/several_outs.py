@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["several_outs", "wrong_out"]
 
 
-def several_outs(name: str, names: Sequence[str], out: Any) -> dict[str, Any]:
+def several_outs(name: str, names: Sequence[str], out: object) -> dict[str, Any]:
     """Return the tensors of ``out=`` by the names of the parameters that they are written for.
 
     Parameters
@@ -30,7 +30,7 @@ def several_outs(name: str, names: Sequence[str], out: Any) -> dict[str, Any]:
     return dict(zip(names, out, strict=True))
 
 
-def wrong_out(name: str, wanted: str, out: Any) -> TypeError:
+def wrong_out(name: str, wanted: str, out: object) -> TypeError:
     """Return the error of an ``out=`` that is not what results are written into."""
     return TypeError(
         f"{name}(): argument 'out' must be {wanted}, not {type(out).__name__}. Give {wanted} to "

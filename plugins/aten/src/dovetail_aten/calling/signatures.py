@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import Parameter, Signature, signature
-from typing import Any
 
 from dovetail_dispatcher.missing import MISSING
 
@@ -13,7 +12,7 @@ from ..templates.numpy_names import MEANING, SURPLUS
 __all__ = ["plain_signature"]
 
 
-def plain_signature(function: Callable[..., Any]) -> Signature:
+def plain_signature(function: Callable[..., object]) -> Signature:
     """Return the signature of a function; of one of the base library, without NumPy's names, and
     with its keyword-only parameters as such.
     """

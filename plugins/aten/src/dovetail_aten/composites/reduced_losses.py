@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.loss_reductions import MEAN, SUM
 
+if TYPE_CHECKING:
+    from ..tensor.tensor_class import Tensor
 
-def reduce(loss: Any, reduction: int) -> Any:
+
+def reduce(loss: Tensor, reduction: int) -> Any:
     """Return `loss` itself, its mean or its sum."""
     if reduction == MEAN:
         return F.mean(loss)

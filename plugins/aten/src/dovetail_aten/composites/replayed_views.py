@@ -91,7 +91,7 @@ def _aten(name: str, overload: str = "default") -> Any:
     return getattr(getattr(ops.aten, name), overload)
 
 
-def _inverse_of_permutation(_base: Any, dims: Sequence[int]) -> tuple[Any, tuple[Any, ...]]:
+def _inverse_of_permutation(_base: object, dims: Sequence[int]) -> tuple[Any, tuple[Any, ...]]:
     order = [dim % len(dims) for dim in dims]
     return _aten("permute"), ([order.index(dim) for dim in range(len(order))],)
 
@@ -100,7 +100,7 @@ def _reshape_back(base: Any, *_args: Any) -> tuple[Any, tuple[Any, ...]]:
     return _aten("reshape"), (list(base.shape),)  # a new value may lie so that no view shows it
 
 
-def _back_from_view(base: TensorBase, shown: Any) -> tuple[Any, tuple[Any, ...]]:
+def _back_from_view(base: TensorBase, shown: object) -> tuple[Any, tuple[Any, ...]]:
     if isinstance(shown, dtype):
         return _aten("view", "dtype"), (base.dtype,)
     return _reshape_back(base)

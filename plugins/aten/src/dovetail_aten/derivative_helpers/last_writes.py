@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..typing import Namespace, TensorLike
 
-def numbered(k: Any, like: Any) -> Any:
+
+def numbered(k: Namespace, like: TensorLike) -> Any:
     """Return the numbers from 1 on, in the shape of `like`, integers: written at the same indices,
     they tell which write was the last.
     """
@@ -13,7 +15,7 @@ def numbered(k: Any, like: Any) -> Any:
     return k.reshape(k.cumsum(ones, 0), like.shape)
 
 
-def of_last_writes(k: Any, taken: Any, last: Any, numbers: Any) -> Any:
+def of_last_writes(k: Namespace, taken: TensorLike, last: TensorLike, numbers: TensorLike) -> Any:
     """Return the gradient `taken` from where was written, and 0 for what was overwritten.
 
     Parameters

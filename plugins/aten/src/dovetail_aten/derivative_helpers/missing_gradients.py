@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..typing import Namespace
 
-def added(k: Any, first: Any, second: Any) -> Any:
+
+def added(k: Namespace, first: Any, second: Any) -> Any:
     """Return the sum of two gradients, of which one may be None."""
     if first is None or second is None:
         return second if first is None else first

@@ -9,32 +9,37 @@ from typing import Any
 from dovetail_kernel import TensorBase
 
 from ..meta.meta_array import MetaArray
+from ..typing import Namespace, Scalar, TensorLike
 from .shapes import count, unsqueeze_reduced, wrap_dims
 
 
-def sum_backward(k: Any, grad: Any, sizes: Sequence[int], dims: Any, keepdim: bool) -> Any:
+def sum_backward(
+    k: Namespace, grad: TensorLike, sizes: Sequence[int], dims: Sequence[int] | None, keepdim: bool
+) -> Any:
     """Return the gradient of the sum over `dims`."""
     return k.expand(unsqueeze_reduced(k, grad, dims, keepdim, len(sizes)), sizes)
 
 
-def mean_backward(k: Any, grad: Any, sizes: Sequence[int], dims: Any, keepdim: bool) -> Any:
+def mean_backward(k: Namespace, grad: Any, sizes: Sequence[int], dims: Any, keepdim: bool) -> Any:
     """Return the gradient of the mean over `dims`."""
     return k.div(sum_backward(k, grad, sizes, dims, keepdim), count(sizes, dims))
 
 
-def scale_grad_by_count(k: Any, grad: Any, mask: Any, dims: Any) -> Any:
+def scale_grad_by_count(k: Namespace, grad: TensorLike, mask: TensorLike, dims: Any) -> Any:
     """Return `grad` shared evenly by the elements that `mask` chooses along `dims`."""
     return k.div(k.mul(grad, mask), count_along(k, mask, dims, grad))
 
 
-def count_along(k: Any, mask: Any, dims: Any, like: Any) -> Any:
+def count_along(k: Namespace, mask: TensorLike, dims: Sequence[int], like: TensorLike) -> Any:
     """Return how often `mask` is true along `dims`, in the dtype of `like`, which it divides: array
     libraries do not all divide numbers by integers.
     """
     return k.sum(mask, wrap_dims(dims, mask.ndim), True, dtype=like.dtype)
 
 
-def evenly_distribute_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
+def evenly_distribute_backward(
+    k: Namespace, grad: TensorLike, self: Any, result: TensorLike
+) -> Any:
     """Return the gradient of max() and min() over all elements, divided evenly among ties."""
     mask = k.logical_and(k.ne(self, self), k.ne(result, result))
     mask = k.logical_or(k.eq(self, result), mask)
@@ -42,7 +47,12 @@ def evenly_distribute_backward(k: Any, grad: Any, self: Any, result: Any) -> Any
 
 
 def value_selecting_reduction_backward(
-    k: Any, grad: Any, dim: int, indices: Any, sizes: Sequence[int], keepdim: bool
+    k: Namespace,
+    grad: TensorLike,
+    dim: int,
+    indices: TensorLike,
+    sizes: Sequence[int],
+    keepdim: bool,
 ) -> Any:
     """Return the gradient of a reduction that picks elements by `indices` along `dim`."""
     if not keepdim and sizes:
@@ -52,7 +62,12 @@ def value_selecting_reduction_backward(
 
 
 def prod_backward(
-    k: Any, grad: Any, input: Any, result: Any, dim: int | None = None, keepdim: bool = False
+    k: Namespace,
+    grad: TensorLike,
+    input: TensorLike,
+    result: TensorLike,
+    dim: int | None = None,
+    keepdim: bool = False,
 ) -> Any:
     """Return the gradient of the product: every element gets the product of the others, which is
     exact beside a zero too.
@@ -67,7 +82,7 @@ def prod_backward(
     return k.mul(grad, k.conj(product_of_others(k, input, dim)))
 
 
-def product_of_others(k: Any, x: Any, dim: int) -> Any:
+def product_of_others(k: Namespace, x: TensorLike, dim: int) -> Any:
     """Return for every element the product of all others along `dim`, without dividing."""
     size = x.shape[dim]
     if size == 0:
@@ -78,14 +93,16 @@ def product_of_others(k: Any, x: Any, dim: int) -> Any:
     return k.mul(before, k.flip(after, [dim]))
 
 
-def cumsum_backward(k: Any, grad: Any, dim: int) -> Any:
+def cumsum_backward(k: Namespace, grad: TensorLike, dim: int) -> Any:
     """Return the gradient of cumsum: the sum of `grad` from each place on."""
     if not grad.ndim:
         return grad
     return k.flip(k.cumsum(k.flip(grad, [dim]), dim), [dim])
 
 
-def cumprod_backward(k: Any, grad: Any, self: Any, dim: int, result: Any) -> Any:
+def cumprod_backward(
+    k: Namespace, grad: TensorLike, self: Any, dim: int, result: TensorLike
+) -> Any:
     """Return the gradient of cumprod, exact at zeros: sum over j >= i of grad_j times the product
     up to j without element i.
     """
@@ -106,7 +123,7 @@ def cumprod_backward(k: Any, grad: Any, self: Any, dim: int, result: Any) -> Any
     return k.cat(columns, dim)
 
 
-def _has_zero(k: Any, x: Any) -> bool:
+def _has_zero(k: Namespace, x: TensorLike) -> bool:
     """Return whether an element is zero; True as well where none can be looked at, inside of a
     transform.
     """
@@ -127,14 +144,16 @@ def var_backward(k: Any, grad: Any, self: Any, dims: Any, correction: Any, keepd
 
 
 def std_backward(
-    k: Any, result: Any, grad: Any, self: Any, dims: Any, correction: Any, keepdim: bool
+    k: Namespace, result: Any, grad: Any, self: Any, dims: Any, correction: Any, keepdim: bool
 ) -> Any:
     """Return the gradient of the standard deviation over `dims`; zero where it is zero."""
     halved = k.masked_fill(k.div(grad, k.mul(result, 2)), k.eq(result, 0), 0)
     return var_backward(k, halved, self, dims, correction, keepdim)
 
 
-def logsumexp_backward(k: Any, grad: Any, self: Any, result: Any, dims: Any, keepdim: bool) -> Any:
+def logsumexp_backward(
+    k: Namespace, grad: TensorLike, self: Any, result: TensorLike, dims: object, keepdim: bool
+) -> Any:
     """Return the gradient of logsumexp over `dims`."""
     grad = unsqueeze_reduced(k, grad, dims, keepdim, self.ndim)
     result = unsqueeze_reduced(k, result, dims, keepdim, self.ndim)
@@ -142,7 +161,13 @@ def logsumexp_backward(k: Any, grad: Any, self: Any, result: Any, dims: Any, kee
 
 
 def norm_backward(
-    k: Any, grad: Any, self: Any, p: Any, norm: Any, dims: Any = (), keepdim: bool = True
+    k: Namespace,
+    grad: TensorLike,
+    self: Any,
+    p: Any,
+    norm: Any,
+    dims: Sequence[int] = (),
+    keepdim: bool = True,
 ) -> Any:
     """Return the gradient of the `p`-norm over `dims`; zero where the norm is zero, None of the
     number of elements that are not zero.
@@ -172,7 +197,13 @@ def norm_backward(
 
 
 def linalg_vector_norm_backward(
-    k: Any, grad: Any, self: Any, ord: Any, norm: Any, dims: Any, keepdim: bool
+    k: Namespace,
+    grad: TensorLike,
+    self: Any,
+    ord: Scalar,
+    norm: TensorLike,
+    dims: Sequence[int] | None,
+    keepdim: bool,
 ) -> Any:
     """Return the gradient of the vector norm of order `ord` over `dims`."""
     return norm_backward(k, grad, self, ord, norm, wrap_dims(dims, self.ndim), keepdim)

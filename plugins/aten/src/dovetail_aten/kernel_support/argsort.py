@@ -6,13 +6,14 @@ from typing import Any
 
 from dovetail_kernel import bfloat16, float32
 
+from ..typing import Array
 from .family import Family
 
 
 class Sorted(Family):
     """Stable orders, with NaN as the greatest."""
 
-    def _sortable(self, x: Any) -> Any:
+    def _sortable(self, x: Array) -> Any:
         """Return `x`, or its elements in a dtype that the library can order, NaN last: bfloat16 is
         an addition to most, without such an order.
         """

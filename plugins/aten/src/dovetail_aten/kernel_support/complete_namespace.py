@@ -15,7 +15,7 @@ __all__ = ["Missing", "complete"]
 class Missing:
     """Stands for a function that a namespace has not; says so when a kernel calls it."""
 
-    def __init__(self, name: str, namespace: Any, device_type: str) -> None:
+    def __init__(self, name: str, namespace: object, device_type: str) -> None:
         self._place = (name, namespace, device_type)
 
     def __getattr__(self, name: str) -> Missing:
@@ -45,7 +45,7 @@ class Missing:
         )
 
 
-def complete(namespace: Any, device_type: str) -> ModuleType:
+def complete(namespace: object, device_type: str) -> ModuleType:
     """Return `namespace` as a module in which what it has not is `Missing`: reading it costs no
     more than before.
     """

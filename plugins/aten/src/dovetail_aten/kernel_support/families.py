@@ -15,6 +15,7 @@ from dovetail_dispatcher.table import registry
 from dovetail_kernel import parse_dispatch_key, warn_user
 
 from .._generated.array_kernels import FUNCTIONS, HELPERS, OPERATORS
+from ..typing import Namespace
 from .capabilities import Capabilities
 from .complete_namespace import Missing
 from .family import Family
@@ -175,7 +176,11 @@ def _renamed(name: str) -> str:
 
 
 def expect_family(
-    table: KernelTable, family: str, operators: Sequence[str], xp: Any, capabilities: Capabilities
+    table: KernelTable,
+    family: str,
+    operators: Sequence[str],
+    xp: Namespace,
+    capabilities: Capabilities,
 ) -> None:
     """Let a table have kernels of a family of another package, for operators that no family here
     has kernels of: what a backend computes at once where others run a composite.
@@ -199,7 +204,7 @@ def expect_family(
 
 def _load(
     family: str,
-    xp: Any,
+    xp: Namespace,
     capabilities: Capabilities,
     table: KernelTable,
     compiled: Callable[[str, Function], Function] | None = None,

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, TypeVar
 from dovetail_kernel import get_default_dtype
 from dovetail_kernel.types import FLOAT
 
+from ..typing import Array, Namespace
 from .capabilities import Capabilities
 from .geometry.broadcasting import raise_misfit
 from .geometry.memory_layout import channels_last_order, has_channels_last, inverse
@@ -90,7 +91,7 @@ def widened(method: _Method) -> _Method:
     """
 
     @wraps(method)
-    def compute(self: Family, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def compute(self: Family, x: Array, *args: Any, **kwargs: Any) -> Any:
         try:
             if x.dtype not in self.precision.halves:
                 return method(self, x, *args, **kwargs)
@@ -102,7 +103,7 @@ def widened(method: _Method) -> _Method:
 
 
 def _in_single(
-    family: Family, method: Function, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    family: Family, method: Function, x: Any, args: tuple[Any, ...], kwargs: dict[str, object]
 ) -> Any:
     """Return what a method returns for arguments in float32, in half precision again."""
     precision, own = family.precision, x.dtype
@@ -167,7 +168,7 @@ class Family:
         cls._helpers = {name: marks for each in helpers for name, marks in each.items()}
 
     def __init__(
-        self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
+        self, xp: Namespace, capabilities: Capabilities, table: KernelTable | None = None
     ) -> None:
         self.xp = with_names(xp)
         self.capabilities = capabilities
@@ -179,7 +180,7 @@ class Family:
         self.lazy = capabilities.lazy
         self._found_in_scipy: dict[str, Function] = {}
 
-    def checked(self, array: Any, right: Any, error: Callable[[Any], Exception]) -> Any:
+    def checked(self, array: Any, right: Any, error: Callable[..., Exception]) -> Any:
         """Return `array` if its elements are as they should be: what is to be computed with, since
         lazy values are looked at when the array that is returned is computed.
 
@@ -200,7 +201,7 @@ class Family:
         return array
 
     def checked_places(
-        self, index: Any, least: int, size: int, error: Callable[[Any], Exception]
+        self, index: Any, least: int, size: int, error: Callable[..., Exception]
     ) -> Any:
         """Return `index` if its integers are at least `least` and less than `size`, as `checked`
         does.
@@ -211,7 +212,7 @@ class Family:
         return self.checked(index, self.xp.logical_and(index >= least, index < size), error)
 
     @classmethod
-    def define(cls, xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
+    def define(cls, xp: Namespace, kernel: KernelTable, capabilities: Capabilities) -> None:
         """Define the kernels of this family for a namespace in a table."""
         cls(xp, capabilities, kernel).define_in(kernel)
 
@@ -274,7 +275,7 @@ class Family:
         """Return the kernel of an operator that is a function of SciPy and nothing else."""
 
         @widened
-        def compute(self: Family, x: Any, *args: Any) -> Any:
+        def compute(self: Family, x: Array, *args: Any) -> Any:
             return self.scipy(function, operator)(x, *args)
 
         return MethodType(compute, self)

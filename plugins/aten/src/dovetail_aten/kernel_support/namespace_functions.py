@@ -6,11 +6,11 @@ Neither the operator nor its kernel is named here: `hypot` is declared, and `num
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from dovetail_dispatcher import Operator
 from dovetail_dispatcher.table import registry
 
+from ..typing import Namespace
 from .capabilities import Capabilities
 from .table import KernelTable
 
@@ -18,7 +18,9 @@ _KEEPS_DTYPE = ("same", "int_to_float")
 """Promotions whose result has the dtype of the operands as they come to the kernel."""
 
 
-def define_namespace_functions(xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
+def define_namespace_functions(
+    xp: Namespace, kernel: KernelTable, capabilities: Capabilities
+) -> None:
     """Define them in a table, before the families define all others."""
     for op in _elementwise_operators():
         function = getattr(xp, op.base_name, None)

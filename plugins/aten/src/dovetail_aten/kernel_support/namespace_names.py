@@ -9,6 +9,8 @@ from inspect import signature
 from types import ModuleType
 from typing import Any, Final
 
+from ..typing import Array
+
 __all__ = ["NAMES", "with_names"]
 
 _TEXT = """
@@ -30,7 +32,7 @@ class _Named(ModuleType):
 
 
 def with_names(
-    xp: Any, *, undispatched: bool = False, quick: Mapping[str, Callable[..., Any]] | None = None
+    xp: Any, *, undispatched: bool = False, quick: Mapping[str, Callable[..., object]] | None = None
 ) -> ModuleType:
     """Return a module with those of the names that a namespace has.
 
@@ -64,7 +66,7 @@ def with_names(
     return made
 
 
-def _as_in_standard(argsort: Callable[..., Any]) -> Callable[..., Any]:
+def _as_in_standard(argsort: Callable[..., object]) -> Callable[..., Any]:
     """Return `argsort` with the argument ``stable`` of the array API standard, which NumPy and JAX
     know; CuPy has ``kind`` alone.
     """
@@ -72,7 +74,7 @@ def _as_in_standard(argsort: Callable[..., Any]) -> Callable[..., Any]:
     if "stable" in known or "kind" not in known:
         return argsort
 
-    def stably(array: Any, axis: int = -1, stable: bool = True) -> Any:
+    def stably(array: Array, axis: int = -1, stable: bool = True) -> Any:
         return argsort(array, axis=axis, kind="stable" if stable else None)
 
     return stably

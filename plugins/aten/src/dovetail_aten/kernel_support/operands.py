@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail_kernel import (
@@ -19,7 +20,9 @@ from dovetail_kernel import (
 )
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.types import COMPLEX, FLOAT
+from dovetail_kernel.typing import NativeDtype
 
+from ..typing import Array, Scalar
 from .capabilities import Capabilities
 
 _CACHED_NUMBERS = 1024
@@ -27,7 +30,7 @@ _GREATEST = {each: finfo(each).max for each in DTYPES if each.category == FLOAT}
 _CATEGORIES: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
 
 
-def discard_imaginary(array: Any) -> Any:
+def discard_imaginary(array: Array) -> Any:
     """Return the real parts of a complex array that becomes real, with a warning once per
     process.
     """
@@ -65,7 +68,7 @@ def check_representable(value: Any, kind: dtype) -> None:
         )
 
 
-def real_number(value: Any) -> Any:
+def real_number(value: Scalar) -> Any:
     """Return the real part of a complex number, any other number itself."""
     return value.real if isinstance(value, complex) else value
 
@@ -122,7 +125,7 @@ class Numbers:
         known = self._fitting.get((value, value.__class__, native_dtype))
         return self.stored(value, native_dtype) if known is None else known
 
-    def stored(self, value: Any, native_dtype: Any) -> Any:
+    def stored(self, value: Scalar, native_dtype: NativeDtype) -> Any:
         """Return `value`, which is to be stored as that, as an operand of `native_dtype`. Raises as
         `fitting`.
         """
@@ -161,14 +164,14 @@ class Numbers:
         array, number = self.pair(other, x)
         return number, array
 
-    def as_float(self, array: Any) -> Any:
+    def as_float(self, array: Array) -> Any:
         """Return a floating-point or complex array itself, any other one in the default dtype."""
         if self._dtypes[array.dtype].category < FLOAT:
             return array.astype(self._native_dtypes[get_default_dtype()])
         return array
 
 
-def _keep(cache: dict[Any, Any], key: Any, value: Any) -> None:
+def _keep(cache: dict[object, object], key: Sequence[object], value: Array) -> None:
     """Put a value into a cache, which is emptied when it is full."""
     if len(cache) >= _CACHED_NUMBERS:
         cache.clear()

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
+from ..typing import Array, Scalar
 from .family import Family
 from .geometry.window_geometry import Window
 
@@ -18,7 +19,7 @@ _ALL = slice(None)
 class SlidingWindows(Family):
     """Elements of windows over the last dimensions of an array, one `Window` for each of them."""
 
-    def _padded(self, x: Any, windows: Sequence[Window], fill: Any = 0) -> Any:
+    def _padded(self, x: Array, windows: Sequence[Window], fill: Scalar = 0) -> Any:
         """Return `x` with as much of `fill` around it as the windows reach beyond it."""
         lead = x.ndim - len(windows)
         shape = (*x.shape[:lead], *[window.padded for window in windows])
@@ -27,13 +28,13 @@ class SlidingWindows(Family):
         inner = [slice(window.padding, window.padding + window.size) for window in windows]
         return self.capabilities.embed(x, shape, (*(_ALL,) * lead, *inner), fill)
 
-    def _slices(self, padded: Any, windows: Sequence[Window]) -> Iterator[Any]:
+    def _slices(self, padded: Array, windows: Sequence[Window]) -> Iterator[Any]:
         """Yield the elements at each place of the windows, the last dimension fastest."""
         for offsets in product(*[range(window.kernel) for window in windows]):
             inside = [window.at(offset) for window, offset in zip(windows, offsets, strict=True)]
             yield padded[(..., *inside)]
 
-    def _patches(self, x: Any, windows: Sequence[Window], axis: int) -> Any:
+    def _patches(self, x: Array, windows: Sequence[Window], axis: int) -> Any:
         """Return the elements of all windows, their places side by side along a new dimension
         `axis` that lies before the windows' own.
         """
@@ -62,7 +63,7 @@ class SlidingWindows(Family):
         summed = self.capabilities.index_add(zeros, len(lead), index, flat)
         return self._without_padding(self.xp.reshape(summed, (*lead, *shape)), windows)
 
-    def _without_padding(self, padded: Any, windows: Sequence[Window]) -> Any:
+    def _without_padding(self, padded: Array, windows: Sequence[Window]) -> Any:
         """Return the lines themselves out of padded ones."""
         inner = [slice(window.padding, window.padding + window.size) for window in windows]
         return padded[(..., *inner)]

@@ -10,9 +10,9 @@ from typing import Any
 
 from dovetail_dispatcher import Operator
 from dovetail_dispatcher.schema import default_of
+from dovetail_kernel import MemoryFormat, int64, preserve_format, uint8
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype as DType
-from dovetail_kernel import int64, preserve_format, uint8
 
 from ..kernel_support.dims import wrap_dim
 from ..kernel_support.geometry.memory_layout import required_order, strides_in_order
@@ -107,7 +107,7 @@ def _new_like(
     self: MetaArray,
     *_args: Any,
     dtype: DType | None = None,
-    memory_format: Any = None,
+    memory_format: MemoryFormat | None = None,
     **_options: Any,
 ) -> MetaArray:
     if memory_format in (None, preserve_format):

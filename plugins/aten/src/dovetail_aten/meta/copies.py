@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from dovetail_kernel import TensorBase, bump_version, preserve_format, promote_types
+from dovetail_kernel import MemoryFormat, TensorBase, bump_version, preserve_format, promote_types
+from dovetail_kernel import dtype as DType
 
 from ..kernel_support.dims import infer_size, wrap_dim, wrap_dims
 from ..kernel_support.geometry.border_geometry import bordered_shape, bordered_sizes, sources_of
 from ..kernel_support.geometry.broadcasting import broadcast_shapes
 from ..kernel_support.geometry.memory_layout import required_order, strides_in_order
+from ..typing import Scalar
 from .meta_array import MetaArray
 from .table import dense_like, like
 
@@ -20,12 +22,16 @@ def clone(self: MetaArray, *, memory_format: Any = None) -> MetaArray:
 
 
 def to_copy(
-    self: MetaArray, *, dtype: Any = None, memory_format: Any = None, **_options: Any
+    self: MetaArray,
+    *,
+    dtype: DType | None = None,
+    memory_format: MemoryFormat | None = None,
+    **_options: Any,
 ) -> MetaArray:
     return _copied(self, dtype or self.dtype, memory_format)
 
 
-def _copied(self: MetaArray, dtype: Any, memory_format: Any) -> MetaArray:
+def _copied(self: MetaArray, dtype: DType, memory_format: MemoryFormat | None) -> MetaArray:
     if memory_format in (None, preserve_format):
         return dense_like(self, dtype)
     order = required_order(memory_format, self.ndim)
@@ -42,7 +48,7 @@ def flip(self: MetaArray, dims: Sequence[int]) -> MetaArray:
     return dense_like(self)
 
 
-def roll(self: MetaArray, shifts: Any, dims: Any = ()) -> MetaArray:
+def roll(self: MetaArray, shifts: Sequence[int], dims: Sequence[int] = ()) -> MetaArray:
     return like(self)
 
 
@@ -132,7 +138,7 @@ def diag_embed(self: MetaArray, offset: int = 0, dim1: int = -2, dim2: int = -1)
     return MetaArray(shape, self.dtype)
 
 
-def constant_pad_nd(self: MetaArray, pad: Sequence[int], value: Any = 0) -> MetaArray:
+def constant_pad_nd(self: MetaArray, pad: Sequence[int], value: Scalar = 0) -> MetaArray:
     if len(pad) % 2 or len(pad) > 2 * self.ndim:
         raise RuntimeError(
             "Length of pad must be even and no more than twice the number of dimensions of the "

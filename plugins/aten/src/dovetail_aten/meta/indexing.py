@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import uint8
 
 from ..kernel_support.dims import wrap_dim
 from ..kernel_support.geometry.broadcasting import broadcast_shapes, indexed_layout
+from ..typing import Scalar
 from .meta_array import MetaArray
 from .table import like
 
@@ -69,7 +70,7 @@ def index_select(self: MetaArray, dim: int, index: MetaArray) -> MetaArray:
 
 
 def index_add(
-    self: MetaArray, dim: int, index: MetaArray, source: MetaArray, *, alpha: Any = 1
+    self: MetaArray, dim: int, index: MetaArray, source: MetaArray, *, alpha: Scalar = 1
 ) -> MetaArray:
     wrap_dim(dim, self.ndim)
     return like(self)
@@ -88,7 +89,7 @@ def scatter(self: MetaArray, dim: int, index: MetaArray, src: MetaArray) -> Meta
     return like(self)
 
 
-def scatter_value(self: MetaArray, dim: int, index: MetaArray, value: Any) -> MetaArray:
+def scatter_value(self: MetaArray, dim: int, index: MetaArray, value: Scalar) -> MetaArray:
     _check_index(self, wrap_dim(dim, self.ndim), index, "scatter")
     return like(self)
 

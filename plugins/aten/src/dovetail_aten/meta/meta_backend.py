@@ -41,7 +41,7 @@ class MetaArrays(ArrayBackend):
         """Return a 0-d array."""
         return MetaArray((), native_dtype)
 
-    def to_host(self, array: Any) -> NoReturn:
+    def to_host(self, array: object) -> NoReturn:
         """Refuse.
 
         Raises
@@ -95,7 +95,7 @@ class MetaArrays(ArrayBackend):
         """Return the strides in elements."""
         return array.element_strides
 
-    def copy_into(self, destination: MetaArray, source: Any) -> None:
+    def copy_into(self, destination: MetaArray, source: MetaArray) -> None:
         """Do nothing: the shapes have been checked, and there is no data."""
 
     def cast(self, array: MetaArray, native_dtype: dtype) -> MetaArray:

@@ -79,7 +79,7 @@ def tested_over(self: MetaArray, dim: Dims = None, keepdim: bool = False) -> Met
 
 
 def var_mean(
-    self: MetaArray, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
+    self: MetaArray, dim: Dims = None, *, correction: object = None, keepdim: bool = False
 ) -> tuple[MetaArray, MetaArray]:
     deviation = var(self, dim, correction=correction, keepdim=keepdim)
     return deviation, reduced(self, dim, keepdim, self.dtype)

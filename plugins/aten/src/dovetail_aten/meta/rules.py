@@ -10,7 +10,7 @@ from dovetail_dispatcher import Operator
 __all__ = ["made_for", "makes_rules"]
 
 
-def makes_rules(function: Callable[..., Any]) -> bool:
+def makes_rules(function: Callable[..., object]) -> bool:
     """Return whether `function` makes the rule of an operator: its first parameter is ``op``."""
     code = getattr(function, "__code__", None)
     return code is not None and code.co_varnames[:1] == ("op",)

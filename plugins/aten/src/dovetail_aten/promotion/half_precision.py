@@ -11,6 +11,8 @@ from dovetail_dispatcher import Kernel, Operator
 from dovetail_kernel import Backend, bfloat16, dtype, float16, float32
 from dovetail_kernel.signature import DTYPE_MASK, PYTHON_SCALAR
 
+from ..typing import Array
+
 HALVES: Final = (float16, bfloat16)
 """Floating-point dtypes of two bytes."""
 
@@ -31,7 +33,7 @@ def computes_in_single(op: Operator, kernel: Kernel, key: int) -> bool:
     return op.half == "single" or bool(key & PYTHON_SCALAR or others)
 
 
-def in_single(backend: Backend, function: Callable[..., Any]) -> Callable[..., Any]:
+def in_single(backend: Backend, function: Callable[..., object]) -> Callable[..., Any]:
     """Return an array kernel that computes half precision in single precision, and rounds its
     result.
 
@@ -43,7 +45,7 @@ def in_single(backend: Backend, function: Callable[..., Any]) -> Callable[..., A
     cast, native = backend.arrays.cast, backend.arrays.native_dtypes
     single, halves = native[float32], [native[each] for each in HALVES if each in native]
 
-    def compute(x: Any, *args: Any, **kwargs: Any) -> Any:
+    def compute(x: Array, *args: Any, **kwargs: Any) -> Any:
         own = x.dtype
         others = [each for each in args if hasattr(each, "dtype")]
         if own not in halves or any([each.dtype != own and each.ndim for each in others]):

@@ -115,7 +115,7 @@ def operand_check(op: Operator) -> Callable[[TensorBase], None]:
     return lambda operand: check_computes(op, operand.dtype)
 
 
-def check_alpha(op: Operator, values: Sequence[Any]) -> None:
+def check_alpha(op: Operator, values: Sequence[object]) -> None:
     """Refuse a bool `alpha` beside operands that are not all bools; `values` are those of all
     arguments.
 

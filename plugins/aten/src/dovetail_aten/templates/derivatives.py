@@ -175,7 +175,7 @@ class Row(Formula):
         )
 
 
-def formulas_of_module(rows: tuple[Row, ...], names: dict[str, Any]) -> tuple[Row, ...]:
+def formulas_of_module(rows: tuple[Row, ...], names: dict[str, object]) -> tuple[Row, ...]:
     """Return `rows`, whose bodies find what they call in the namespace `names`."""
     for row in rows:
         row._names = names

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from dovetail_kernel import DeviceLike
+
 from ..sockets import ARRAY_NAMESPACE
 from .other_layouts import TensorLayouts
 
@@ -38,7 +40,7 @@ class TensorNamespace(TensorLayouts):
             raise RuntimeError("The Array API is in the distribution dovetail: import dovetail.")
         return load()
 
-    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+    def to_device(self, device: DeviceLike | None, /, *, stream: Any = None) -> Any:
         """Return the tensor on a device: itself, if it is there.
 
         Raises

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from dovetail_kernel import Device, MemoryFormat, TensorBase, dtype
@@ -84,7 +85,7 @@ def conversion_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Conversion:
     return Conversion(**options)
 
 
-def _refusal(args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
+def _refusal(args: tuple[object, ...], kwargs: Mapping[str, object]) -> TypeError:
     given = [type(a).__name__ for a in args] + [
         f"{name}={type(value).__name__}" for name, value in kwargs.items()
     ]

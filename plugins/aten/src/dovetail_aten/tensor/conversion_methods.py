@@ -8,6 +8,7 @@ from typing import Any
 from dovetail_kernel import (
     DTYPES,
     Device,
+    DeviceLike,
     MemoryFormat,
     TensorBase,
     backend_of_signature,
@@ -127,7 +128,7 @@ class TensorConversions(TensorNamespace):
             )
         return aten._local_scalar_dense(self)  # type: ignore[arg-type]
 
-    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+    def type(self, dtype: object = None, non_blocking: bool = False) -> Any:
         """Return the name of the tensor's type, ``'dovetail.FloatTensor'``; with `dtype`, the
         converted tensor.
         """
@@ -214,8 +215,8 @@ class TensorConversions(TensorNamespace):
 
     def cuda(
         self,
-        device: Any = None,
-        non_blocking: Any = False,
+        device: DeviceLike | None = None,
+        non_blocking: object = False,
         memory_format: MemoryFormat | None = None,
     ) -> Any:
         """Return the tensor on a CUDA device, by default the current one."""
@@ -261,7 +262,7 @@ def _warn_of_lost_gradient() -> None:
         )
 
 
-def _real(number: Any, name: str) -> Any:
+def _real(number: object, name: str) -> Any:
     if number.__class__ is complex:
         if number.imag:
             raise RuntimeError(

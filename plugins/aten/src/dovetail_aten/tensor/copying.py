@@ -293,11 +293,11 @@ def rebuild_tensor(
     return made
 
 
-def _are_ints(value: Any) -> bool:
+def _are_ints(value: object) -> bool:
     return isinstance(value, tuple) and all([_is_int(each) for each in value])
 
 
-def _is_int(value: Any) -> bool:
+def _is_int(value: object) -> bool:
     return isinstance(value, int) and -(2**63) <= value < 2**63
 
 

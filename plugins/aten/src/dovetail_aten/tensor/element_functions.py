@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import TensorBase
 from dovetail_kernel import bool as bool_
@@ -11,10 +11,13 @@ from dovetail_kernel import bool as bool_
 from .._generated import functions as aten
 from .data.from_data import tensor as make_tensor
 
+if TYPE_CHECKING:
+    from .tensor_class import Tensor
+
 __all__ = ["apply_elements", "map2_elements", "map_elements"]
 
 
-def apply_elements(self: Any, callable: Callable[[Any], Any]) -> Any:
+def apply_elements(self: Any, callable: Callable[..., object]) -> Any:
     """Replace every element by ``callable(element)``; slow, on the cpu alone.
 
     Raises
@@ -27,7 +30,7 @@ def apply_elements(self: Any, callable: Callable[[Any], Any]) -> Any:
     return _written("apply_", self, (), callable)
 
 
-def map_elements(self: Any, other: Any, callable: Callable[[Any, Any], Any]) -> Any:
+def map_elements(self: Any, other: Tensor, callable: Callable[..., object]) -> Any:
     """Replace every element by ``callable(element, element of other)``; `other` is broadcast.
 
     Raises
@@ -38,7 +41,7 @@ def map_elements(self: Any, other: Any, callable: Callable[[Any, Any], Any]) -> 
     return _written("map_", self, (other,), callable)
 
 
-def map2_elements(self: Any, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -> Any:
+def map2_elements(self: Any, x: Tensor, y: object, callable: Callable[..., object]) -> Any:
     """Replace every element by ``callable(element, element of x, element of y)``; see ``map_``."""
     return _written("map2_", self, (x, y), callable)
 

@@ -9,7 +9,7 @@ from operator import index as as_int
 from types import EllipsisType, NoneType
 from typing import Any
 
-from dovetail_kernel import TensorBase, backend_of_array, int32, int64, uint8, warn_user
+from dovetail_kernel import DeviceLike, TensorBase, backend_of_array, int32, int64, uint8, warn_user
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.signature import ZERO_DIM
 from dovetail_kernel.types import INT
@@ -23,7 +23,7 @@ _NO_LISTS = (TensorBase, slice, int, str, NoneType, EllipsisType)
 """What needs no slow look at whether it is a sequence that stands for a tensor."""
 
 
-def with_tensors(items: tuple[Any, ...], device: Any) -> tuple[Any, ...]:
+def with_tensors(items: tuple[object, ...], device: DeviceLike | None) -> tuple[Any, ...]:
     """Return indices with tensors on `device` in the place of lists and other sequences."""
     return tuple(
         [
@@ -70,7 +70,7 @@ def position_of(item: Any) -> int | None:
         ) from None
 
 
-def index_tensor(item: Any, device: Any) -> Any:
+def index_tensor(item: object, device: DeviceLike | None) -> Any:
     """Return a tensor, a list (as a tensor on `device`) or a host array as a tensor of indices.
 
     Raises

@@ -153,7 +153,7 @@ def _is_one_mask(indices: Sequence[Any]) -> bool:
     return len(given) == 1 and given[0].dtype in (bool_, uint8)
 
 
-def _as_tuple(index: Sequence[Any]) -> tuple[Any, ...]:
+def _as_tuple(index: Sequence[object]) -> tuple[Any, ...]:
     """Return a sequence as a tuple of indices of dimensions."""
     if isinstance(index, tuple):
         return index
@@ -166,7 +166,7 @@ def _as_tuple(index: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(index)
 
 
-def _is_legacy_tuple(index: Sequence[Any]) -> bool:
+def _is_legacy_tuple(index: Sequence[object]) -> bool:
     """Return whether a sequence means a tuple of indices, as it did in old NumPy: it is short and
     not all numbers.
     """
@@ -217,7 +217,7 @@ def _places(self: Any, items: tuple[Any, ...]) -> list[Any] | None:
     return listed[:length] if length and len(listed) <= len(self.array.shape) else None
 
 
-def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
+def _apply_basic(self: Any, items: tuple[object, ...]) -> tuple[Any, list[Any]]:
     """Apply the basic indices of `items`, which are no lists, as views; return the view, and the
     index tensors by dimension of it.
 
@@ -286,7 +286,7 @@ def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
     return view, listed
 
 
-def _slice(view: Any, dim: int, item: slice, keep: bool = False) -> Any:
+def _slice(view: Tensor, dim: int, item: slice, keep: bool = False) -> Any:
     """Return what a slice takes of a dimension; with `keep`, `view` itself if that is all of it."""
     start, stop, step = item.start, item.stop, item.step
     try:

@@ -10,6 +10,7 @@ from operator import index
 from typing import Any
 
 from dovetail_kernel import (
+    DeviceLike,
     Size,
     TensorBase,
     bfloat16,
@@ -78,7 +79,7 @@ class TypedTensor(type):
         """Return a tensor of the data, or of the size, in the arguments; see `legacy_tensor`."""
         return legacy_tensor(cls.dtype, *args, where=cls.where, **kwargs)
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return (
             isinstance(instance, TensorBase)
             and instance.dtype is cls.dtype
@@ -90,7 +91,7 @@ class TypedTensor(type):
         return _typed(cls.__name__, cls.dtype, where)
 
 
-def new(self: TensorBase, *args: Any, device: Any = None, **kwargs: Any) -> Any:
+def new(self: TensorBase, *args: Any, device: DeviceLike | None = None, **kwargs: Any) -> Any:
     """Return a tensor of this tensor's dtype and device, from data or of a size; see
     `legacy_tensor`.
 
@@ -100,7 +101,11 @@ def new(self: TensorBase, *args: Any, device: Any = None, **kwargs: Any) -> Any:
 
 
 def legacy_tensor(
-    wanted: dtype | None, *args: Any, device: Any = None, where: Any = "cpu", **kwargs: Any
+    wanted: dtype | None,
+    *args: Any,
+    device: DeviceLike | None = None,
+    where: object = "cpu",
+    **kwargs: Any,
 ) -> Any:
     """Return a tensor as PyTorch's constructors of old make it.
 
@@ -178,7 +183,7 @@ def legacy_tensor(
     return as_tensor(given, **options)
 
 
-def _single(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, Any]:
+def _single(args: tuple[Any, ...], kwargs: dict[str, object]) -> tuple[str, Any]:
     """Return what to make a tensor of, and as which parameter: "" leaves that to what it is, "size"
     is a tuple.
     """
@@ -215,7 +220,7 @@ def _single(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, Any]:
     return "size", tuple(sizes) if args else (0,)
 
 
-def _has_data(value: Any) -> bool:
+def _has_data(value: object) -> bool:
     """Return whether a value that may be an index is a tensor or an array all the same, and not a
     number.
     """

@@ -9,6 +9,7 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel import float32 as float32_
 
 from .._generated.tensor_methods import TensorMethods
+from ..typing import Array
 
 __all__ = ["LegacyMethods"]
 
@@ -21,7 +22,7 @@ class LegacyMethods(TensorMethods):
     _has_symbolic_sizes_strides = False
     """Whether a size is a symbol: every size is a number."""
 
-    def __delitem__(self, index: Any) -> NoReturn:
+    def __delitem__(self, index: Array) -> NoReturn:
         """Refuse. Raises TypeError."""
         raise TypeError("Tensor does not support deleting items. Select those that stay.")
 
@@ -76,7 +77,7 @@ class LegacyMethods(TensorMethods):
         """Return whether the tensor lies on several processes: none does."""
         return False
 
-    def record_stream(self, stream: Any) -> NoReturn:
+    def record_stream(self, stream: object) -> NoReturn:
         """Refuse: memory that a tensor has left may be used anew at once.
 
         Raises
@@ -89,7 +90,7 @@ class LegacyMethods(TensorMethods):
             "stream.synchronize() has returned, or let its own stream wait for the other."
         )
 
-    def reinforce(self, reward: Any) -> NoReturn:
+    def reinforce(self, reward: object) -> NoReturn:
         """Refuse. Raises RuntimeError."""
         raise RuntimeError(
             "reinforce() was removed. Use dovetail.distributions: sample an action, and "

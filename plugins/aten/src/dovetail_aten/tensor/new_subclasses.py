@@ -7,6 +7,9 @@ from typing import Any, Final
 
 from dovetail_kernel import (
     DatalessArray,
+    DeviceLike,
+    Layout,
+    MemoryFormat,
     TensorBase,
     contiguous_format,
     get_default_dtype,
@@ -35,7 +38,7 @@ def make_subclass(
     dispatch_sizes_strides_policy: str | None = None,
     dispatch_device: bool = False,
     dispatch_layout: bool = False,
-    device_for_backend_keys: Any = None,
+    device_for_backend_keys: object = None,
 ) -> Any:
     """Return a new leaf of class `cls` that shares the data of a tensor.
 
@@ -86,16 +89,16 @@ def make_wrapper_subclass(
     size: Sequence[int],
     strides: Sequence[int] | None = None,
     storage_offset: int | None = None,
-    memory_format: Any = None,
-    dtype: Any = None,
-    layout: Any = strided,
-    device: Any = None,
+    memory_format: MemoryFormat | None = None,
+    dtype: object = None,
+    layout: Layout | None = strided,
+    device: DeviceLike | None = None,
     pin_memory: bool = False,
     requires_grad: bool = False,
     dispatch_sizes_strides_policy: str | None = None,
     dispatch_device: bool = False,
     dispatch_layout: bool = False,
-    _extra_dispatch_keys: Any = None,
+    _extra_dispatch_keys: object = None,
     storage_size: int | None = None,
 ) -> Any:
     """Return a new leaf of class `cls` that has a geometry and no data: its class knows where the

@@ -72,7 +72,7 @@ def set_printoptions(
     edgeitems: int | None = None,
     linewidth: int | None = None,
     profile: str | None = None,
-    sci_mode: Any = None,
+    sci_mode: object = None,
 ) -> None:
     """Choose how tensors are printed, for the whole process; options left out stay unchanged.
 
@@ -172,7 +172,7 @@ class _Numbers:
             return f"{value:.{self.precision}f}"
         return f"{value:.0f}." if math.isfinite(value) else f"{value:.0f}"
 
-    def __call__(self, value: Any) -> str:
+    def __call__(self, value: object) -> str:
         return self._plain(value).rjust(self.width)
 
 

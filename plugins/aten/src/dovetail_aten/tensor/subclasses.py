@@ -93,7 +93,7 @@ def default_nowrap_functions() -> frozenset[Any]:
     return frozenset({plain._base.__get__, plain.grad.__get__})
 
 
-def _as_instances(result: Any, cls: type[Any]) -> Any:
+def _as_instances(result: object, cls: type[Any]) -> Any:
     """Return the tensors in `result`, which may be a list or tuple of them, as instances of
     `cls`.
     """

@@ -16,7 +16,7 @@ from dovetail_kernel.signature import GRAD, VIEW
 from .accumulate import AccumulateGrad
 
 if TYPE_CHECKING:
-    from dovetail_kernel.typing import Array
+    from dovetail_kernel.typing import ShapedArray
 
     from .hooks import Hooks, NodeHooks
     from .node import EdgeTuple, LeafEdge
@@ -75,7 +75,7 @@ class AutogradMeta:
         """Let the next call of the leaf make an accumulator anew."""
         self.accumulator = self.presented = None
 
-    def array_replaced(self, array: Array) -> None:
+    def array_replaced(self, array: ShapedArray) -> None:
         """Note that the tensor has got another array: an accumulator for one of another shape or
         dtype is no good.
         """

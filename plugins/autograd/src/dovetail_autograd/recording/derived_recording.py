@@ -60,7 +60,7 @@ from .saving import (
 from .write_steps import CheckInplace, CopyBeforeWrite, RefuseGradient, marking_views
 
 if TYPE_CHECKING:
-    from dovetail_kernel.typing import Array
+    from dovetail_kernel.typing import ShapedArray
 
 COMPLEX: Final = PYTHON_COMPLEX | sum([each.bit for each in DTYPES if each.is_complex])
 """The bits of a call key that say that some number in the call is complex."""
@@ -299,5 +299,5 @@ def _copy_of(name: str) -> Value:
     return Value(f"{name}_overwritten")
 
 
-def _never(_array: Array) -> bool:
+def _never(_array: ShapedArray) -> bool:
     return False

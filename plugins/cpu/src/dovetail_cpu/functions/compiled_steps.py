@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -17,6 +18,6 @@ def compiled_step(rule: str) -> Any:
     return None if found is _not_taken else found
 
 
-def _not_taken(arrays: list[list[Any]], numbers: list[tuple[float, ...]]) -> bool:
+def _not_taken(arrays: list[Sequence[object]], numbers: list[tuple[float, ...]]) -> bool:
     """Take no step: what no kernel takes is left to the rule in Python."""
     return False

@@ -13,13 +13,13 @@ _KEPT: Final = 64
 
 
 @lru_cache(_KEPT)
-def ones_of(length: int, dtype: Any) -> Any:
+def ones_of(length: int, dtype: object) -> Any:
     """Return a vector of `length` ones."""
     return numpy.ones(length, dtype)
 
 
 @lru_cache(_KEPT)
-def zeros_of(shape: tuple[int, ...], dtype: Any) -> Any:
+def zeros_of(shape: tuple[int, ...], dtype: object) -> Any:
     """Return zeros of `shape`, which is small, in C order."""
     return numpy.zeros(shape, dtype)
 

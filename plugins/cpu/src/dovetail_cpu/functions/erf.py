@@ -71,7 +71,7 @@ _MANY: Final = 1 << 13
 """Elements from which importing SciPy pays, whose functions take a fifth of the time in float64."""
 
 
-def erf(x: Any) -> Array:
+def erf(x: np.ndarray) -> Array:
     """Return the error function of `x`, a floating-point array, in its dtype."""
     if x.ndim > 1 and not x.flags.c_contiguous:
         return _like(x, erf(np.ascontiguousarray(x)))
@@ -85,7 +85,7 @@ def erf(x: Any) -> Array:
     return result.astype(x.dtype, copy=False)
 
 
-def erfc(x: Any) -> Array:
+def erfc(x: np.ndarray) -> Array:
     """Return 1 - erf(x), accurate also where that is small, in the dtype of `x`."""
     if x.ndim > 1 and not x.flags.c_contiguous:
         return _like(x, erfc(np.ascontiguousarray(x)))
@@ -96,7 +96,7 @@ def erfc(x: Any) -> Array:
     return _by_range(np.asarray(x, np.float64), complement=True).astype(x.dtype)
 
 
-def _by_scipy(name: str, x: Any) -> Array:
+def _by_scipy(name: str, x: np.ndarray) -> Array:
     made: Array = getattr(import_module("scipy.special"), name)(x)
     return made
 
@@ -112,7 +112,7 @@ def _like(x: Array, result: Array) -> Array:
     return made
 
 
-def _one_by_one(function: Callable[[float], float], x: Any) -> Array:
+def _one_by_one(function: Callable[[float], float], x: np.ndarray) -> Array:
     values = map(function, x.reshape(-1).tolist())
     return np.fromiter(values, x.dtype, x.size).reshape(x.shape)
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 import numpy
+import numpy as np
 
 from dovetail_aten.kernel_support import Sorted
 
@@ -32,7 +33,7 @@ def _last_place(length: int) -> Any:
     return numpy.array(length - 1)
 
 
-def _keys_of_floats(rows: Any) -> Any:
+def _keys_of_floats(rows: np.ndarray) -> Any:
     """Return integers in the order of float32 numbers: 0 and -0 alike, NaN last."""
     made = numpy.add(rows, _SINGLE.type(0))
     bits = made.view(numpy.int32)
@@ -45,7 +46,7 @@ def _keys_of_floats(rows: Any) -> Any:
     return numpy.bitwise_xor(bits, flipped, out=bits)
 
 
-def packed_rows(rows: Any, descending: bool) -> tuple[Any, int] | None:
+def packed_rows(rows: np.ndarray, descending: bool) -> tuple[Any, int] | None:
     """Return numbers in the order of elements along the last dimension, whose lower bits are the
     place, and the number of these bits; None if 64 bits do not hold both.
     """
@@ -73,7 +74,7 @@ def packed_rows(rows: Any, descending: bool) -> tuple[Any, int] | None:
     return packed, shift
 
 
-def _digits(rows: Any, descending: bool) -> Any | None:
+def _digits(rows: np.ndarray, descending: bool) -> Any | None:
     """Return integers of 8 or 16 bits in the order of those in `rows`; None if they differ by more,
     or are no integers.
     """
@@ -95,7 +96,7 @@ def _digits(rows: Any, descending: bool) -> Any | None:
 class PackedOrder(Sorted):
     """Orders of many elements by packed numbers."""
 
-    def _order(self, x: Any, axis: int, descending: bool) -> Any:
+    def _order(self, x: np.ndarray, axis: int, descending: bool) -> Any:
         """Return the stable order along `axis`."""
         if x.size < _MANY or not x.shape[axis]:
             if axis != x.ndim - 1:

@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any
 
 import numpy
+import numpy as np
 
 from dovetail_aten.families import Patches
 from dovetail_aten.kernel_support import Window
@@ -17,7 +18,7 @@ from dovetail_aten.kernel_support import Window
 __all__ = ["FastPatches", "add_patches", "write_patches"]
 
 
-def write_patches(patches: Any, images: Any, windows: Sequence[Window]) -> None:
+def write_patches(patches: np.ndarray, images: np.ndarray, windows: Sequence[Window]) -> None:
     """Write what lies under windows over ``(*lead, *sizes)`` into ``(*lead, places, windows)``, and
     zeros for what they have beyond.
     """
@@ -26,7 +27,7 @@ def write_patches(patches: Any, images: Any, windows: Sequence[Window]) -> None:
         place[to] = images[of]
 
 
-def add_patches(images: Any, patches: Any, windows: Sequence[Window]) -> None:
+def add_patches(images: np.ndarray, patches: np.ndarray, windows: Sequence[Window]) -> None:
     """Add to ``(*lead, *sizes)`` what windows over them have: ``(*lead, places, windows)``."""
     for place, of, to in _spans(patches, windows):
         images[to] += place[of]
@@ -71,7 +72,7 @@ class FastPatches(Patches):
         self._write(made, numpy.ascontiguousarray(x), tuple(windows))
         return made.reshape(*x.shape[:-3], x.shape[-3] * places, columns)
 
-    def _images(self, x: Any, windows: Sequence[Window]) -> Any:
+    def _images(self, x: np.ndarray, windows: Sequence[Window]) -> Any:
         """Return images whose elements are the sums of what columns have of them."""
         places = math.prod([window.kernel for window in windows])
         sizes = [window.size for window in windows]

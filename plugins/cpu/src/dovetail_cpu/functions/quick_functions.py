@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy
+import numpy as np
 
 __all__ = ["QUICK_FUNCTIONS", "clip"]
 
@@ -31,7 +32,11 @@ def _reduction(function: Any) -> Callable[..., Any]:
     reduce = function.reduce
 
     def reduction(
-        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+        a: np.ndarray,
+        axis: Sequence[int] | None = None,
+        dtype: object = None,
+        out: np.ndarray | None = None,
+        keepdims: bool = False,
     ) -> Any:
         return reduce(a, axis, dtype, out, keepdims)
 
@@ -41,7 +46,9 @@ def _reduction(function: Any) -> Callable[..., Any]:
 def _extremum(function: Any) -> Callable[..., Any]:
     reduce = function.reduce
 
-    def extremum(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    def extremum(
+        a: np.ndarray, axis: object = None, out: np.ndarray | None = None, keepdims: bool = False
+    ) -> Any:
         return reduce(a, axis, None, out, keepdims)
 
     return extremum
@@ -50,18 +57,20 @@ def _extremum(function: Any) -> Callable[..., Any]:
 def _test(function: Any) -> Callable[..., Any]:
     reduce = function.reduce
 
-    def test(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    def test(
+        a: np.ndarray, axis: object = None, out: np.ndarray | None = None, keepdims: bool = False
+    ) -> Any:
         return reduce(a, axis, _BOOL, out, keepdims)
 
     return test
 
 
-def argsort(a: Any, axis: int = -1, stable: bool | None = None) -> Any:
+def argsort(a: np.ndarray, axis: int = -1, stable: bool | None = None) -> Any:
     """Return the order of elements along `axis`."""
     return a.argsort(axis, stable=stable)
 
 
-def take(a: Any, indices: Any, axis: int | None = None) -> Any:
+def take(a: np.ndarray, indices: np.ndarray, axis: int | None = None) -> Any:
     """Return the elements at `indices`."""
     return a.take(indices, axis)
 
@@ -86,24 +95,24 @@ def reshape(a: Any, shape: Any) -> Any:
     return a.reshape(shape)
 
 
-def flip(a: Any, axis: int) -> Any:
+def flip(a: np.ndarray, axis: int) -> Any:
     """Return a view with the order of elements along `axis` reversed."""
     return a[(*(_ALL,) * (axis % a.ndim), _BACKWARDS)]
 
 
-def expand_dims(a: Any, axis: int) -> Any:
+def expand_dims(a: np.ndarray, axis: int) -> Any:
     """Return a view with another dimension of one element."""
     return a[(*(_ALL,) * (axis % (a.ndim + 1)), None)]
 
 
-def ones(shape: Any, dtype: Any = None) -> Any:
+def ones(shape: object, dtype: Any = None) -> Any:
     """Return an array full of 1."""
     made = _empty(shape, dtype)
     made.fill(1)
     return made
 
 
-def eye(N: int, M: int | None = None, dtype: Any = None) -> Any:
+def eye(N: int, M: int | None = None, dtype: object = None) -> Any:
     """Return a matrix of `N` rows and `M` columns with 1 on its diagonal, else 0."""
     columns = N if M is None else M
     made = _zeros((N, columns), dtype)

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, Final
 
 import numpy
+import numpy as np
 
 from ..memory.aligned_memory import aligned, aligned_empty
 from ..parallel.threads import SHARED_FROM, run_pieces
@@ -33,7 +34,7 @@ def shared(ufunc: numpy.ufunc) -> Callable[..., Any] | None:
     in_parts, whole = silent(_in_parts), aligned(ufunc)
 
     @nameless
-    def compute(*operands: Any, out: Any = None) -> Any:
+    def compute(*operands: Any, out: np.ndarray | None = None) -> Any:
         if max([each.size for each in operands]) >= SHARED_FROM:
             made = in_parts(ufunc, operands, out)
             if made is not None:

@@ -17,7 +17,7 @@ _FACTOR = 4
 """How many times k groups there are, and how many times k elements may pass."""
 
 
-def top_of_rows(rows: Any, k: int, largest: bool) -> tuple[Any, Any] | None:
+def top_of_rows(rows: np.ndarray, k: int, largest: bool) -> tuple[Any, Any] | None:
     """Return the values and columns of the `k` greatest, or least, elements of each row, in order.
 
     Parameters

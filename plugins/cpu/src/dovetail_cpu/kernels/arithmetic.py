@@ -8,9 +8,11 @@ from importlib import import_module
 from typing import Any
 
 import numpy
+import numpy as np
 
 from dovetail_aten.families import Arithmetic
 from dovetail_aten.kernel_support import Capabilities, Function, KernelTable
+from dovetail_aten.typing import Namespace
 
 from ..functions.blocks import in_blocks, written
 
@@ -62,7 +64,9 @@ def _subtract_scaled(out: Any, room: Any, x: Any, other: Any, factor: Any) -> No
     numpy.subtract(x, room, out)
 
 
-def _combine(out: Any, ufunc: Any, x: Any, first: Any, second: Any, factor: Any) -> None:
+def _combine(
+    out: Any, ufunc: Any, x: np.ndarray, first: Any, second: Any, factor: np.ndarray
+) -> None:
     """Write ``x + factor * ufunc(first, second)``."""
     ufunc(first, second, out)
     _multiply(out, factor, out)
@@ -81,12 +85,12 @@ def _combined(ufunc: Any, x: Any, first: Any, second: Any, factor: Any) -> Any:
     return _add(x, part, part)
 
 
-def _are_apart(x: Any, other: Any) -> bool:
+def _are_apart(x: np.ndarray, other: np.ndarray) -> bool:
     """Return whether arrays are alike and share no memory."""
     return _are_alike(x, other) and not numpy.may_share_memory(x, other)
 
 
-def _may_be_added(alpha: Any, x: Any, other: Any) -> bool:
+def _may_be_added(alpha: object, x: np.ndarray, other: np.ndarray) -> bool:
     """Return whether BLAS adds `other` to `x`: arrays that do not share memory."""
     return (
         alpha.__class__ in (int, float)
@@ -95,7 +99,7 @@ def _may_be_added(alpha: Any, x: Any, other: Any) -> bool:
     )
 
 
-def _rest(whole: Any, generic: Function, family: Any, x: Any, other: Any) -> Any:
+def _rest(whole: Any, generic: Function, family: object, x: np.ndarray, other: np.ndarray) -> Any:
     """Return ``x - whole(x / other) * other`` of float32 arrays, which is exact: neither product
     nor difference needs more than 53 bits, and no quotient is rounded to a whole number.
     """
@@ -112,10 +116,10 @@ def _rest(whole: Any, generic: Function, family: Any, x: Any, other: Any) -> Any
     return result
 
 
-def _remainder(whole: Any, generic: Function) -> Function:
+def _remainder(whole: object, generic: Function) -> Function:
     """Return the method that computes remainders of many float32 numbers in blocks."""
 
-    def remainder(self: Any, x: Any, other: Any) -> Any:
+    def remainder(self: Any, x: np.ndarray, other: np.ndarray) -> Any:
         dividend, divisor = self.numbers.pair(x, other)
         if (
             dividend.size < _MANY
@@ -137,7 +141,7 @@ class FastArithmetic(Arithmetic):
     fmod = _remainder(numpy.trunc, Arithmetic.fmod)
 
     def __init__(
-        self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
+        self, xp: Namespace, capabilities: Capabilities, table: KernelTable | None = None
     ) -> None:
         super().__init__(xp, capabilities, table)
         self.add_into = self._sum_into(numpy.add, self.add, 1)
@@ -162,7 +166,9 @@ class FastArithmetic(Arithmetic):
             general_out_function=self.sub_into,
         )
 
-    def addcmul(self, x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    def addcmul(
+        self, x: np.ndarray, tensor1: np.ndarray, tensor2: np.ndarray, *, value: object = 1
+    ) -> Any:
         """Return ``x + value * tensor1 * tensor2``."""
         if x.size >= _WRITTEN_OVER and _are_alike(x, tensor1, tensor2):
             return _combined(_multiply, x, tensor1, tensor2, self._factor(x, value))
@@ -170,17 +176,19 @@ class FastArithmetic(Arithmetic):
             return _add(x, _multiply(tensor1, tensor2))
         return Arithmetic.addcmul(self, x, tensor1, tensor2, value=value)
 
-    def addcdiv(self, x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    def addcdiv(
+        self, x: np.ndarray, tensor1: np.ndarray, tensor2: np.ndarray, *, value: object = 1
+    ) -> Any:
         """Return ``x + value * tensor1 / tensor2``."""
         if x.size >= _WRITTEN_OVER and _are_alike(x, tensor1, tensor2):
             return _combined(numpy.divide, x, tensor1, tensor2, self._factor(x, value))
         return Arithmetic.addcdiv(self, x, tensor1, tensor2, value=value)
 
-    def _factor(self, x: Any, value: Any) -> Any:
+    def _factor(self, x: np.ndarray, value: object) -> Any:
         """Return `value`, which the dtype of `x` must be able to hold, as a factor; None for 1."""
         return None if value == 1 else self.numbers.fitting(x, value)
 
-    def lerp_number(self, x: Any, end: Any, weight: Any) -> Any:
+    def lerp_number(self, x: Any, end: Any, weight: np.ndarray) -> Any:
         """Return ``x + weight * (end - x)`` for a number `weight`."""
         dtype = x.dtype
         if (

@@ -10,6 +10,7 @@ from math import inf, prod
 from typing import Any
 
 import numpy
+import numpy as np
 
 from dovetail_aten.families import Attention, check_attention, factor_of
 
@@ -41,7 +42,7 @@ def _future(rows: int, columns: int, dtype: Any) -> Any:
     return numpy.triu(numpy.full((rows, columns), -inf, dtype), 1)
 
 
-def _sums(rows: Any) -> Any:
+def _sums(rows: np.ndarray) -> Any:
     """Return the sums along the last dimension of an array in C order, which stays."""
     *lead, length = rows.shape
     if length > _LONGEST or not rows.size:
@@ -61,7 +62,7 @@ def _turned(array: Any, factor: Any = None) -> Any:
     return _multiply(view, factor, result)
 
 
-def _scores(query: Any, turned: Any, mask: Any) -> Any:
+def _scores(query: np.ndarray, turned: object, mask: np.ndarray) -> Any:
     """Return products, with a mask added to those with the last keys."""
     scores = matmul(query, turned)
     if mask is not None:
@@ -85,7 +86,7 @@ class _Work:
         Of the scores.
     """
 
-    def __init__(self, shape: tuple[int, ...], is_causal: bool, mask: Any, dtype: Any) -> None:
+    def __init__(self, shape: tuple[int, ...], is_causal: bool, mask: Any, dtype: object) -> None:
         batch, heads, self.queries, self.keys = shape
         self.is_causal, self.dtype = is_causal, dtype
         self.mask = None if mask is None else numpy.broadcast_to(mask, shape)
@@ -139,7 +140,14 @@ def _added(mask: Any, is_causal: bool, shape: tuple[int, ...], dtype: Any) -> An
     return mask
 
 
-def _attend(query: Any, turned: Any, value: Any, mask: Any, output: Any, logarithms: Any) -> None:
+def _attend(
+    query: np.ndarray,
+    turned: object,
+    value: object,
+    mask: np.ndarray,
+    output: np.ndarray,
+    logarithms: np.ndarray,
+) -> None:
     """Write the means, and the logarithms of the sums of the powers of scores."""
     powers = _scores(query, turned, mask)
     _exp(powers, powers)
@@ -165,15 +173,15 @@ def _attend(query: Any, turned: Any, value: Any, mask: Any, output: Any, logarit
 
 
 def _differentiate(
-    grad: Any,
-    query: Any,
-    key: Any,
-    turned: Any,
-    value: Any,
-    output: Any,
-    logarithms: Any,
-    mask: Any,
-    factor: Any,
+    grad: np.ndarray,
+    query: np.ndarray,
+    key: np.ndarray,
+    turned: object,
+    value: object,
+    output: np.ndarray,
+    logarithms: np.ndarray,
+    mask: np.ndarray,
+    factor: np.ndarray,
 ) -> tuple[Any, Any, Any]:
     """Return the gradients of queries, keys and values."""
     powers = _scores(query, turned, mask)
@@ -207,7 +215,7 @@ class FastAttention(Attention):
         dropout_p: float = 0.0,
         is_causal: bool = False,
         *,
-        attn_mask: Any = None,
+        attn_mask: np.ndarray | None = None,
         scale: float | None = None,
     ) -> tuple[Any, Any]:
         """Return the means of values, and the logarithms of the sums of the powers of scores."""
@@ -244,7 +252,7 @@ class FastAttention(Attention):
         output: Any,
         logsumexp: Any,
         is_causal: bool,
-        attn_mask: Any,
+        attn_mask: np.ndarray,
         scale: float | None,
         mask: Sequence[bool],
     ) -> tuple[Any, Any, Any, Any]:
@@ -292,7 +300,7 @@ class FastAttention(Attention):
         return to_query, to_key, to_value, None
 
 
-def _work(query: Any, shape: tuple[int, ...], is_causal: bool, mask: Any) -> _Work:
+def _work(query: np.ndarray, shape: tuple[int, ...], is_causal: bool, mask: np.ndarray) -> _Work:
     if mask is not None:
         if mask.ndim > 3 and len(shape) > 4:
             mask = numpy.broadcast_to(mask, shape)
@@ -302,7 +310,13 @@ def _work(query: Any, shape: tuple[int, ...], is_causal: bool, mask: Any) -> _Wo
 
 
 def _attend_in_blocks(
-    work: _Work, factor: Any, query: Any, key: Any, value: Any, output: Any, logarithms: Any
+    work: _Work,
+    factor: np.ndarray,
+    query: Any,
+    key: np.ndarray,
+    value: Any,
+    output: np.ndarray,
+    logarithms: np.ndarray,
 ) -> None:
     def compute(first: int, last: int) -> None:
         for piece in work.pieces[first:last]:
@@ -327,12 +341,12 @@ def _attend_in_blocks(
 def _differentiate_in_blocks(
     work: _Work,
     factor: Any,
-    grad: Any,
-    query: Any,
+    grad: np.ndarray,
+    query: np.ndarray,
     key: Any,
     value: Any,
-    output: Any,
-    logarithms: Any,
+    output: np.ndarray,
+    logarithms: np.ndarray,
     to_query: Any,
     to_key: Any,
     to_value: Any,

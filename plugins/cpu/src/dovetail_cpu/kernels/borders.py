@@ -10,6 +10,7 @@ from math import prod
 from typing import Any, Final
 
 import numpy
+import numpy as np
 
 from dovetail_aten.families import Borders
 from dovetail_aten.kernel_support import (
@@ -30,7 +31,7 @@ class FastBorders(Borders):
     """Borders in one step, or in place."""
 
     @never_warns
-    def bordered(self, x: Any, pad: Sequence[int], mode: str) -> Any:
+    def bordered(self, x: np.ndarray, pad: Sequence[int], mode: str) -> Any:
         """Return a copy with `pad` elements before and after, for dimensions from the last."""
         shape = x.shape
         if x.size <= _FEW:
@@ -48,7 +49,7 @@ class FastBorders(Borders):
 
     @widened
     def bordered_backward(
-        self, grad_output: Any, pad: Sequence[int], mode: str, input_size: Sequence[int]
+        self, grad_output: np.ndarray, pad: Sequence[int], mode: str, input_size: Sequence[int]
     ) -> Any:
         """Return for each element the sum of what came from it."""
         sizes = bordered_sizes(grad_output.shape, pad, input_size)

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy
+import numpy as np
 
 from dovetail_aten.families import FEW, Convolutions
 from dovetail_aten.kernel_support import Window
@@ -68,8 +69,8 @@ class FastConvolutions(Convolutions):
 
     def _convolved(
         self,
-        input: Any,
-        weight: Any,
+        input: np.ndarray,
+        weight: np.ndarray,
         bias: Any,
         windows: Sequence[Window],
         transposed: bool,
@@ -81,7 +82,9 @@ class FastConvolutions(Convolutions):
         _add_to_channels(made, bias.reshape(-1, *[1] * len(windows)))
         return made
 
-    def _correlated(self, x: Any, weight: Any, windows: Sequence[Window], groups: int) -> Any:
+    def _correlated(
+        self, x: np.ndarray, weight: np.ndarray, windows: Sequence[Window], groups: int
+    ) -> Any:
         """Return ``(images, channels out, *counts)``."""
         images, rows = x.shape[0], weight.shape[0] // groups
         if _is_direct(weight.shape[0], weight.shape[1], windows, groups):
@@ -92,7 +95,7 @@ class FastConvolutions(Convolutions):
         counts = [window.number for window in windows]
         made = numpy.empty((images, groups, rows, math.prod(counts)), x.dtype)
 
-        def compute(piece: int, block: Block, patches: Any) -> None:
+        def compute(piece: int, block: Block, patches: np.ndarray) -> None:
             self._write_block(patches, parted, block)
             target = made[block.images, :, :, block.columns]
             if len(patches) == len(target):
@@ -123,7 +126,7 @@ class FastConvolutions(Convolutions):
         else:
             made = numpy.zeros((images, groups, channels, *sizes), y.dtype)
 
-            def compute(piece: int, block: Block, patches: Any) -> None:
+            def compute(piece: int, block: Block, patches: np.ndarray) -> None:
                 matmul(matrices, _operand(results, block, patches), out=patches)
                 target = made[block.images]
                 self._add(target, _by_places(patches, target), block.windows)
@@ -131,7 +134,7 @@ class FastConvolutions(Convolutions):
             _by_blocks(made.shape[:3], y.dtype, windows, compute)
         return made.reshape(images, groups * channels, *sizes)
 
-    def _weighed(self, x: Any, y: Any, windows: Sequence[Window], groups: int) -> Any:
+    def _weighed(self, x: np.ndarray, y: np.ndarray, windows: Sequence[Window], groups: int) -> Any:
         """Return ``(groups, channels out of a group, channels in of a group * places)``."""
         images, rows = x.shape[0], y.shape[1] // groups
         if _is_direct(y.shape[1], x.shape[1] // groups, windows, groups):
@@ -141,7 +144,7 @@ class FastConvolutions(Convolutions):
         parted, results = _parted(x, groups), y.reshape(images, groups, rows, -1)
         sums: dict[int, Any] = {}
 
-        def compute(piece: int, block: Block, patches: Any) -> None:
+        def compute(piece: int, block: Block, patches: np.ndarray) -> None:
             self._write_block(patches, parted, block)
             made = matmul(_operand(results, block, patches), patches.swapaxes(-1, -2))
             for each in made:
@@ -156,14 +159,14 @@ class FastConvolutions(Convolutions):
             numpy.add(first, each, out=first)
         return first
 
-    def _write_block(self, patches: Any, x: Any, block: Block) -> None:
+    def _write_block(self, patches: np.ndarray, x: np.ndarray, block: Block) -> None:
         """Write the patches of ``(images, groups, channels, *sizes)``."""
         images = x[block.images]
         self._write(_by_places(patches, images), images, block.windows)
 
 
 @row_by_row
-def _add_to_channels(images: Any, bias: Any) -> None:
+def _add_to_channels(images: np.ndarray, bias: np.ndarray) -> None:
     numpy.add(images, bias, out=images)
 
 
@@ -187,13 +190,13 @@ def _are_patches(windows: Sequence[Window]) -> bool:
     )
 
 
-def _parted(x: Any, groups: int) -> Any:
+def _parted(x: np.ndarray, groups: int) -> Any:
     """Return ``(images, channels, *sizes)`` as ``(images, groups, channels, *sizes)``."""
     parted = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
     return numpy.ascontiguousarray(parted)
 
 
-def _operand(results: Any, block: Block, patches: Any) -> Any:
+def _operand(results: Any, block: Block, patches: np.ndarray) -> Any:
     """Return the part of ``(images, groups, rows, windows)`` that is multiplied with patches."""
     part = results[block.images, :, :, block.columns]
     if len(patches) == len(part):
@@ -201,7 +204,7 @@ def _operand(results: Any, block: Block, patches: Any) -> Any:
     return part.transpose(1, 2, 0, 3).reshape(1, *part.shape[1:3], -1)
 
 
-def _by_places(patches: Any, images: Any) -> Any:
+def _by_places(patches: np.ndarray, images: np.ndarray) -> Any:
     """Return matrices of patches as ``(images, groups, channels, places, windows)``."""
     number, groups, channels = images.shape[:3]
     if len(patches) == number:
@@ -212,9 +215,9 @@ def _by_places(patches: Any, images: Any) -> Any:
 
 def _by_blocks(
     lead: tuple[int, ...],
-    dtype: Any,
+    dtype: object,
     windows: Sequence[Window],
-    compute: Callable[[int, Block, Any], None],
+    compute: Callable[..., None],
 ) -> None:
     """Call ``compute(piece, block, patches)`` for all blocks over ``(images, groups, channels)``.
 

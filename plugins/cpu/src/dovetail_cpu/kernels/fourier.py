@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy
+import numpy as np
 
 from dovetail_aten.families import Fourier
 from dovetail_aten.kernel_support import wrap_dims
@@ -48,7 +49,7 @@ def _is_as_expected(loops: Any) -> bool:
     return numpy.allclose(back, x) and numpy.allclose(whole[:3], made)
 
 
-def _axes(x: Any, dim: Sequence[int], normalization: int) -> tuple[int, ...]:
+def _axes(x: np.ndarray, dim: Sequence[int], normalization: int) -> tuple[int, ...]:
     """Return the dimensions to transform; none for what `scipy.fft` is to see."""
     if _loops() is None or not (len(dim) and x.size and 0 <= normalization < 3 and x.flags.aligned):
         return ()
@@ -58,14 +59,14 @@ def _axes(x: Any, dim: Sequence[int], normalization: int) -> tuple[int, ...]:
 class FastFourier(Fourier):
     """Transforms of arrays that need no conversion."""
 
-    def fft_c2c(self, x: Any, dim: Sequence[int], normalization: int, forward: bool) -> Any:
+    def fft_c2c(self, x: np.ndarray, dim: Sequence[int], normalization: int, forward: bool) -> Any:
         """Return the transform of complex numbers along `dim`, or the inverse."""
         axes = _axes(x, dim, normalization) if x.dtype in _COMPLEX else ()
         if not axes:
             return Fourier.fft_c2c(self, x, dim, normalization, forward)
         return self.ordered(_loops().c2c(x, axes, forward, normalization, None, 1))
 
-    def fft_r2c(self, x: Any, dim: Sequence[int], normalization: int, onesided: bool) -> Any:
+    def fft_r2c(self, x: np.ndarray, dim: Sequence[int], normalization: int, onesided: bool) -> Any:
         """Return the transform of real numbers along `dim`."""
         axes = _axes(x, dim, normalization) if x.dtype in _REAL else ()
         if not axes:
@@ -73,7 +74,9 @@ class FastFourier(Fourier):
         transform = _loops().r2c if onesided else _loops().c2c
         return self.ordered(transform(x, axes, True, normalization, None, 1))
 
-    def fft_c2r(self, x: Any, dim: Sequence[int], normalization: int, last_dim_size: int) -> Any:
+    def fft_c2r(
+        self, x: np.ndarray, dim: Sequence[int], normalization: int, last_dim_size: int
+    ) -> Any:
         """Return the real numbers whose frequencies are `x`."""
         axes = _axes(x, dim, normalization) if x.dtype in _COMPLEX else ()
         if not axes or last_dim_size < 1 or x.shape[axes[-1]] != last_dim_size // 2 + 1:

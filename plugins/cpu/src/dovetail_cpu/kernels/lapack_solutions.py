@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy
+import numpy as np
 
 from dovetail_aten.families import (
     check_lu_solve,
@@ -22,6 +23,7 @@ from dovetail_aten.families import (
     refuse_dtypes,
 )
 from dovetail_aten.kernel_support import Capabilities, KernelTable, operator
+from dovetail_aten.typing import Namespace
 
 from ..functions.products import matmul
 from .matrices import FastMatrices, are_rows, exchanged_rows
@@ -36,12 +38,12 @@ class LapackSolutions(FastMatrices):
     """Solutions by Cholesky and LU factors, and products of Householder reflections."""
 
     def __init__(
-        self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
+        self, xp: Namespace, capabilities: Capabilities, table: KernelTable | None = None
     ) -> None:
         super().__init__(xp, capabilities, table)
         self._contiguous = capabilities.contiguous
 
-    def _of_batch(self, batch: Sequence[int], x: Any, ahead: int) -> Any:
+    def _of_batch(self, batch: Sequence[int], x: np.ndarray, ahead: int) -> Any:
         """Return matrices, or rows for them, with the dimensions of a batch in front."""
         if x.shape[:ahead] == batch:
             return x
@@ -49,9 +51,9 @@ class LapackSolutions(FastMatrices):
 
     def _solved(
         self,
-        solve: Callable[..., Sequence[Any]],
+        solve: Callable[..., Sequence[object]],
         batch: tuple[int, ...],
-        right: Any,
+        right: np.ndarray,
         *others: tuple[Any, int],
     ) -> Any:
         """Return the solutions of systems with the sides `right`, in C order.
@@ -66,7 +68,13 @@ class LapackSolutions(FastMatrices):
 
     @operator("linalg_lu_solve")
     def lu_solve(
-        self, lu: Any, pivots: Any, b: Any, *, left: bool = True, adjoint: bool = False
+        self,
+        lu: Any,
+        pivots: np.ndarray,
+        b: np.ndarray,
+        *,
+        left: bool = True,
+        adjoint: bool = False,
     ) -> Any:
         """Return the solutions of ``A X = B`` for the matrices whose LU factors are given."""
         own = self._dtype(lu)
@@ -80,7 +88,7 @@ class LapackSolutions(FastMatrices):
         first = left is not adjoint
         side = int(not left)
 
-        def solve(sides: Any, factors: Any, exchanged: Any) -> tuple[Any]:
+        def solve(sides: Any, factors: np.ndarray, exchanged: Any) -> tuple[Any]:
             order = exchanged_rows(exchanged.tolist(), rows)
             if first:
                 sides = sides.take(order, 0) if left else sides.take(order, 1)
@@ -100,7 +108,7 @@ class LapackSolutions(FastMatrices):
         return self._solved(solve, batch, b, (lu, 2), (pivots, 1))
 
     @operator("cholesky_solve")
-    def cholesky_solve(self, b: Any, factor: Any, upper: bool = False) -> Any:
+    def cholesky_solve(self, b: np.ndarray, factor: np.ndarray, upper: bool = False) -> Any:
         """Return the solutions of ``A X = B`` for the matrices whose Cholesky factors are given."""
         own = self._dtype(b)
         batch = check_old_system("cholesky_solve", factor.shape, b.shape, self._dtype(factor), own)
@@ -109,7 +117,7 @@ class LapackSolutions(FastMatrices):
         return self._solved(lambda sides, one: potrs(one, sides, not upper), batch, b, (factor, 2))
 
     @operator("cholesky_inverse")
-    def cholesky_inverse(self, factor: Any, upper: bool = False) -> Any:
+    def cholesky_inverse(self, factor: np.ndarray, upper: bool = False) -> Any:
         """Return the inverses of the matrices whose Cholesky factors are given."""
         check_square("cholesky_inverse", factor.shape)
         refuse_dtypes("cholesky_inverse_out_cpu", self._dtype(factor))
@@ -140,14 +148,14 @@ class LapackSolutions(FastMatrices):
         orgqr = self._lapack("ungqr" if is_complex else "orgqr", "linalg_householder_product", x)
         room = columns if columns <= _BLOCK // 2 else columns * _BLOCK
 
-        def product(one: Any, factors: Any) -> tuple[Any]:
+        def product(one: object, factors: np.ndarray) -> tuple[Any]:
             return (orgqr(one, factors, lwork=room)[0],)
 
         return self._contiguous(self._one_by_one(product, batch, x, tau)[0])
 
     @operator("ormqr")
     def ormqr(
-        self, x: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False
+        self, x: np.ndarray, tau: Any, other: np.ndarray, left: bool = True, transpose: bool = False
     ) -> Any:
         """Return the product of the orthonormal matrix of Householder reflections, or its conjugate
         transpose, and a matrix, from the left or from the right.
@@ -164,14 +172,14 @@ class LapackSolutions(FastMatrices):
         room = other.shape[-1 if left else -2]
         room = room if count <= _BLOCK // 2 else room * _BLOCK + _TABLE
 
-        def product(one: Any, factors: Any, given: Any) -> tuple[Any]:
+        def product(one: object, factors: np.ndarray, given: object) -> tuple[Any]:
             return (ormqr(side, trans, one, factors, given, room)[0],)
 
         made = self._one_by_one(product, x.shape[:-2], x[..., :count], tau, other)[0]
         return self._contiguous(made)
 
     @operator("trace")
-    def trace(self, x: Any) -> Any:
+    def trace(self, x: np.ndarray) -> Any:
         """Return the sum of the diagonal of a matrix."""
         check_trace(x, self._dtype(x))
         return self.table.kernels["sum"].fn(x.diagonal())

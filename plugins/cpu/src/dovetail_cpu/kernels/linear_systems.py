@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any, Final
 
 import numpy
+import numpy as np
 
 from dovetail_aten.families import LinearSystems, check_cross
 from dovetail_aten.kernel_support import broadcast_shapes, wrap_dim
@@ -60,7 +61,7 @@ def _solve(matrix: Any, sides: Any) -> Any | None:
 class FastLinearSystems(FastMatrices, LinearSystems):
     """Small systems, and large ones with many right sides."""
 
-    def cross(self, x: Any, other: Any, *, dim: int = -1) -> Any:
+    def cross(self, x: np.ndarray, other: np.ndarray, *, dim: int = -1) -> Any:
         """Return the cross products of vectors of three elements along `dim`."""
         if x.size > _FEW or other.size > _FEW:
             return LinearSystems.cross(self, x, other, dim=dim)

@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any
 
 import numpy
+import numpy as np
 
 from dovetail_aten.families import Losses
 from dovetail_aten.kernel_support import MEAN, NONE, SUM, Function
@@ -19,7 +20,7 @@ from ..parallel.threads import run_pieces
 _FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 
 
-def _is_large(x: Any, target: Any) -> bool:
+def _is_large(x: np.ndarray, target: np.ndarray) -> bool:
     """Return whether two arrays are many numbers that lie side by side in the same order."""
     return (
         x.nbytes > 2 * BLOCK_BYTES
@@ -35,7 +36,7 @@ _LINE = 512
 """Length of the sums that BLAS takes, which does not add pairwise."""
 
 
-def _sum_of_products(x: Any, other: Any) -> Any:
+def _sum_of_products(x: np.ndarray, other: np.ndarray) -> Any:
     """Return the sum of ``x * other``, in lines that are then added pairwise."""
     whole = x.size - x.size % _LINE
     lines = numpy.vecdot(x[:whole].reshape(-1, _LINE), other[:whole].reshape(-1, _LINE))
@@ -48,7 +49,7 @@ def _sum_of_squares(room: Any, x: Any, target: Any) -> Any:
     return _sum_of_products(away, away)
 
 
-def _sum_of_bends(room: Any, x: Any, target: Any, bound: float = 1.0) -> Any:
+def _sum_of_bends(room: Any, x: np.ndarray, target: np.ndarray, bound: float = 1.0) -> Any:
     """Return the sum of Huber's loss: of ``l * d - l * l / 2`` where d is the distance and l is d
     limited to `bound`.
     """
@@ -61,17 +62,21 @@ def _sum_of_bends(room: Any, x: Any, target: Any, bound: float = 1.0) -> Any:
     return _sum_of_products(near, away) - half
 
 
-def _sum_of_smooth_bends(room: Any, x: Any, target: Any, beta: float = 1.0) -> Any | None:
+def _sum_of_smooth_bends(
+    room: object, x: np.ndarray, target: np.ndarray, beta: float = 1.0
+) -> Any | None:
     """Return the sum of Huber's loss divided by `beta`."""
     return _sum_of_bends(room, x, target, beta) / beta if beta > 0 else None
 
 
-def _sum_of_huber_bends(room: Any, x: Any, target: Any, delta: float = 1.0) -> Any | None:
+def _sum_of_huber_bends(
+    room: object, x: np.ndarray, target: np.ndarray, delta: float = 1.0
+) -> Any | None:
     """Return the sum of Huber's loss."""
     return _sum_of_bends(room, x, target, delta) if delta > 0 else None
 
 
-def _loss(method: Function, summed: Callable[..., Any] = lambda *_: None) -> Function:
+def _loss(method: Function, summed: Callable[..., object] = lambda *_: None) -> Function:
     """Return the method that sums a loss block by block, by ``summed(room, x, target, *more)`` if
     that is made for the arguments: else it is None.
     """
@@ -106,7 +111,12 @@ def _gradient(method: Function) -> Function:
 
     @wraps(method)
     def gradient(
-        self: Any, grad_output: Any, x: Any, target: Any, reduction: int, *more: Any
+        self: Any,
+        grad_output: np.ndarray,
+        x: np.ndarray,
+        target: np.ndarray,
+        reduction: int,
+        *more: Any,
     ) -> Any:
         if not _is_large(x, target) or grad_output.dtype is not x.dtype:
             return method(self, grad_output, x, target, reduction, *more)
@@ -145,10 +155,10 @@ class FastLosses(Losses):
 
 
 @_loss
-def _entropy_in_blocks(self: Losses, x: Any, target: Any, reduction: int) -> Any:
+def _entropy_in_blocks(self: Losses, x: np.ndarray, target: np.ndarray, reduction: int) -> Any:
     return Losses._entropy(self, x, target, None, reduction)
 
 
 @_loss
-def _logits_in_blocks(self: Losses, x: Any, target: Any, reduction: int) -> Any:
+def _logits_in_blocks(self: Losses, x: np.ndarray, target: np.ndarray, reduction: int) -> Any:
     return Losses._entropy_of_logits(self, x, target, None, None, reduction)

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 import numpy
+import numpy as np
 
 from dovetail_aten.families import Factorizations, Matrices, check_pivots
 
@@ -33,7 +34,7 @@ class FastMatrices(Matrices):
         return getattr(function, "__wrapped__", function)
 
     def _one_by_one(
-        self, function: Callable[..., Sequence[Any]], batch: Sequence[int], *operands: Any
+        self, function: Callable[..., Sequence[object]], batch: Sequence[int], *operands: Any
     ) -> list[Any]:
         ahead = len(batch)
         if not ahead:
@@ -50,7 +51,7 @@ class FastMatrices(Matrices):
             return stacked
         return [each.reshape(*batch, *each.shape[1:]) for each in stacked]
 
-    def _triangle(self, x: Any, upper: bool, offset: int = 0) -> Any:
+    def _triangle(self, x: np.ndarray, upper: bool, offset: int = 0) -> Any:
         rows, columns = x.shape[-2:]
         kept = self._in_triangle(rows, columns, upper, offset)
         return numpy.where(kept, x, self.numbers.like(x, 0))
@@ -73,7 +74,7 @@ def _kept_triangle(rows: int, columns: int, upper: bool, offset: int) -> Any:
     return distance >= offset if upper else distance <= offset
 
 
-def are_rows(pivots: Any, rows: int) -> bool:
+def are_rows(pivots: np.ndarray, rows: int) -> bool:
     """Return whether all pivots are rows, counted from 1."""
     # Read as unsigned, 0 and what is less are beyond the last row too.
     return not pivots.size or bool((pivots - 1).view(numpy.uint32).max() < rows)
@@ -90,16 +91,16 @@ def exchanged_rows(pivots: Sequence[int], rows: int) -> list[int]:
 class FastFactorizations(FastMatrices, Factorizations):
     """Cholesky, LU, LDL and QR factorizations."""
 
-    def _unit_triangle(self, x: Any) -> Any:
+    def _unit_triangle(self, x: np.ndarray) -> Any:
         rows, columns = x.shape[-2:]
         below = self._in_triangle(rows, columns, False, -1)
         find = _kept_eye if rows * columns <= _FEW else _kept_eye.__wrapped__
         return numpy.where(below, x, find(rows, columns, x.dtype))
 
-    def _check_pivots(self, pivots: Any, rows: int, least: int) -> None:
+    def _check_pivots(self, pivots: np.ndarray, rows: int, least: int) -> None:
         check_pivots(pivots.shape, least, are_rows(pivots, rows))
 
-    def _order_of_rows(self, pivots: Any, rows: int) -> Any:
+    def _order_of_rows(self, pivots: np.ndarray, rows: int) -> Any:
         if not 0 < pivots.size <= _FEW_PIVOTS:
             return Factorizations._order_of_rows(self, pivots, rows)
         exchanges = pivots.reshape(-1, pivots.shape[-1]).tolist()

@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 import numpy
+import numpy as np
 
 from dovetail_aten.families import Ordering
 from dovetail_aten.kernel_support import wrap_dim
@@ -30,7 +31,7 @@ def _offsets(shape: tuple[int, ...]) -> Any:
 _kept_offsets = lru_cache(64)(_offsets)
 
 
-def pick(array: Any, indices: Any) -> Any:
+def pick(array: np.ndarray, indices: np.ndarray) -> Any:
     """Return the elements at `indices` along the last dimension; the leading dimensions agree."""
     if array.ndim == 1:
         return array.take(indices)
@@ -42,7 +43,7 @@ def pick(array: Any, indices: Any) -> Any:
 class FastOrdering(PackedOrder, Ordering):
     """Order along the last dimension."""
 
-    def sort(self, x: Any, dim: int = -1, descending: bool = False) -> tuple[Any, Any]:
+    def sort(self, x: np.ndarray, dim: int = -1, descending: bool = False) -> tuple[Any, Any]:
         """Return the elements sorted along the last dimension, picked by flat indices, and where
         they were.
         """
@@ -53,7 +54,7 @@ class FastOrdering(PackedOrder, Ordering):
         return pick(x, indices), indices
 
     def topk(
-        self, x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+        self, x: np.ndarray, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
     ) -> tuple[Any, Any]:
         """Return the `k` greatest, or least, elements along the last dimension, found without
         sorting all.

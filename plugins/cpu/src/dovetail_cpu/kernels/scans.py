@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy
+import numpy as np
 
 from dovetail_aten.families import Distinct, RunningExtrema, Scans, Selection
 from dovetail_aten.kernel_support import Function, Running
@@ -26,7 +27,7 @@ _WIDE = {
 class FastScans(Scans):
     """Cumulative sums and products, in double precision of what is in single."""
 
-    def _scanned(self, name: str, scan: Function, x: Any, dim: int, dtype: Any) -> Any:
+    def _scanned(self, name: str, scan: Function, x: np.ndarray, dim: int, dtype: Any) -> Any:
         """Return the scan along `dim`."""
         if dtype is not None and dtype in _WIDE:
             x, dtype = self.precision.converted(x, dtype), None
@@ -49,7 +50,7 @@ class FastRunning(Running):
 class FastRunningExtrema(RunningExtrema, FastRunning):
     """The greatest and least elements so far."""
 
-    def logcumsumexp(self, x: Any, dim: int) -> Any:
+    def logcumsumexp(self, x: np.ndarray, dim: int) -> Any:
         """Return the logarithm of the sum of exponentials along `dim` up to each element."""
         own = x.dtype
         wide = _WIDE.get(own)
@@ -62,7 +63,7 @@ class FastSelection(PackedOrder, Selection, FastRunning):
     """Elements selected by rank or frequency."""
 
 
-def _counted(x: Any) -> tuple[Any, Any] | None:
+def _counted(x: np.ndarray) -> tuple[Any, Any] | None:
     """Return the distinct integers in order, and how often each occurs; None if they are so far
     apart that counting all between them does not pay.
     """
@@ -84,7 +85,7 @@ class FastDistinct(PackedOrder, Distinct):
 
     def unique(
         self,
-        x: Any,
+        x: np.ndarray,
         sorted: bool = True,
         return_inverse: bool = False,
         return_counts: bool = False,

@@ -10,6 +10,7 @@ from math import prod
 from typing import Any
 
 import numpy
+import numpy as np
 
 from dovetail_aten.families import Views, Windows, window_count
 from dovetail_aten.kernel_support import extent, repeats_places, wrap_dim
@@ -21,7 +22,7 @@ _MANY = 1 << 16
 class FastViews(Views):
     """Other shapes, expansion, and slices."""
 
-    def view(self, x: Any, size: Sequence[int]) -> Any:
+    def view(self, x: np.ndarray, size: Sequence[int]) -> Any:
         """Return a view with another shape, which NumPy finds; what it refuses or copies is looked
         at by the generic kernel.
         """
@@ -65,7 +66,7 @@ class FastViews(Views):
 class FastWindows(Windows):
     """Windows of a dimension."""
 
-    def unfold(self, x: Any, dimension: int, size: int, step: int) -> Any:
+    def unfold(self, x: np.ndarray, dimension: int, size: int, step: int) -> Any:
         """Return a view of all windows of `size` elements along `dimension`, made from its
         strides.
         """
@@ -85,8 +86,8 @@ class FastWindows(Windows):
 
     def as_strided_scatter(
         self,
-        x: Any,
-        src: Any,
+        x: np.ndarray,
+        src: np.ndarray,
         size: Sequence[int],
         stride: Sequence[int],
         storage_offset: int | None = None,

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 import numpy
+import numpy as np
 
 from dovetail_aten.kernel_support import (
     MEAN,
@@ -54,11 +55,11 @@ class WholeLosses(Family):
     @operator("multi_margin_loss")
     def multi_margin_loss(
         self,
-        x: Any,
-        target: Any,
-        p: Any = 1,
-        margin: Any = 1,
-        weight: Any = None,
+        x: np.ndarray,
+        target: np.ndarray,
+        p: object = 1,
+        margin: object = 1,
+        weight: np.ndarray | None = None,
         reduction: int = MEAN,
     ) -> Any:
         """Return the mean over the other classes of ``max(0, margin - x[target] + x) ** p``,
@@ -85,7 +86,9 @@ class WholeLosses(Family):
         return loss.reshape(target.shape) if reduction == NONE else _reduced(loss, reduction)
 
     @operator("multilabel_margin_loss")
-    def multilabel_margin_loss(self, x: Any, target: Any, reduction: int = MEAN) -> Any:
+    def multilabel_margin_loss(
+        self, x: np.ndarray, target: np.ndarray, reduction: int = MEAN
+    ) -> Any:
         """Return ``max(0, 1 - x[label] + x[other])`` summed over the labels of a sample and the
         classes that are none, divided by the number of classes.
         """
@@ -109,7 +112,7 @@ class WholeLosses(Family):
         return loss.reshape(x.shape[:-1]) if reduction == NONE else _reduced(loss, reduction)
 
     @operator("pdist")
-    def pdist(self, x: Any, p: float = 2.0) -> Any:
+    def pdist(self, x: np.ndarray, p: float = 2.0) -> Any:
         """Return the distances between every two rows, in the order of the upper triangle."""
         check_pdist(x, p, self.dtypes[x.dtype])
         count, length = x.shape

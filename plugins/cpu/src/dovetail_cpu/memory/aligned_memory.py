@@ -86,7 +86,7 @@ def _handler() -> Any | None:
     return new_capsule(ctypes.addressof(kept), b"mem_handler", None)
 
 
-def _variable(handler: Any) -> ContextVar[Any] | None:
+def _variable(handler: object) -> ContextVar[Any] | None:
     """Return NumPy's context variable of the allocator in force; None where its table of functions
     is not where it was in NumPy 2.1 to 2.5.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from ctypes import c_size_t, sizeof
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from dovetail_aten.backend import NamespaceArrays
 from dovetail_kernel import DatalessArray, DataPtr
+from dovetail_kernel.typing import NativeDtype
 
 from .allocator import ALLOCATOR, SHARED_ALLOCATOR, AllocatedMemory
 
@@ -28,7 +29,7 @@ behind the object's head.
 class _Memory:
     """A place in memory that NumPy can read; keeps the array alive that owns it."""
 
-    def __init__(self, base: Array, interface: dict[str, Any]) -> None:
+    def __init__(self, base: Array, interface: Mapping[str, object]) -> None:
         self.base = base
         self.__array_interface__ = interface
 
@@ -85,7 +86,7 @@ class CpuMemory(NamespaceArrays):
         # ndarray.ctypes.data says the same ten times slower, and writes in place ask for it.
         return _WORDS[id(array) // _WORD + _DATA]
 
-    def strides(self, array: Any) -> tuple[int, ...]:
+    def strides(self, array: np.ndarray) -> tuple[int, ...]:
         """Return the strides in elements; those of C order where there are no elements."""
         if not array.size:
             return super().strides(array)
@@ -111,7 +112,7 @@ class CpuMemory(NamespaceArrays):
     def as_view(
         self,
         memory: Array,
-        native_dtype: Any,
+        native_dtype: NativeDtype,
         shape: Sequence[int],
         strides: Sequence[int],
         offset: int,

@@ -81,7 +81,7 @@ def numpy_in_calling_thread(count: int) -> AbstractContextManager[None]:
     return _limit("numpy") or nullcontext()
 
 
-def in_calling_thread(function: Callable[..., Any]) -> Callable[..., Any]:
+def in_calling_thread(function: Callable[..., object]) -> Callable[..., Any]:
     """Return a function of SciPy's BLAS or LAPACK that computes small matrices in one thread."""
 
     function = outside_forks(function)
@@ -107,5 +107,5 @@ def scipy_in_calling_thread(*matrices: Any) -> AbstractContextManager[None]:
     return _limit("scipy") or _AS_IT_IS
 
 
-def _are_large(matrices: Sequence[Any]) -> bool:
+def _are_large(matrices: Sequence[object]) -> bool:
     return any([getattr(each, "size", 0) >= _LARGE for each in matrices])

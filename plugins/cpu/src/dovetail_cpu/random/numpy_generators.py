@@ -49,7 +49,7 @@ def _bytes_of(value: Any) -> list[bytes]:
     return [value.tobytes() if isinstance(value, np.ndarray) else _number(int(value))]
 
 
-def _read(value: Any, parts: memoryview) -> tuple[Any, memoryview]:
+def _read(value: object, parts: memoryview) -> tuple[Any, memoryview]:
     """Return a state of the form of `value` from bytes, and the rest of them."""
     if isinstance(value, dict):
         made = {}

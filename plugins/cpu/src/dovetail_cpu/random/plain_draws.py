@@ -54,14 +54,20 @@ def uniform(bits: Any, size: Size, wide: bool, low: float, high: float) -> Array
     return made.reshape(size)
 
 
-def chosen(bits: Any, size: Size, p: float) -> Array:
+def chosen(bits: np.ndarray, size: Size, p: float) -> Array:
     """Return True with probability `p`, else False."""
     made: Array = uniform(bits, size, True, 0.0, 1.0) < p
     return made
 
 
 def normal(
-    bits: Any, size: Size, wide: bool, mean: float, std: float, kept: float | None, blocks: int
+    bits: np.ndarray,
+    size: Size,
+    wide: bool,
+    mean: float,
+    std: float,
+    kept: float | None,
+    blocks: int,
 ) -> tuple[Array, float | None]:
     """Return normal numbers in float64 if `wide`, else in float32, and the new `kept`.
 
@@ -102,7 +108,9 @@ def _scaled(made: Array, mean: float, std: float) -> Array:
     return made if mean == 0 and std == 1 else multiply_add(made, std, mean)
 
 
-def _pairs_of_normal(bits: Any, count: int, kept: float | None) -> tuple[Array, float | None]:
+def _pairs_of_normal(
+    bits: np.ndarray, count: int, kept: float | None
+) -> tuple[Array, float | None]:
     if not count:
         return np.empty(0), kept
     first = [] if kept is None else [kept]
@@ -114,7 +122,7 @@ def _pairs_of_normal(bits: Any, count: int, kept: float | None) -> tuple[Array, 
     return made[:count], float(made[count]) if made.size > count else None
 
 
-def exponential(bits: Any, size: Size, wide: bool, rate: float) -> Array:
+def exponential(bits: np.ndarray, size: Size, wide: bool, rate: float) -> Array:
     """Return exponential numbers, computed in float64, in float32 unless `wide`."""
     made = np.log1p(-uniform(bits, size, True, 0.0, 1.0)) * (-1 / rate)
     return made.astype("f8" if wide else "f4")

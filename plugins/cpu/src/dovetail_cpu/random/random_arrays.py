@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail_kernel import float32
+from dovetail_kernel.typing import NativeDtype
 
 from ..memory.memory import CpuMemory
 from . import drawn_numbers
@@ -61,21 +62,21 @@ class CpuRandom(CpuMemory):
         """Return an array of uint8 as bytes."""
         return array.tobytes()
 
-    def uniform(self, shape: Sequence[int], native_dtype: Any, generator: Any) -> Any:
+    def uniform(self, shape: Sequence[int], native_dtype: NativeDtype, generator: object) -> Any:
         """Return numbers in [0, 1); for half precision, numbers that it can represent."""
         source = self.source(generator)
         if not isinstance(source, MersenneTwister):
             return super().uniform(shape, native_dtype, generator)
         return drawn_numbers.uniform(source, tuple(shape), native_dtype)
 
-    def normal(self, shape: Sequence[int], native_dtype: Any, generator: Any) -> Any:
+    def normal(self, shape: Sequence[int], native_dtype: NativeDtype, generator: object) -> Any:
         """Return standard normal numbers; those of NumPy in float32 for half precision."""
         source = self.source(generator)
         if not isinstance(source, MersenneTwister):
             return super().normal(shape, native_dtype, generator)
         return drawn_numbers.normal(source, tuple(shape), native_dtype)
 
-    def integers(self, low: int, high: int, shape: Sequence[int], generator: Any) -> Any:
+    def integers(self, low: int, high: int, shape: Sequence[int], generator: object) -> Any:
         """Return int64 numbers in [low, high)."""
         source = self.source(generator)
         if not isinstance(source, MersenneTwister):

@@ -40,13 +40,13 @@ def numbers_for(
 class SeededDrawing(Drawing):
     """Uniform, normal and integer numbers."""
 
-    def twister(self, generator: Any) -> MersenneTwister | None:
+    def twister(self, generator: object) -> MersenneTwister | None:
         """Return what to draw from; None for a generator of NumPy's."""
         source = self.capabilities.source(generator)  # type: ignore[attr-defined]
         return source if isinstance(source, MersenneTwister) else None
 
     def _uniform(
-        self, like: Any, dtype: Any, generator: Any, low: float = 0.0, high: float = 1.0
+        self, like: Any, dtype: Any, generator: object, low: float = 0.0, high: float = 1.0
     ) -> Any:
         source = self.twister(generator)
         if source is None:
@@ -56,7 +56,7 @@ class SeededDrawing(Drawing):
         return numbers_for(like, drawn.uniform, source, dtype, low, high)
 
     def _normal(
-        self, like: Any, dtype: Any, generator: Any, mean: float = 0.0, std: float = 1.0
+        self, like: Any, dtype: Any, generator: object, mean: float = 0.0, std: float = 1.0
     ) -> Any:
         source = self.twister(generator)
         if source is None:
@@ -66,7 +66,7 @@ class SeededDrawing(Drawing):
         dense = not isinstance(like, np.ndarray) or like.flags.c_contiguous
         return numbers_for(like, drawn.normal, source, dtype, mean, std, dense)
 
-    def _chosen(self, like: Any, p: Any, generator: Any) -> Any:
+    def _chosen(self, like: Any, p: Any, generator: object) -> Any:
         source = self.twister(generator)
         if source is None:
             return super()._chosen(like, p, generator)
@@ -76,25 +76,25 @@ class SeededDrawing(Drawing):
             return numbers_for(like, drawn.doubles, source) < p
         return numbers_for(like, drawn.uniform, source, _SINGLE) < p.astype(_SINGLE, copy=False)
 
-    def _wide_uniform(self, x: Any, generator: Any) -> Any:
+    def _wide_uniform(self, x: np.ndarray, generator: object) -> Any:
         source = self.twister(generator)
         if source is None:
             return super()._wide_uniform(x, generator)
         return numbers_for(x, drawn.doubles, source)
 
-    def _wide_normal(self, x: Any, mean: float, std: float, generator: Any) -> Any:
+    def _wide_normal(self, x: np.ndarray, mean: float, std: float, generator: object) -> Any:
         source = self.twister(generator)
         if source is None:
             return super()._wide_normal(x, mean, std, generator)
         return numbers_for(x, drawn.paired_normal, source, mean, std)
 
-    def _drawn_integers(self, low: int, high: int, like: Any, generator: Any) -> Any:
+    def _drawn_integers(self, low: int, high: int, like: Any, generator: object) -> Any:
         source = self.twister(generator)
         if source is None:
             return super()._drawn_integers(low, high, like, generator)
         return numbers_for(like, drawn.integers, source, low, high)
 
-    def _numbers_up_to(self, greatest: int, x: Any, generator: Any) -> Any:
+    def _numbers_up_to(self, greatest: int, x: np.ndarray, generator: object) -> Any:
         source = self.twister(generator)
         if source is None:
             return super()._numbers_up_to(greatest, x, generator)

@@ -35,7 +35,7 @@ class SeededRandom(Random, SeededDrawing):
         return super().randn_like(np.empty_like(x), dtype=dtype)
 
     def multinomial(
-        self, x: Array, num_samples: int, replacement: bool = False, *, generator: Any = None
+        self, x: Array, num_samples: int, replacement: bool = False, *, generator: object = None
     ) -> Any:
         """Return indices drawn with the weights of every row: by the order of exponential arrival
         times, or with replacement from the cumulative sums.
@@ -67,7 +67,9 @@ class SeededRandom(Random, SeededDrawing):
         checked: Array = Random._checked_weights(self, x)
         return checked
 
-    def slopes_of_rrelu(self, x: Array, lower: float, upper: float, generator: Any = None) -> Any:
+    def slopes_of_rrelu(
+        self, x: Array, lower: float, upper: float, generator: object = None
+    ) -> Any:
         """Return a slope for every element that is not positive, and 1 for the others."""
         source = self.twister(generator)
         if source is None:
@@ -93,13 +95,13 @@ def _edges_below(rows: Array, numbers: Array) -> Array:
 class SeededDistributions(Distributions, SeededDrawing):
     """Numbers of other distributions."""
 
-    def _waiting_times(self, x: Array, rate: float, generator: Any) -> Any:
+    def _waiting_times(self, x: Array, rate: float, generator: object) -> Any:
         source = self.twister(generator)
         if source is None:
             return super()._waiting_times(x, rate, generator)
         return numbers_for(x, exponential, source, x.dtype, rate)
 
-    def poisson(self, x: Array, generator: Any = None) -> Any:
+    def poisson(self, x: Array, generator: object = None) -> Any:
         """Return numbers of the Poisson distribution with the rates `x`."""
         source = self.twister(generator)
         if source is None:
@@ -107,7 +109,7 @@ class SeededDistributions(Distributions, SeededDrawing):
         self._check_rates(x)
         return each(source, poisson, x)
 
-    def binomial(self, count: Array, prob: Array, generator: Any = None) -> Any:
+    def binomial(self, count: Array, prob: Array, generator: object = None) -> Any:
         """Return how many of `count` trials succeed, each with probability `prob`."""
         source = self.twister(generator)
         if source is None:
@@ -120,7 +122,7 @@ class SeededDistributions(Distributions, SeededDrawing):
 class SeededGammaNumbers(GammaNumbers, SeededDrawing):
     """Numbers of the gamma distribution."""
 
-    def _gamma(self, alpha: Array, generator: Any) -> Any:
+    def _gamma(self, alpha: Array, generator: object) -> Any:
         source = self.twister(generator)
         if source is None:
             return super()._gamma(alpha, generator)

@@ -6,6 +6,7 @@ from typing import Any
 
 from dovetail_aten.families import GatedUnits, HardActivations, Rectifiers, Sigmoids
 from dovetail_aten.kernel_support import Family
+from dovetail_aten.typing import Array
 
 from ..kernel_support.device_code import pointwise
 
@@ -54,12 +55,12 @@ _BACKWARD = {
 }
 
 
-def _forward(name: str, x: Any, *more: float, names: str = "", results: str = "T y") -> Any:
+def _forward(name: str, x: Array, *more: float, names: str = "", results: str = "T y") -> Any:
     code = f"const W v = WIDE(x); {_FORWARD[name]}"
     return pointwise(name, f"T x{names}", results, code)(x, *more)
 
 
-def _backward(name: str, grad: Any, x: Any, *more: float, names: str = "") -> Any:
+def _backward(name: str, grad: Array, x: Array, *more: float, names: str = "") -> Any:
     code = f"const W v = WIDE(x), g = WIDE(grad); {_BACKWARD[name]}"
     return pointwise(name, f"T grad, T x{names}", "T y", code)(grad, x, *more)
 
@@ -78,43 +79,43 @@ class _OfOneDtype(Family):
 class FusedSigmoids(_OfOneDtype, Sigmoids):
     """sigmoid, silu, gelu, softplus and the logarithm of sigmoid, and the gradient of tanh."""
 
-    def sigmoid(self, x: Any) -> Any:
+    def sigmoid(self, x: Array) -> Any:
         """Return ``1 / (1 + exp(-x))``."""
         return _forward("sigmoid", x) if self._fit(x) else Sigmoids.sigmoid(self, x)
 
-    def sigmoid_backward(self, grad_output: Any, output: Any) -> Any:
+    def sigmoid_backward(self, grad_output: Array, output: Array) -> Any:
         """Return the gradient of sigmoid, from its result."""
         if self._fit(grad_output, output):
             return _backward("sigmoid_backward", grad_output, output)
         return Sigmoids.sigmoid_backward(self, grad_output, output)
 
-    def tanh_backward(self, grad_output: Any, output: Any) -> Any:
+    def tanh_backward(self, grad_output: Array, output: Array) -> Any:
         """Return the gradient of tanh, from its result."""
         if self._fit(grad_output, output):
             return _backward("tanh_backward", grad_output, output)
         return Sigmoids.tanh_backward(self, grad_output, output)
 
-    def silu(self, x: Any) -> Any:
+    def silu(self, x: Array) -> Any:
         """Return ``x * sigmoid(x)``."""
         return _forward("silu", x) if self._fit(x) else Sigmoids.silu(self, x)
 
-    def silu_backward(self, grad_output: Any, x: Any) -> Any:
+    def silu_backward(self, grad_output: Array, x: Array) -> Any:
         """Return the gradient of `silu`."""
         if self._fit(grad_output, x):
             return _backward("silu_backward", grad_output, x)
         return Sigmoids.silu_backward(self, grad_output, x)
 
-    def exact_gelu(self, x: Any) -> Any:
+    def exact_gelu(self, x: Array) -> Any:
         """Return x times the normal distribution function."""
         return _forward("gelu", x) if self._fit(x) else Sigmoids.exact_gelu(self, x)
 
-    def gelu(self, x: Any, *, approximate: str = "none") -> Any:
+    def gelu(self, x: Array, *, approximate: str = "none") -> Any:
         """Return x times the normal distribution function: exactly, or approximated by a tanh."""
         if not self._fit(x):
             return Sigmoids.gelu(self, x, approximate=approximate)
         return _forward("gelu_tanh" if self._is_tanh(approximate) else "gelu", x)
 
-    def gelu_backward(self, grad_output: Any, x: Any, *, approximate: str = "none") -> Any:
+    def gelu_backward(self, grad_output: Array, x: Array, *, approximate: str = "none") -> Any:
         """Return the gradient of `gelu`."""
         if not self._fit(grad_output, x):
             return Sigmoids.gelu_backward(self, grad_output, x, approximate=approximate)
@@ -129,21 +130,21 @@ class FusedSigmoids(_OfOneDtype, Sigmoids):
             return Sigmoids.softplus(self, x, beta, threshold)
         return _forward("softplus", x, float(beta), float(threshold), names=_SOFTPLUS)
 
-    def softplus_backward(self, grad_output: Any, x: Any, beta: Any, threshold: Any) -> Any:
+    def softplus_backward(self, grad_output: Array, x: Array, beta: Any, threshold: Any) -> Any:
         """Return the gradient of `softplus`."""
         if not self._fit(grad_output, x):
             return Sigmoids.softplus_backward(self, grad_output, x, beta, threshold)
         numbers = float(beta), float(threshold)
         return _backward("softplus_backward", grad_output, x, *numbers, names=_SOFTPLUS)
 
-    def log_sigmoid_forward(self, x: Any) -> tuple[Any, Any]:
+    def log_sigmoid_forward(self, x: Array) -> tuple[Any, Any]:
         """Return ``log(sigmoid(x))``, and ``exp(-abs(x))``."""
         if not self._fit(x):
             return Sigmoids.log_sigmoid_forward(self, x)
         result, power = _forward("log_sigmoid", x, results="T y, T of")
         return result, power
 
-    def log_sigmoid_backward(self, grad_output: Any, x: Any, buffer: Any) -> Any:
+    def log_sigmoid_backward(self, grad_output: Array, x: Array, buffer: object) -> Any:
         """Return the gradient of log_sigmoid."""
         if not self._fit(grad_output, x):
             return Sigmoids.log_sigmoid_backward(self, grad_output, x, buffer)
@@ -153,11 +154,11 @@ class FusedSigmoids(_OfOneDtype, Sigmoids):
 class FusedGatedUnits(_OfOneDtype, GatedUnits):
     """mish."""
 
-    def mish(self, x: Any) -> Any:
+    def mish(self, x: Array) -> Any:
         """Return ``x * tanh(softplus(x))``."""
         return _forward("mish", x) if self._fit(x) else GatedUnits.mish(self, x)
 
-    def mish_backward(self, grad_output: Any, x: Any) -> Any:
+    def mish_backward(self, grad_output: Array, x: Array) -> Any:
         """Return the gradient of `mish`."""
         if not self._fit(grad_output, x):
             return GatedUnits.mish_backward(self, grad_output, x)
@@ -167,11 +168,11 @@ class FusedGatedUnits(_OfOneDtype, GatedUnits):
 class FusedHardActivations(_OfOneDtype, HardActivations):
     """hardswish."""
 
-    def hardswish(self, x: Any) -> Any:
+    def hardswish(self, x: Array) -> Any:
         """Return ``x * min(max(x + 3, 0), 6) / 6``."""
         return _forward("hardswish", x) if self._fit(x) else HardActivations.hardswish(self, x)
 
-    def hardswish_backward(self, grad_output: Any, x: Any) -> Any:
+    def hardswish_backward(self, grad_output: Array, x: Array) -> Any:
         """Return the gradient of `hardswish`."""
         if not self._fit(grad_output, x):
             return HardActivations.hardswish_backward(self, grad_output, x)
@@ -181,7 +182,7 @@ class FusedHardActivations(_OfOneDtype, HardActivations):
 class FusedRectifiers(Rectifiers):
     """The gradient of relu."""
 
-    def threshold_backward(self, grad_output: Any, x: Any, threshold: Any) -> Any:
+    def threshold_backward(self, grad_output: Array, x: Array, threshold: Any) -> Any:
         """Return `grad_output` where `x` is above `threshold`, else 0."""
         same = grad_output.dtype == x.dtype and grad_output.shape == x.shape
         if not same or x.dtype not in self.precision.real_floats:

@@ -12,6 +12,7 @@ import cupy
 
 from dovetail_aten.families import Convolutions, turned
 from dovetail_aten.kernel_support import Window
+from dovetail_aten.typing import Array
 
 from ..kernel_support.device_code import pointwise
 
@@ -56,7 +57,7 @@ _MISSING: Final = Window(1, 1, 1, 0, 1, 1)
 class FusedConvolutions(Convolutions):
     """Convolutions of real numbers."""
 
-    def _correlated(self, x: Any, weight: Any, windows: Sequence[Window], groups: int) -> Any:
+    def _correlated(self, x: Array, weight: Array, windows: Sequence[Window], groups: int) -> Any:
         if not self._is_plain(x, weight):
             return Convolutions._correlated(self, x, weight, windows, groups)
         patches = self._matrices_of_patches(x, windows, groups)
@@ -72,7 +73,7 @@ class FusedConvolutions(Convolutions):
         made = cupy.empty((y.shape[0], groups * weight.shape[1], *sizes), y.dtype)
         return _run("fold_patches", _FOLDED, columns, windows, made)
 
-    def _weighed(self, x: Any, y: Any, windows: Sequence[Window], groups: int) -> Any:
+    def _weighed(self, x: Array, y: Array, windows: Sequence[Window], groups: int) -> Any:
         results = self._matrices_of_channels(y, groups)
         if not self._is_plain(x, y) or results.shape[2] > results.shape[3]:
             return Convolutions._weighed(self, x, y, windows, groups)
@@ -80,7 +81,7 @@ class FusedConvolutions(Convolutions):
         products = self._product(results, turned(patches))
         return self.xp.sum(products, axis=0, dtype=y.dtype)
 
-    def _matrices_of_patches(self, x: Any, windows: Sequence[Window], groups: int) -> Any:
+    def _matrices_of_patches(self, x: Array, windows: Sequence[Window], groups: int) -> Any:
         if not self._is_plain(x):
             return Convolutions._matrices_of_patches(self, x, windows, groups)
         images, channels = x.shape[0], x.shape[1] // groups
@@ -89,7 +90,7 @@ class FusedConvolutions(Convolutions):
         made = cupy.empty((images, groups, channels * places, columns), x.dtype)
         return _run("take_patches", _PATCHES, x, windows, made)
 
-    def _product(self, left: Any, right: Any) -> Any:
+    def _product(self, left: Array, right: Array) -> Any:
         """Return the products of matrices; of one with all others, it is copied for each: the
         batched product that has a table of addresses takes six launches to write it.
         """
@@ -104,7 +105,7 @@ class FusedConvolutions(Convolutions):
         return all([each.size and each.dtype in floats for each in arrays])
 
 
-def _run(name: str, code: str, x: Any, windows: Sequence[Window], made: Any) -> Any:
+def _run(name: str, code: str, x: Array, windows: Sequence[Window], made: Any) -> Any:
     """Return `made`, which the kernel `name` has filled from `x`."""
     numbers = [
         number for window in (*[_MISSING] * (_DIMS - len(windows)), *windows) for number in window

@@ -10,6 +10,7 @@ import numpy as np
 
 from dovetail_aten.families import IndexedWrites, Indexing, IndexingAlong, ScatterReductions
 from dovetail_aten.kernel_support import Family
+from dovetail_aten.typing import Array
 
 from ..index_errors import check_places
 from ..waiting import note_wait
@@ -19,7 +20,7 @@ class CheckedOnDevice(Family):
     """The checks of indices."""
 
     def checked_places(
-        self, index: Any, least: int, size: int, error: Callable[[Any], Exception]
+        self, index: Array, least: int, size: int, error: Callable[..., Exception]
     ) -> Any:
         """Return `index`, of which the device checks that it lies in [`least`, `size`)."""
         check_places(index, least, size, error)
@@ -29,13 +30,13 @@ class CheckedOnDevice(Family):
 class DeviceIndexing(CheckedOnDevice, Indexing):
     """Indexing by arrays."""
 
-    def _key_of(self, x: Any, indices: Sequence[Any]) -> tuple[Any, ...]:
+    def _key_of(self, x: Array, indices: Sequence[object]) -> tuple[Any, ...]:
         key = Indexing._key_of(self, x, indices)
         if any([not isinstance(each, slice) and each.dtype == self.xp.bool_ for each in key]):
             note_wait("indexing by a mask")
         return key
 
-    def masked_select(self, x: Any, mask: Any) -> Any:
+    def masked_select(self, x: Any, mask: Array) -> Any:
         """Return the elements where `mask` is true, in one dimension."""
         note_wait("masked_select")
         return Indexing.masked_select(self, x, mask)
@@ -78,7 +79,7 @@ class DeviceScatterReductions(CheckedOnDevice, ScatterReductions):
 class DeviceIndexedWrites(CheckedOnDevice, IndexedWrites):
     """Arrays with other elements at some places."""
 
-    def checked(self, array: Any, right: Any, error: Callable[[Any], Exception]) -> Any:
+    def checked(self, array: Any, right: Array, error: Callable[..., Exception]) -> Any:
         """Return `array`, of which the device checks that it is `right` everywhere."""
         check_places(right, 1, 2, error)
         return array

@@ -8,6 +8,7 @@ import cupy
 import numpy as np
 
 from dovetail_aten.families import Likelihood
+from dovetail_aten.typing import Array
 
 from ..index_errors import CLASS, REPORT_CODE, raise_if_blocking, report_of_device
 from ..kernel_support.device_code import by_rows, launch
@@ -90,7 +91,7 @@ class FusedLikelihood(Likelihood):
     def nll_loss_backward(
         self,
         grad_output: Any,
-        x: Any,
+        x: Array,
         target: Any,
         weight: Any,
         reduction: int,
@@ -118,12 +119,12 @@ class FusedLikelihood(Likelihood):
         raise_if_blocking()
         return result
 
-    def classes_in_range(self, target: Any, count: int, ignore_index: int) -> Any:
+    def classes_in_range(self, target: Array, count: int, ignore_index: int) -> Any:
         """Return `target`: the kernels above look at each class, and nothing waits for that."""
         if target.ndim == 1 and target.dtype == self._long:
             return target
         return Likelihood.classes_in_range(self, target, count, ignore_index)
 
-    def _is_plain(self, x: Any, target: Any, *others: Any) -> bool:
+    def _is_plain(self, x: Array, target: Array, *others: Any) -> bool:
         same = all([each.dtype == x.dtype for each in others])
         return bool(same and x.ndim == 2 and x.size and target.dtype == self._long)

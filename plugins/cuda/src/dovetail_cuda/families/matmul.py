@@ -14,6 +14,7 @@ from cupy_backends.cuda.libs import cublas
 
 from dovetail_aten.families import MatrixProducts
 from dovetail_aten.kernel_support import check_expandable, rounds_once
+from dovetail_aten.typing import Array
 
 _KINDS: Final = {"float16": runtime.CUDA_R_16F, "bfloat16": runtime.CUDA_R_16BF}
 
@@ -21,7 +22,7 @@ _KINDS: Final = {"float16": runtime.CUDA_R_16F, "bfloat16": runtime.CUDA_R_16BF}
 class HalfProducts(MatrixProducts):
     """Products of vectors, matrices and batches of matrices."""
 
-    def _product(self, a: Any, b: Any) -> Any:
+    def _product(self, a: Any, b: Array) -> Any:
         """Return ``a @ b``, of half precision accumulated in float32."""
         if a.dtype not in self.precision.halves or not a.size or not b.size:
             return MatrixProducts._product(self, a, b)
@@ -35,13 +36,15 @@ class HalfProducts(MatrixProducts):
         return _batched(a, b)
 
     @rounds_once
-    def addmm(self, x: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    def addmm(self, x: Any, mat1: Any, mat2: Array, *, beta: object = 1, alpha: object = 1) -> Any:
         """Return ``beta * x + alpha * (mat1 @ mat2)``."""
         self._check_matrices(mat1, mat2)
         return self._added(MatrixProducts.addmm, x, mat1, mat2, beta, alpha)
 
     @rounds_once
-    def baddbmm(self, x: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    def baddbmm(
+        self, x: Array, batch1: object, batch2: object, *, beta: object = 1, alpha: object = 1
+    ) -> Any:
         """Return ``beta * x + alpha * (batch1 @ batch2)`` for batches of matrices."""
         self._check_batches(batch1, batch2)
         return self._added(MatrixProducts.baddbmm, x, batch1, batch2, beta, alpha)

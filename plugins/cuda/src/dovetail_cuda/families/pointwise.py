@@ -9,6 +9,7 @@ from typing import Any
 import cupy
 
 from dovetail_aten.families import Arithmetic, NumberParts
+from dovetail_aten.typing import Array, Namespace
 
 from ..kernel_support.device_code import pointwise
 
@@ -49,14 +50,14 @@ class FusedArithmetic(Arithmetic):
             return _of_two("floor_divide", _FLOOR_DIVIDE)(x, other)
         return Arithmetic._divide_mode(self, x, other, rounding_mode)
 
-    def remainder(self, x: Any, other: Any) -> Any:
+    def remainder(self, x: Array, other: Array) -> Any:
         """Return the remainder of the division rounded down: it has the sign of the divisor."""
         x, other = self.numbers.pair(x, other)
         if self._are_floats(x, other):
             return _of_two("remainder", f"{_REMAINDER} z = (T)rest;")(x, other)
         return Arithmetic.remainder(self, x, other)
 
-    def _are_floats(self, x: Any, other: Any) -> bool:
+    def _are_floats(self, x: Array, other: Array) -> bool:
         return x.dtype == other.dtype and x.dtype in self.precision.real_floats
 
 
@@ -69,22 +70,22 @@ class FusedNumberParts(NumberParts):
         kernel("bitwise_left_shift.Tensor", self.left_shift)
         kernel("bitwise_right_shift.Tensor", self.right_shift)
 
-    def left_shift(self, x: Any, other: Any) -> Any:
+    def left_shift(self, x: Array, other: Array) -> Any:
         """Return ``x << other``."""
         return self._shifted("left_shift", _LEFT, x, other)
 
-    def right_shift(self, x: Any, other: Any) -> Any:
+    def right_shift(self, x: Array, other: Array) -> Any:
         """Return ``x >> other``."""
         return self._shifted("right_shift", _RIGHT, x, other)
 
-    def _shifted(self, name: str, code: str, x: Any, other: Any) -> Any:
+    def _shifted(self, name: str, code: str, x: Any, other: Array) -> Any:
         x, other = self.numbers.either(x, other)
         if x.dtype.kind not in "iu" or x.dtype != other.dtype:
             return getattr(self.xp, name)(x, other)
         return _of_two(name, code)(x, other)
 
 
-def define_logical(xp: Any, kernel: Any, capabilities: Any) -> None:
+def define_logical(xp: Namespace, kernel: Any, capabilities: object) -> None:
     """Define the logical functions, for complex numbers too."""
 
     def define(name: str, function: Any) -> None:

@@ -19,6 +19,7 @@ from dovetail_aten.families import (
     check_pooled,
     pooled_windows,
 )
+from dovetail_aten.typing import Array
 
 from ..index_errors import PLACE, check_index
 from ..kernel_support.device_code import pointwise
@@ -95,7 +96,7 @@ class FusedMaxPooling(MaxPooling):
         self,
         name: str,
         ndim: int,
-        x: Any,
+        x: Array,
         kernel_size: Sequence[int],
         stride: Sequence[int] = (),
         padding: Sequence[int] = (0,),
@@ -126,13 +127,13 @@ class FusedMaxPooling(MaxPooling):
 class FusedAveragePooling(AveragePooling):
     """Averages: each result, and each element of a gradient, sums over what it is made of."""
 
-    def _averages(self, x: Any, runs: Sequence[Runs], divisors: Divisors) -> Any:
+    def _averages(self, x: Array, runs: Sequence[Runs], divisors: Divisors) -> Any:
         if not x.size or x.dtype not in self.precision.real_floats:
             return AveragePooling._averages(self, x, runs, divisors)
         return self._by_runs("avg_pool", _AVERAGE, x, runs, divisors)
 
     def _gradient(
-        self, name: str, grad: Any, x: Any, runs: Sequence[Runs], divisors: Divisors
+        self, name: str, grad: Array, x: Array, runs: Sequence[Runs], divisors: Divisors
     ) -> Any:
         if not grad.size or grad.dtype not in self.precision.real_floats:
             return AveragePooling._gradient(self, name, grad, x, runs, divisors)
@@ -175,10 +176,12 @@ class FusedAveragePooling(AveragePooling):
 class FusedPooledPlaces(PooledPlaces):
     """Gradients of maxima, and unpooling, without waiting for the device."""
 
-    def _check_places(self, indices: Any, sizes: Sequence[int]) -> None:
+    def _check_places(self, indices: Array, sizes: Sequence[int]) -> None:
         check_index(indices, 0, math.prod(sizes), 0, PLACE, RuntimeError)
 
-    def _at_places(self, values: Any, indices: Any, sizes: Sequence[int], accumulate: bool) -> Any:
+    def _at_places(
+        self, values: Array, indices: Array, sizes: Sequence[int], accumulate: bool
+    ) -> Any:
         if values.dtype.name not in ("float32", "float64"):  # what is added to at once
             return PooledPlaces._at_places(self, values, indices, sizes, accumulate)
         lead = values.shape[: values.ndim - len(sizes)]

@@ -10,6 +10,7 @@ import numpy as np
 
 from dovetail_aten.families import Softmax
 from dovetail_aten.kernel_support import wrap_dim
+from dovetail_aten.typing import Array
 
 from ..kernel_support.device_code import by_rows, launch
 
@@ -69,36 +70,38 @@ _KERNELS = {
 class FusedSoftmax(Softmax):
     """Softmax and its logarithm."""
 
-    def softmax(self, x: Any, dim: int, half_to_float: bool) -> Any:
+    def softmax(self, x: Array, dim: int, half_to_float: bool) -> Any:
         """Return ``exp(x) / sum(exp(x))`` along `dim`, with the maximum taken out."""
         if half_to_float or not self._is_plain(x):
             return Softmax.softmax(self, x, dim, half_to_float)
         return self._by_rows("softmax", dim, x)
 
-    def log_softmax(self, x: Any, dim: int, half_to_float: bool) -> Any:
+    def log_softmax(self, x: Array, dim: int, half_to_float: bool) -> Any:
         """Return ``x - log(sum(exp(x)))`` along `dim`, with the maximum taken out."""
         if half_to_float or not self._is_plain(x):
             return Softmax.log_softmax(self, x, dim, half_to_float)
         return self._by_rows("log_softmax", dim, x)
 
-    def softmax_backward(self, grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
+    def softmax_backward(
+        self, grad_output: Array, output: Array, dim: int, input_dtype: Any
+    ) -> Any:
         """Return the gradient of `softmax`, from its result."""
         if not self._fit(grad_output, output, input_dtype):
             return Softmax.softmax_backward(self, grad_output, output, dim, input_dtype)
         return self._by_rows("softmax_backward", dim, grad_output, output)
 
     def log_softmax_backward(
-        self, grad_output: Any, output: Any, dim: int, input_dtype: Any
+        self, grad_output: Array, output: Array, dim: int, input_dtype: object
     ) -> Any:
         """Return the gradient of `log_softmax`, from its result."""
         if not self._fit(grad_output, output, input_dtype):
             return Softmax.log_softmax_backward(self, grad_output, output, dim, input_dtype)
         return self._by_rows("log_softmax_backward", dim, grad_output, output)
 
-    def _is_plain(self, x: Any) -> bool:
+    def _is_plain(self, x: Array) -> bool:
         return bool(x.size and x.ndim and x.dtype in self.precision.real_floats)
 
-    def _fit(self, grad: Any, output: Any, wanted: Any) -> bool:
+    def _fit(self, grad: Array, output: Array, wanted: object) -> bool:
         same = grad.dtype == output.dtype == wanted and grad.shape == output.shape
         return same and self._is_plain(output)
 

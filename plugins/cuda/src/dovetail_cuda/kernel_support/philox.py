@@ -14,6 +14,8 @@ from typing import Any, Final
 import cupy
 import numpy as np
 
+from dovetail_aten.typing import Array
+
 _STATE: Final = struct.Struct("<QQ")
 
 DEVICE_CODE: Final = """
@@ -110,21 +112,21 @@ class Philox:
         """Return a stream that stands where `state` says."""
         return cls(*_STATE.unpack(state))
 
-    def __deepcopy__(self, memo: Any) -> Philox:
+    def __deepcopy__(self, memo: object) -> Philox:
         return Philox(self.seed, self.offset)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Philox, (self.seed, self.offset)
 
-    def uniform(self, out: Any) -> Any:
+    def uniform(self, out: Array) -> Any:
         """Fill `out` with numbers of [0, 1), and return it."""
         return _uniform(*self.draw(), _BITS.get(out.dtype, _BITS_OF_BFLOAT16), out)
 
-    def normal(self, out: Any) -> Any:
+    def normal(self, out: Array) -> Any:
         """Fill `out` with standard normal numbers, and return it."""
         return _normal(*self.draw(), out)
 
-    def integers(self, low: int, high: int, out: Any) -> Any:
+    def integers(self, low: int, high: int, out: Array) -> Any:
         """Fill `out` with integers of [low, high), and return it."""
         count = np.uint64((high - low) % (1 << 64))
         return _integers(*self.draw(), np.int64(low), count, out)

@@ -10,6 +10,8 @@ from typing import Any, Final
 import cupy
 import numpy as np
 
+from dovetail_aten.typing import Array
+
 _PLACE: Final = """
   ptrdiff_t place[_ind.ndim];
   for (int each = 0; each < _ind.ndim; each++) place[each] = _ind.get()[each];
@@ -46,7 +48,7 @@ ADDED: Final = frozenset(
 """What the device adds in one step, so that no addition is lost."""
 
 
-def take_along_axis(x: Any, index: Any, axis: int) -> Any:
+def take_along_axis(x: Array, index: Any, axis: int) -> Any:
     """Return the elements of `x` at `index` along `axis`, at the same place in all other
     dimensions; these are broadcast.
     """
@@ -59,7 +61,7 @@ def take_along_axis(x: Any, index: Any, axis: int) -> Any:
     return _take(index, axis, x.shape[axis], x)
 
 
-def put_along_axis(y: Any, index: Any, values: Any, axis: int, *, add: bool = False) -> None:
+def put_along_axis(y: Array, index: Array, values: Array, axis: int, *, add: bool = False) -> None:
     """Write `values`, broadcast to the shape of `index`, into `y` at `index` along `axis`, or add
     them there: to the dtypes of `ADDED`.
     """

@@ -10,6 +10,8 @@ from typing import Any, Final
 import cupy
 import numpy as np
 
+from dovetail_aten.typing import Array
+
 _COMBINED: Final = {
     "multiply": "(T)(now * value)",
     "maximum": "now >= value || now != now ? now : value",
@@ -37,7 +39,7 @@ def _kernel(function: str) -> Any:
     )
 
 
-def combined(made: Any, key: tuple[Any, ...], values: Any, function: str) -> Any:
+def combined(made: Any, key: tuple[Any, ...], values: Array, function: str) -> Any:
     """Write into `made` at ``[key]`` what is there combined with `values`, and return it.
 
     Parameters

@@ -4,7 +4,7 @@ their operands are, as NumPy's do, and functions of matrices that fail raise.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from types import ModuleType
 from typing import Any
@@ -13,6 +13,8 @@ import cupy
 import cupyx
 import ml_dtypes
 import numpy as np
+
+from dovetail_aten.typing import Array
 
 from ..waiting import waiting, waits
 from .along_a_dimension import take_along_axis
@@ -60,7 +62,7 @@ _where_in_order = like_operands(cupy.where)
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 
-def _where(condition: Any, *choices: Any) -> Any:
+def _where(condition: object, *choices: Any) -> Any:
     if not choices:
         with waiting("where(condition)"):
             return cupy.where(condition)
@@ -71,7 +73,7 @@ def _where(condition: Any, *choices: Any) -> Any:
     return _where_in_order(condition, *choices)
 
 
-def _order_in_memory(operands: tuple[Any, ...]) -> list[int] | None:
+def _order_in_memory(operands: tuple[object, ...]) -> list[int] | None:
     """Return the dimensions from the slowest to the fastest; None where that is C order.
 
     Two dimensions are compared by the first operand that is expanded along neither. They are sorted
@@ -122,7 +124,7 @@ def _compared(inner: int, outer: int, steps: list[tuple[int, ...]], sizes: list[
 
 
 def _in_order(
-    function: Function, order: list[int], args: tuple[Any, ...], kwargs: dict[str, Any]
+    function: Function, order: list[int], args: tuple[object, ...], kwargs: Mapping[str, object]
 ) -> Any:
     back = sorted(range(len(order)), key=order.__getitem__)
     results = function(*[_turned(each, order) for each in args], **kwargs)
@@ -159,7 +161,7 @@ def _raising(linalg: ModuleType) -> ModuleType:
     return made
 
 
-def _solve(a: Any, b: Any) -> Any:
+def _solve(a: Array, b: Array) -> Any:
     """Return the solutions of systems whose batches broadcast; CuPy's function wants equal ones."""
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     matrices = cupy.broadcast_to(a, batch + a.shape[-2:])

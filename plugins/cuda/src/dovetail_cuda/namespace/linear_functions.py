@@ -12,17 +12,19 @@ import cupy
 import cupyx.scipy.linalg
 import numpy as np
 
+from dovetail_aten.typing import Array
+
 from ..waiting import waiting
 
 _Function = Callable[..., Any]
 
 
-def _blas(names: Sequence[str], arrays: Sequence[Any]) -> list[_Function]:
+def _blas(names: Sequence[str], arrays: Sequence[Array]) -> list[_Function]:
     """Return functions as ``scipy.linalg.get_blas_funcs`` does; there is ``trsm`` alone."""
     return [{"trsm": _trsm}[name] for name in names]
 
 
-def _lapack(names: Sequence[str], arrays: Sequence[Any]) -> list[_Function]:
+def _lapack(names: Sequence[str], arrays: Sequence[Array]) -> list[_Function]:
     """Return functions as ``scipy.linalg.get_lapack_funcs`` does: ``getrf`` and ``potrf``.
 
     Raises
@@ -40,7 +42,7 @@ def _lapack(names: Sequence[str], arrays: Sequence[Any]) -> list[_Function]:
     return [known[name] for name in names]
 
 
-def _trsm(alpha: float, a: Any, b: Any, *, side: bool, lower: bool, diag: bool) -> Any:
+def _trsm(alpha: float, a: Array, b: Array, *, side: bool, lower: bool, diag: bool) -> Any:
     """Return `x` of ``a @ x = alpha * b``, or, with `side`, of ``x @ a = alpha * b``."""
     solve = cupyx.scipy.linalg.solve_triangular
     if side:
@@ -49,7 +51,7 @@ def _trsm(alpha: float, a: Any, b: Any, *, side: bool, lower: bool, diag: bool) 
     return alpha * solve(a, b, lower=lower, unit_diagonal=diag)
 
 
-def _getrf(a: Any) -> tuple[Any, Any, Any]:
+def _getrf(a: Array) -> tuple[Any, Any, Any]:
     """Return both triangular factors in one matrix, the rows exchanged, and the place of the first
     zero on the diagonal, counted from 1; 0 where there is none.
     """
@@ -95,7 +97,7 @@ _cholesky: Final = cupy.ElementwiseKernel(
 """Of one matrix, in one thread: taken where some matrices of a batch fail."""
 
 
-def _potrf(a: Any, *, lower: int) -> tuple[Any, Any]:
+def _potrf(a: Array, *, lower: int) -> tuple[Any, Any]:
     """Return the lower triangular factor of a matrix, as far as it is positive-definite, and the
     order of the first part that is not; 0 where the whole is.
     """
@@ -113,7 +115,7 @@ _PADE_13: Final = [
 _LARGEST_NORM: Final = 5.371920351148152
 
 
-def _expm(a: Any) -> Any:
+def _expm(a: Array) -> Any:
     """Return the exponentials of matrices in double precision, as SciPy's function does; CuPy's is
     of one matrix. By the [13/13] Padé approximant, with scaling and squaring: Higham, SIAM J.
     Matrix Anal. Appl. 26 (4), 2005, algorithm 2.3.

@@ -9,6 +9,7 @@ import numpy as np
 
 from dovetail_aten.families import Indexing, Shapes, Softmax
 from dovetail_aten.kernel_support import operator
+from dovetail_aten.typing import Array
 from dovetail_dispatcher.calls import broadcast_error
 
 from ..chunked import AlongDim
@@ -21,7 +22,7 @@ class ChunkedIndexing(Indexing):
     """Elements at indices and masks."""
 
     @operator("index.Tensor")
-    def index(self, x: Any, indices: Sequence[Any]) -> Any:
+    def index(self, x: Any, indices: Sequence[object]) -> Any:
         """Return the elements at `indices`; the places of a mask are computed at once."""
         if not indices:
             raise IndexError("at least one index must be provided")
@@ -35,7 +36,7 @@ class ChunkedIndexing(Indexing):
         return self.capabilities.at(x, key)  # type: ignore[attr-defined]
 
     @operator("masked_select")
-    def masked_select(self, x: Any, mask: Any) -> Any:
+    def masked_select(self, x: Any, mask: Array) -> Any:
         """Return the elements where `mask`, which is computed at once, is true."""
         mismatch = broadcast_error([x.shape, mask.shape])
         if mask.dtype != self.xp.bool_ or mismatch is not None:
@@ -51,7 +52,7 @@ class ChunkedShapes(Shapes):
     """Copies in another shape, order or dtype."""
 
     @operator("_local_scalar_dense")
-    def local_scalar_dense(self, x: Any) -> Any:
+    def local_scalar_dense(self, x: Array) -> Any:
         """Compute the one element, and return it as a Python number."""
         if x.size != 1:
             return super().local_scalar_dense(x)

@@ -11,6 +11,7 @@ from typing import Any
 import dask.array as da
 
 from dovetail_aten.backends import KernelTable
+from dovetail_aten.typing import Array
 
 from ..blockwise import Result, on_blocks
 from ..chunked import Dim, OneTask
@@ -20,7 +21,7 @@ from ..shapes import results_of
 __all__ = ["define"]
 
 
-def define(_xp: Any, kernel: KernelTable, _capabilities: Any) -> None:
+def define(_xp: object, kernel: KernelTable, _capabilities: object) -> None:
     """Define the kernels of convolutions in a table."""
     kernel("convolution", Convolution("convolution"))
     kernel("convolution_backward", convolution_backward)
@@ -31,15 +32,15 @@ class Convolution(OneTask):
     handed over whole.
     """
 
-    def chunked(self, args: Any, kwargs: Any, given: Sequence[Any]) -> tuple[int, ...]:
+    def chunked(self, args: object, kwargs: object, given: Sequence[object]) -> tuple[int, ...]:
         """Return the first dimension."""
         return (0,)
 
-    def _labels(self, number: int, array: Any, chunked: Sequence[int]) -> tuple[Any, ...]:
+    def _labels(self, number: int, array: Array, chunked: Sequence[int]) -> tuple[Any, ...]:
         return super()._labels(number, array, chunked if number == 0 else ())
 
 
-def convolution_backward(grad_output: Any, input: Any, weight: Any, *others: Any) -> Any:
+def convolution_backward(grad_output: Array, input: Array, weight: Array, *others: Any) -> Any:
     """Return the gradients of input, weight and bias that the last argument asks for."""
     *geometry, mask = others
     args = (grad_output, input, weight, *geometry)
@@ -53,7 +54,7 @@ def convolution_backward(grad_output: Any, input: Any, weight: Any, *others: Any
     )
 
 
-def _gradient(place: int, shaped: Any, args: tuple[Any, ...]) -> Any:
+def _gradient(place: int, shaped: Any, args: tuple[object, ...]) -> Any:
     """Return one of the three gradients."""
     mask = [each == place for each in range(3)]
     dtypes = [shaped.dtype] * 3

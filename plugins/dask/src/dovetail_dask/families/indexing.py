@@ -11,6 +11,8 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
+from dovetail_aten.typing import Array
+
 from ..blockwise import Result, on_blocks
 from ..chunks import reshape
 
@@ -31,13 +33,13 @@ class Read:
 
     indexed: tuple[bool, ...]
 
-    def __call__(self, array: Any, *indices: Any) -> Any:
+    def __call__(self, array: Array, *indices: Any) -> Any:
         """Return ``array[indices]``. Raises IndexError for indices out of range."""
         each = iter(indices)
         return array[tuple([next(each) if is_indexed else _ALL for is_indexed in self.indexed])]
 
 
-def read(array: Any, key: Sequence[Any]) -> Any:
+def read(array: Array, key: Sequence[object]) -> Any:
     """Return ``array[key]``, where `key` has slices of everything, and arrays of integers that
     broadcast.
     """
@@ -57,7 +59,7 @@ def read(array: Any, key: Sequence[Any]) -> Any:
     )
 
 
-def take(array: Any, indices: Any, axis: int | None = None) -> Any:
+def take(array: Array, indices: Array, axis: int | None = None) -> Any:
     """Return the slices at `indices` along `axis`; None reads the array as one dimension."""
     if axis is None:
         array, axis = reshape(array, (-1,)), 0
@@ -77,7 +79,7 @@ class TakeAlong:
         return np.take_along_axis(array, indices, axis=self.axis)
 
 
-def take_along_axis(array: Any, indices: Any, axis: int) -> Any:
+def take_along_axis(array: Array, indices: Any, axis: int) -> Any:
     """Return the elements at `indices` along `axis`, at the same place in all other dimensions."""
     axis %= array.ndim
     own = tuple(range(array.ndim))

@@ -9,6 +9,7 @@ import numpy as np
 
 from dovetail_aten.backends import KernelTable
 from dovetail_aten.kernel_support import wrap_dim
+from dovetail_aten.typing import Array
 
 from ..blockwise import Result, on_blocks_for_several
 from ..chunked import AlongDim
@@ -22,7 +23,7 @@ __all__ = ["define"]
 _topk = AlongDim("topk")
 
 
-def define(_xp: Any, kernel: KernelTable, _capabilities: Any) -> None:
+def define(_xp: object, kernel: KernelTable, _capabilities: object) -> None:
     """Define the kernel of `topk` in a table."""
     kernel("topk", topk)
 
@@ -55,7 +56,7 @@ def _of_chunks(x: Any, k: int, axis: int, largest: bool) -> list[Any]:
     )
 
 
-def _greatest(k: int, axis: int, largest: bool, chunk: Any, start: Any) -> tuple[Any, Any]:
+def _greatest(k: int, axis: int, largest: bool, chunk: Array, start: Any) -> tuple[Any, Any]:
     count = min(k, chunk.shape[axis])
     values, places = cpu_kernel("topk")(chunk, count, axis, largest, False)
     return np.asarray(values), np.asarray(places) + start[0]

@@ -18,7 +18,7 @@ from ..cpu_calls import arrays_among, cpu_call, cpu_kernel
 __all__ = ["Pointwise", "define"]
 
 
-def define(_xp: Any, kernel: KernelTable, _capabilities: Any) -> None:
+def define(_xp: object, kernel: KernelTable, _capabilities: object) -> None:
     """Define the kernels of all elementwise operators in a table."""
     for name in list(kernel.kernels):
         base, _, overload = name.partition(".")
@@ -56,5 +56,5 @@ class Pointwise:
         return tuple([each.dtype for each in (found if several else (found,))]), several
 
 
-def _single(value: Any) -> Any:
+def _single(value: object) -> Any:
     return np.ones((1,) * value.ndim, value.dtype) if isinstance(value, da.Array) else value

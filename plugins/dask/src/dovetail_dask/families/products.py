@@ -9,6 +9,8 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
+from dovetail_aten.typing import Array
+
 from ..blockwise import Result, on_blocks
 
 __all__ = ["matmul"]
@@ -39,7 +41,7 @@ def _labels(ndim: int, batch: int, last: tuple[str, str]) -> tuple[str, ...]:
     return (*[f"batch {number}" for number in range(batch - (ndim - 2), batch)], *last)
 
 
-def _along(b: Any) -> int:
+def _along(b: Array) -> int:
     return 0 if b.ndim == 1 else int(b.ndim) - 2
 
 

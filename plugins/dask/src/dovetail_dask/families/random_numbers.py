@@ -36,11 +36,11 @@ class ChunkedGenerator:
         """Return the source that `state` was taken of."""
         return cls(*struct.unpack("<QQ", state))
 
-    def random(self, shape: Sequence[int], dtype: Any) -> Any:
+    def random(self, shape: Sequence[int], dtype: object) -> Any:
         """Return uniform numbers of [0, 1)."""
         return self._drawn("random", (), shape, dtype)
 
-    def standard_normal(self, shape: Sequence[int], dtype: Any) -> Any:
+    def standard_normal(self, shape: Sequence[int], dtype: object) -> Any:
         """Return standard normal numbers."""
         return self._drawn("standard_normal", (), shape, dtype)
 
@@ -55,9 +55,9 @@ class ChunkedGenerator:
     def _drawn(
         self,
         method: str,
-        args: tuple[Any, ...],
+        args: tuple[object, ...],
         shape: Sequence[int],
-        dtype: Any,
+        dtype: object,
         in_one_chunk: bool = False,
     ) -> Any:
         shape = tuple(shape)
@@ -87,7 +87,7 @@ class _Draw:
     __slots__ = ("__name__", "_args", "_dtype", "_method", "_seed")
 
     def __init__(
-        self, method: str, args: tuple[Any, ...], seed: tuple[int, int], dtype: Any
+        self, method: str, args: tuple[Any, ...], seed: tuple[int, int], dtype: object
     ) -> None:
         self._method, self._args, self._seed, self._dtype = method, args, seed, dtype
         self.__name__ = method

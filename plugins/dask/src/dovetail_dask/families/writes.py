@@ -12,6 +12,8 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
+from dovetail_aten.typing import Array
+
 from ..blockwise import Result, on_blocks
 
 __all__ = ["index_add", "index_put", "scatter"]
@@ -87,7 +89,7 @@ class PutPoints:
     lengths: tuple[int, ...]
     accumulate: bool
 
-    def __call__(self, array: Any, values: Any, *given: Any) -> Any:
+    def __call__(self, array: Any, values: Array, *given: Any) -> Any:
         """Return the chunk with the values; `given` are starts and indices by turns."""
         made = array.copy()
         here, places = True, []
@@ -109,7 +111,7 @@ class PutPoints:
         return made
 
 
-def index_put(array: Any, key: Sequence[Any], values: Any, accumulate: bool) -> Any:
+def index_put(array: Any, key: Sequence[object], values: Any, accumulate: bool) -> Any:
     """Return a copy with `values` at ``[key]``, or added there, also at repeated places.
 
     Parameters
@@ -144,7 +146,7 @@ def index_put(array: Any, key: Sequence[Any], values: Any, accumulate: bool) -> 
 
 
 def _points_first(
-    array: Any, indexed: Sequence[int], shape: tuple[int, ...], rest: Sequence[int], values: Any
+    array: Array, indexed: Sequence[int], shape: tuple[int, ...], rest: Sequence[int], values: Array
 ) -> Any:
     """Return values with the dimensions of the points in front, broadcast to all that is written.
 
@@ -169,7 +171,7 @@ class Scatter:
     accumulate: bool
     in_parts: bool
 
-    def __call__(self, array: Any, start: Any, index: Any, source: Any) -> Any:
+    def __call__(self, array: Any, start: object, index: Any, source: Any) -> Any:
         """Return the chunk with the elements, or their sums with a dimension in front."""
         made = np.zeros_like(array) if self.in_parts else array.copy()
         here, own = inside(index, start, array.shape[self.dim], self.length)
@@ -183,7 +185,7 @@ class Scatter:
         return made[None] if self.in_parts else made
 
 
-def scatter(array: Any, dim: int, index: Any, source: Any, accumulate: bool) -> Any:
+def scatter(array: Array, dim: int, index: Array, source: Any, accumulate: bool) -> Any:
     """Return a copy with the elements of `source`, an array or a number, at `index` along `dim`,
     or added there. `index` may be shorter than `array` in other dimensions.
     """

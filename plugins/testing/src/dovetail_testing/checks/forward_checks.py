@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,9 @@ def check_reference(info: OpInfo, device: Device) -> None:
                 _compare(mine, other, dtype, info)
 
 
-def _reference(info: OpInfo, sample: SampleInput, dtype: DType, found: list[Any]) -> list[Any]:
+def _reference(
+    info: OpInfo, sample: SampleInput, dtype: DType, found: Sequence[object]
+) -> list[Any]:
     """Return what the reference gives, in double precision if results are inexact."""
     first = found[0] if found else None
     inexact = isinstance(first, Tensor) and not _is_exact(first.dtype)
@@ -60,7 +63,7 @@ def _reference(info: OpInfo, sample: SampleInput, dtype: DType, found: list[Any]
     return list(expected) if isinstance(expected, list | tuple) else [expected]
 
 
-def _compare(found: Any, expected: Any, dtype: DType, info: OpInfo) -> None:
+def _compare(found: Any, expected: np.ndarray, dtype: DType, info: OpInfo) -> None:
     actual = as_array(found) if isinstance(found, Tensor) else np.asarray(found)
     expected = np.asarray(expected)
     exact = isinstance(found, Tensor) and _is_exact(found.dtype)
@@ -81,7 +84,7 @@ def _compare(found: Any, expected: Any, dtype: DType, info: OpInfo) -> None:
     assert reason is None, f"for {dtype}: {reason}"
 
 
-def _signed(array: Any) -> Any:
+def _signed(array: np.ndarray) -> Any:
     """Return booleans and integers as numbers whose differences may be negative."""
     return array.astype(np.int64) if array.dtype.kind in "bu" else array
 
@@ -126,7 +129,7 @@ def _refusal(info: OpInfo, device: Device, dtype: DType) -> Exception | None:
     return None
 
 
-def _compute(result: Any) -> None:
+def _compute(result: Tensor) -> None:
     """Ask for the values of all tensors among the results."""
     for value in results_of(result):
         if isinstance(value, Tensor):

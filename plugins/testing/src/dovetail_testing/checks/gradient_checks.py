@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import dovetail_aten as aten
@@ -171,7 +172,9 @@ def _pushed_forward(call: DifferentiableCall, primals: list[Any], tangents: list
     ]
 
 
-def _check_transpose(call: DifferentiableCall, tangents: list[Any], pushed: list[Any]) -> None:
+def _check_transpose(
+    call: DifferentiableCall, tangents: Sequence[object], pushed: Sequence[object]
+) -> None:
     """Check that ``<seed, J t> == <Jᵀ seed, t>``."""
     leaves = call.fresh_leaves()
     outputs = call(*leaves)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from dovetail.testing import assert_close
 from dovetail.testing.comparison import tolerance_of
 from dovetail_aten import Tensor
+from dovetail_aten.typing import Scalar
 from dovetail_dispatcher.testing import (
     CheckSkipped,
     OpInfo,
@@ -38,7 +39,7 @@ __all__ = [
 ]
 
 
-def is_inexact(value: Any) -> bool:
+def is_inexact(value: Tensor | Scalar) -> bool:
     """Say whether a value is a floating point or complex tensor."""
     return isinstance(value, Tensor) and (value.dtype.is_floating_point or value.dtype.is_complex)
 
@@ -108,12 +109,14 @@ def copied(sample: SampleInput) -> SampleInput:
     return sample.transform(lambda tensor: tensor.detach().clone())
 
 
-def results_of(result: Any) -> list[Any]:
+def results_of(result: Tensor | Sequence[Tensor]) -> list[Any]:
     """Return the results of a call in a list."""
     return list(result) if isinstance(result, list | tuple) else [result]
 
 
-def assert_same(found: Any, expected: Any, info: OpInfo, *, loose: float = 1.0) -> None:
+def assert_same(
+    found: Tensor | Sequence[Tensor], expected: Any, info: OpInfo, *, loose: float = 1.0
+) -> None:
     """Check that results agree: shapes and dtypes, and values unless they are random."""
     for mine, other in zip(results_of(found), results_of(expected), strict=True):
         if not (isinstance(mine, Tensor) and isinstance(other, Tensor)):

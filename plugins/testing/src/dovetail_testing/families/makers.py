@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf, nan
 from typing import Any, Final
 
+from dovetail_aten.typing import Scalar
 from dovetail_dispatcher.testing import (
     ErrorInput,
     OpInfo,
@@ -214,7 +215,7 @@ def joined(*parts: Samples) -> Samples:
     return lambda make: [sample for part in parts for sample in part(make)]
 
 
-def indices(make: TensorMaker, values: Any) -> Any:
+def indices(make: TensorMaker, values: Scalar | Sequence[object]) -> Any:
     """Return a tensor of indices."""
     return make.values(values, int64)
 

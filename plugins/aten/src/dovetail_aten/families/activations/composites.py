@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 _SELU_ALPHA = 1.6732632423543772
 _SELU_SCALE = 1.0507009873554805
@@ -87,7 +90,7 @@ def log_sigmoid(self: Any) -> Any:
     return F.log_sigmoid_forward(self)[0]
 
 
-def prelu(self: Any, weight: Any) -> Any:
+def prelu(self: Any, weight: Tensor) -> Any:
     """Return `self` where positive, else `self` times `weight` of its channel."""
     if self.dtype is not weight.dtype:
         raise RuntimeError(

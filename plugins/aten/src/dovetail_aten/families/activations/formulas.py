@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...typing import Namespace, TensorLike
+
 _INV_SQRT_TWO_PI = 1 / math.sqrt(2 * math.pi)
 _TANH_SCALE = math.sqrt(2 / math.pi)
 _TANH_CUBIC = 0.044715
 
 
-def gelu_double_backward(k: Any, grad: Any, grad_output: Any, self: Any, approximate: str) -> Any:
+def gelu_double_backward(
+    k: Namespace, grad: TensorLike, grad_output: TensorLike, self: Any, approximate: str
+) -> Any:
     """Return the gradient of gelu_backward with respect to `self`."""
     square = k.mul(self, self)
     if approximate == "none":
@@ -31,7 +35,7 @@ def gelu_double_backward(k: Any, grad: Any, grad_output: Any, self: Any, approxi
     return k.mul(k.mul(grad, grad_output), curvature)
 
 
-def silu_double_backward(k: Any, grad: Any, self: Any) -> Any:
+def silu_double_backward(k: Namespace, grad: TensorLike, self: Any) -> Any:
     """Return the gradient of silu_backward with respect to `self`, times `grad`."""
     sigmoid = k.sigmoid(self)
     slope = k.mul(sigmoid, k.rsub(sigmoid, 1))
@@ -40,8 +44,8 @@ def silu_double_backward(k: Any, grad: Any, self: Any) -> Any:
 
 def elu_double_backward(
     k: Any,
-    grad: Any,
-    grad_output: Any,
+    grad: TensorLike,
+    grad_output: TensorLike,
     alpha: Any,
     scale: Any,
     input_scale: Any,
@@ -59,7 +63,9 @@ def elu_double_backward(
     return k.where(k.lt(x, 0), k.mul(grad, bend), 0)
 
 
-def softplus_double_backward(k: Any, grad: Any, self: Any, beta: Any, threshold: Any) -> Any:
+def softplus_double_backward(
+    k: Namespace, grad: TensorLike, self: Any, beta: object, threshold: object
+) -> Any:
     """Return the gradient of softplus_backward with respect to `self`, times `grad`."""
     scaled = k.mul(self, beta)
     sigmoid = k.sigmoid(scaled)
@@ -67,14 +73,19 @@ def softplus_double_backward(k: Any, grad: Any, self: Any, beta: Any, threshold:
     return k.where(k.gt(scaled, threshold), 0, k.mul(grad, slope))
 
 
-def log_sigmoid_double_backward(k: Any, grad: Any, self: Any) -> Any:
+def log_sigmoid_double_backward(k: Namespace, grad: TensorLike, self: Any) -> Any:
     """Return the gradient of log_sigmoid_backward with respect to `self`, times `grad`."""
     sigmoid = k.sigmoid(self)
     return k.mul(grad, k.mul(k.sub(sigmoid, 1), sigmoid))
 
 
 def prelu_kernel_double_backward(
-    k: Any, grad_self: Any, grad_weight: Any, grad_output: Any, self: Any, weight: Any
+    k: Namespace,
+    grad_self: object,
+    grad_weight: object,
+    grad_output: TensorLike,
+    self: Any,
+    weight: TensorLike | None,
 ) -> tuple[Any, Any, Any]:
     """Return the gradients of ``_prelu_kernel_backward``."""
     positive = k.gt(self, 0)  # 0 is on the side of the weight, as in the gradient
@@ -89,7 +100,9 @@ def prelu_kernel_double_backward(
     return to_output, to_self, to_weight
 
 
-def softmax_double_backward(k: Any, grad: Any, grad_output: Any, dim: int, output: Any) -> Any:
+def softmax_double_backward(
+    k: Namespace, grad: TensorLike, grad_output: TensorLike, dim: int, output: TensorLike
+) -> Any:
     """Return the gradient of ``_softmax_backward_data`` with respect to `output`."""
     dims = (dim,)
     inner = k.sub(grad_output, k.sum(k.mul(grad_output, output), dims, True))
@@ -97,12 +110,12 @@ def softmax_double_backward(k: Any, grad: Any, grad_output: Any, dim: int, outpu
     return k.sub(k.mul(inner, grad), outer)
 
 
-def hardswish_double_backward(k: Any, grad: Any, self: Any) -> Any:
+def hardswish_double_backward(k: Namespace, grad: TensorLike, self: Any) -> Any:
     """Return the gradient of hardswish_backward with respect to `self`, times `grad`."""
     return k.where(k.lt(k.abs(self), 3), k.div(grad, 3), 0)
 
 
-def mish_double_backward(k: Any, grad: Any, self: Any) -> Any:
+def mish_double_backward(k: Namespace, grad: TensorLike, self: Any) -> Any:
     """Return the gradient of mish_backward with respect to `self`, times `grad`: with t =
     tanh(softplus(x)) and s = sigmoid(x), ``s (1 - t²) (2 + x (1 - s - 2 s t))``.
     """
@@ -113,13 +126,13 @@ def mish_double_backward(k: Any, grad: Any, self: Any) -> Any:
     return k.mul(grad, k.mul(outer, k.add(inner, 2)))
 
 
-def _halves(k: Any, x: Any, dim: int) -> tuple[Any, Any]:
+def _halves(k: Namespace, x: TensorLike, dim: int) -> tuple[Any, Any]:
     """Return the halves of `x` along `dim`."""
     size = x.shape[dim] // 2
     return k.slice(x, dim, 0, size), k.slice(x, dim, size, 2 * size)
 
 
-def glu_double_backward_grad_output(k: Any, grad: Any, self: Any, dim: int) -> Any:
+def glu_double_backward_grad_output(k: Namespace, grad: TensorLike, self: Any, dim: int) -> Any:
     """Return the gradient of glu_backward with respect to the gradient it was given."""
     (value, gate), (to_value, to_gate) = _halves(k, self, dim), _halves(k, grad, dim)
     sigmoid = k.sigmoid(gate)
@@ -127,7 +140,9 @@ def glu_double_backward_grad_output(k: Any, grad: Any, self: Any, dim: int) -> A
     return k.add(k.mul(to_value, sigmoid), k.mul(to_gate, slope))
 
 
-def glu_double_backward(k: Any, grad: Any, grad_output: Any, self: Any, dim: int) -> Any:
+def glu_double_backward(
+    k: Namespace, grad: TensorLike, grad_output: TensorLike, self: Any, dim: int
+) -> Any:
     """Return the gradient of glu_backward with respect to `self`."""
     (value, gate), (to_value, to_gate) = _halves(k, self, dim), _halves(k, grad, dim)
     sigmoid = k.sigmoid(gate)

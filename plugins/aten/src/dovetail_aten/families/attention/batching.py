@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..._generated import functions as F
 from ...batching.table import batched, call_one, logical_ndim, lower, padded
+from ...typing import Batch, Dims
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 _attention = F._scaled_dot_product_flash_attention_for_cpu
 
 
 def attention(
-    info: Any,
-    in_dims: Any,
-    query: Any,
-    key: Any,
-    value: Any,
+    info: Batch,
+    in_dims: Dims,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     *,
-    attn_mask: Any = None,
+    attn_mask: Tensor | None = None,
     scale: float | None = None,
 ) -> tuple[Any, Any]:
     of_query, of_key, of_value, *_, of_mask = in_dims

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.dims import wrap_dim
 from dovetail_kernel import bfloat16, float16, float32, float64
 from dovetail_kernel import bool as bool_
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 _FLOATS = frozenset({float32, float64, float16, bfloat16})
 
@@ -26,10 +29,10 @@ choice = _Choice()
 
 
 def scaled_dot_product_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     *,
@@ -72,10 +75,10 @@ def scaled_dot_product_attention(
 
 
 def scaled_dot_product_attention_math(
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     dropout_mask: Any = None,
@@ -104,7 +107,7 @@ def scaled_dot_product_attention_math(
     return F.to(means, dtype), F.to(weights, dtype)
 
 
-def _check_operands(query: Any, key: Any, value: Any, mask: Any) -> None:
+def _check_operands(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
     """Refuse operands that attention isn't defined for.
 
     Raises
@@ -131,7 +134,7 @@ def _check_operands(query: Any, key: Any, value: Any, mask: Any) -> None:
         )
 
 
-def _for_each_head(query: Any, key: Any, value: Any) -> tuple[Any, Any]:
+def _for_each_head(query: Tensor, key: Tensor, value: Tensor) -> tuple[Any, Any]:
     """Return keys and values repeated, so that groups of heads of the query share them."""
     heads, of_key, of_value = (each.shape[wrap_dim(-3, each.ndim)] for each in (query, key, value))
     if not of_key or not of_value or heads % of_key or heads % of_value:
@@ -145,7 +148,7 @@ def _for_each_head(query: Any, key: Any, value: Any) -> tuple[Any, Any]:
     )
 
 
-def _masked(scores: Any, mask: Any, is_causal: bool) -> Any:
+def _masked(scores: Tensor, mask: Tensor | None, is_causal: bool) -> Any:
     """Return scores without those that a mask excludes."""
     if is_causal:
         if mask is not None:

@@ -9,19 +9,20 @@ from typing import Any
 from dovetail_kernel import bfloat16, float16, float32
 from dovetail_kernel import bool as bool_
 
+from ...typing import Namespace, TensorLike
 from .kernels import factor_of
 
 
 def attention_backward(
-    k: Any,
-    grad: Any,
-    query: Any,
-    key: Any,
-    value: Any,
-    output: Any,
-    logsumexp: Any,
+    k: Namespace,
+    grad: TensorLike,
+    query: TensorLike,
+    key: TensorLike,
+    value: TensorLike,
+    output: TensorLike,
+    logsumexp: TensorLike,
     is_causal: bool,
-    attn_mask: Any,
+    attn_mask: TensorLike | None,
     scale: float | None,
     mask: Sequence[bool],
 ) -> tuple[Any, Any, Any, Any]:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from ...kernel_support.family import Family, fitted, helper, operator
+from ...typing import Array
 
 _NAME = "scaled_dot_product_attention_flash_attention"
 
@@ -60,7 +61,7 @@ def check_attention(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p:
         )
 
 
-def _spreads(shape: Any, whole: tuple[int, ...]) -> bool:
+def _spreads(shape: Sequence[int], whole: tuple[int, ...]) -> bool:
     """Return whether `shape` broadcasts to `whole`."""
     ends = zip(reversed(tuple(shape)), reversed(whole), strict=False)
     return len(shape) <= len(whole) and all([size in (1, length) for size, length in ends])
@@ -123,7 +124,7 @@ class Attention(Family):
         key: Any,
         value: Any,
         output: Any,
-        logsumexp: Any,
+        logsumexp: Array,
         is_causal: bool,
         attn_mask: Any,
         scale: float | None,
@@ -154,7 +155,7 @@ class Attention(Family):
         return to_query, to_key, to_value, to_mask
 
     def _scores(
-        self, query: Any, key: Any, is_causal: bool, attn_mask: Any, scale: float | None
+        self, query: Any, key: Any, is_causal: bool, attn_mask: Array | None, scale: float | None
     ) -> Any:
         """Return how well keys fit queries: minus infinity where a mask leaves one out."""
         xp = self.xp

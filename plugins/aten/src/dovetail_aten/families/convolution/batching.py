@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher import Operator
 
 from ..._generated import functions as F
 from ...batching.table import Rule, batched, call_one, logical_ndim, logical_shape
+from ...typing import Batch, Dims, TensorLike
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 
 def _as_groups(tensor: Any, in_dim: int | None, size: int, dim: int) -> Any:
@@ -21,7 +25,7 @@ def _as_groups(tensor: Any, in_dim: int | None, size: int, dim: int) -> Any:
     return F.reshape(moved, (*shape[:dim], shape[dim] * shape[dim + 1], *shape[dim + 2 :]))
 
 
-def _from_groups(tensor: Any, size: int, dim: int) -> Any:
+def _from_groups(tensor: Tensor, size: int, dim: int) -> Any:
     """Return what `_as_groups` is given, from what it returns."""
     shape = tensor.array.shape
     parted = F.reshape(tensor, (*shape[:dim], size, shape[dim] // size, *shape[dim + 1 :]))
@@ -58,7 +62,7 @@ def convolution(
     return _from_groups(made, size, 1), 0
 
 
-def _misfit(in_dims: Any, input: Any, weight: Any, bias: Any) -> bool:
+def _misfit(in_dims: Dims, input: TensorLike, weight: TensorLike, bias: TensorLike | None) -> bool:
     """Return whether samples have shapes that a batch of them might fit though they do not."""
     ndim = logical_ndim(weight, in_dims[1])
     return logical_ndim(input, in_dims[0]) != ndim or (
@@ -67,11 +71,11 @@ def _misfit(in_dims: Any, input: Any, weight: Any, bias: Any) -> bool:
 
 
 def convolution_backward(
-    info: Any,
-    in_dims: Any,
-    grad_output: Any,
-    input: Any,
-    weight: Any,
+    info: Batch,
+    in_dims: Dims,
+    grad_output: Tensor,
+    input: Tensor,
+    weight: Tensor,
     bias_sizes: Sequence[int] | None,
     stride: Sequence[int],
     padding: Sequence[int],
@@ -109,7 +113,7 @@ def pixels(op: Operator) -> Rule:
     """Return the rule of an operator of the last three dimensions, before which any may come."""
     call = op.handle
 
-    def apply(info: Any, in_dims: Any, self: Any, factor: int) -> tuple[Any, Any]:
+    def apply(info: Batch, in_dims: Dims, self: Any, factor: int) -> tuple[Any, Any]:
         if logical_ndim(self, in_dims[0]) < 3:
             call_one(call, in_dims, self, factor)
         return call(self, factor), 0
@@ -117,7 +121,7 @@ def pixels(op: Operator) -> Rule:
     return apply
 
 
-def channel_shuffle(info: Any, in_dims: Any, self: Any, groups: int) -> tuple[Any, Any]:
+def channel_shuffle(info: Batch, in_dims: Dims, self: Any, groups: int) -> tuple[Any, Any]:
     shape = logical_shape(self, in_dims[0])
     if len(shape) < 3:
         call_one(F.channel_shuffle, in_dims, self, groups)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.geometry.window_geometry import per_dimension
 from dovetail_kernel import warn_user_once
+
+from ...typing import TensorLike
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 
 def _unbatched(name: str, ndim: int, input: Any, convolve: Callable[[Any], Any]) -> Any:
@@ -26,9 +31,9 @@ def _direct(name: str, ndim: int) -> Callable[..., Any]:
     """Return a convolution of `ndim` dimensions."""
 
     def convolve(
-        input: Any,
-        weight: Any,
-        bias: Any = None,
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
         stride: Sequence[int] = (1,),
         padding: Sequence[int] = (0,),
         dilation: Sequence[int] = (1,),
@@ -51,9 +56,9 @@ def _padded_by_name(name: str, ndim: int) -> Callable[..., Any]:
     """Return a convolution of `ndim` dimensions whose padding is ``"valid"`` or ``"same"``."""
 
     def convolve(
-        input: Any,
-        weight: Any,
-        bias: Any = None,
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
         stride: Sequence[int] = (1,),
         padding: str = "valid",
         dilation: Sequence[int] = (1,),
@@ -99,7 +104,7 @@ def _padded_by_name(name: str, ndim: int) -> Callable[..., Any]:
 
 
 def _same_padding(
-    images: Any, weight: Any, dilation: Sequence[int]
+    images: Any, weight: TensorLike, dilation: Sequence[int]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the padding on both sides that keeps the size of images, and what has to be added
     behind.
@@ -120,9 +125,9 @@ def _transposed(name: str, ndim: int) -> Callable[..., Any]:
     """Return a transposed convolution of `ndim` dimensions."""
 
     def convolve(
-        input: Any,
-        weight: Any,
-        bias: Any = None,
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
         stride: Sequence[int] = (1,),
         padding: Sequence[int] = (0,),
         output_padding: Sequence[int] = (0,),
@@ -143,7 +148,7 @@ def _transposed(name: str, ndim: int) -> Callable[..., Any]:
     )
 
 
-def _described(function: Callable[..., Any], name: str, text: str) -> Callable[..., Any]:
+def _described(function: Callable[..., object], name: str, text: str) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = text
     return function
@@ -161,9 +166,9 @@ conv_transpose3d = _transposed("conv_transpose3d", 3)
 
 
 def _convolution(
-    input: Any,
-    weight: Any,
-    bias: Any,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
     stride: Sequence[int],
     padding: Sequence[int],
     dilation: Sequence[int],

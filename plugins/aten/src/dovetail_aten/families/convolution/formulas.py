@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...typing import Namespace, TensorLike
+
 
 def convolution_double_backward(
-    k: Any,
-    to_input: Any,
-    to_weight: Any,
+    k: Namespace,
+    to_input: TensorLike,
+    to_weight: TensorLike,
     to_bias: Any,
-    grad_output: Any,
-    input: Any,
-    weight: Any,
+    grad_output: TensorLike,
+    input: TensorLike,
+    weight: TensorLike,
     stride: Sequence[int],
     padding: Sequence[int],
     dilation: Sequence[int],

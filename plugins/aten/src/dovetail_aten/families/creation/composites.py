@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.backend.backend_select import check_layout
-from dovetail_kernel import TensorBase, contiguous_format, int64, preserve_format
+from dovetail_kernel import (
+    DeviceLike,
+    Layout,
+    MemoryFormat,
+    TensorBase,
+    contiguous_format,
+    int64,
+    preserve_format,
+)
 from dovetail_kernel import bool as bool_
+from dovetail_kernel import dtype as DType
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 
 def zeros_like(
     self: Any,
     *,
     dtype: Any = None,
-    layout: Any = None,
+    layout: Layout | None = None,
     device: Any = None,
-    pin_memory: Any = None,
+    pin_memory: object = None,
     memory_format: Any = None,
 ) -> Any:
     """Return zeros in the shape of `self`; dtype and device default to its own."""
@@ -30,9 +42,9 @@ def ones_like(
     self: Any,
     *,
     dtype: Any = None,
-    layout: Any = None,
+    layout: Layout | None = None,
     device: Any = None,
-    pin_memory: Any = None,
+    pin_memory: object = None,
     memory_format: Any = None,
 ) -> Any:
     """Return ones in the shape of `self`; dtype and device default to its own."""
@@ -46,9 +58,9 @@ def full_like(
     fill_value: Any,
     *,
     dtype: Any = None,
-    layout: Any = None,
+    layout: Layout | None = None,
     device: Any = None,
-    pin_memory: Any = None,
+    pin_memory: object = None,
     memory_format: Any = None,
 ) -> Any:
     """Return a tensor full of `fill_value` in the shape of `self`; dtype and device default to its
@@ -65,9 +77,9 @@ def new_zeros(
     size: Sequence[int],
     *,
     dtype: Any = None,
-    layout: Any = None,
+    layout: Layout | None = None,
     device: Any = None,
-    pin_memory: Any = None,
+    pin_memory: object = None,
 ) -> Any:
     """Return zeros of shape `size`; dtype and device default to those of `self`."""
     return F.zeros(size, dtype=dtype or self.dtype, device=device or self.device)
@@ -78,9 +90,9 @@ def new_ones(
     size: Sequence[int],
     *,
     dtype: Any = None,
-    layout: Any = None,
+    layout: Layout | None = None,
     device: Any = None,
-    pin_memory: Any = None,
+    pin_memory: object = None,
 ) -> Any:
     """Return ones of shape `size`; dtype and device default to those of `self`."""
     return F.ones(size, dtype=dtype or self.dtype, device=device or self.device)
@@ -92,9 +104,9 @@ def new_full(
     fill_value: Any,
     *,
     dtype: Any = None,
-    layout: Any = None,
+    layout: Layout | None = None,
     device: Any = None,
-    pin_memory: Any = None,
+    pin_memory: object = None,
 ) -> Any:
     """Return a tensor of shape `size` full of `fill_value`; dtype and device default to those of
     `self`.
@@ -107,9 +119,9 @@ def new_empty(
     size: Sequence[int],
     *,
     dtype: Any = None,
-    layout: Any = None,
+    layout: Layout | None = None,
     device: Any = None,
-    pin_memory: Any = None,
+    pin_memory: object = None,
 ) -> Any:
     """Return an uninitialised tensor of shape `size`; dtype and device default to those of
     `self`.
@@ -123,9 +135,9 @@ def new_empty_strided(
     stride: Sequence[int],
     *,
     dtype: Any = None,
-    layout: Any = None,
+    layout: Layout | None = None,
     device: Any = None,
-    pin_memory: Any = None,
+    pin_memory: object = None,
 ) -> Any:
     """Return an uninitialised tensor of shape `size` with the strides `stride`; dtype and device
     default to those of `self`.
@@ -134,7 +146,11 @@ def new_empty_strided(
 
 
 def to_dtype(
-    self: Any, dtype: Any, non_blocking: bool = False, copy: bool = False, memory_format: Any = None
+    self: Any,
+    dtype: DType | None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
 ) -> Any:
     """Return `self` converted to `dtype`; itself if nothing changes."""
     if not copy and self.dtype is dtype and is_laid_out(self, memory_format):
@@ -164,7 +180,11 @@ def to_device(
 
 
 def to_other(
-    self: Any, other: Any, non_blocking: bool = False, copy: bool = False, memory_format: Any = None
+    self: Any,
+    other: Tensor,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: MemoryFormat | None = None,
 ) -> Any:
     """Return `self` with the dtype and device of `other`; itself if nothing changes."""
     return to_device(self, other.device, other.dtype, non_blocking, copy, memory_format)
@@ -173,13 +193,13 @@ def to_other(
 def to_dtype_layout(
     self: Any,
     *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: Any = None,
+    dtype: object = None,
+    layout: Layout | None = None,
+    device: DeviceLike | None = None,
+    pin_memory: object = None,
     non_blocking: bool = False,
     copy: bool = False,
-    memory_format: Any = None,
+    memory_format: MemoryFormat | None = None,
 ) -> Any:
     """Return `self` converted to `dtype` and on `device`, where they are given; itself if nothing
     changes.
@@ -196,7 +216,7 @@ def to_dtype_layout(
     )
 
 
-def in_c_order(like: Any, memory_format: Any) -> bool:
+def in_c_order(like: Tensor, memory_format: MemoryFormat | None) -> bool:
     """Return whether a new tensor like another lies in C order: as that one does, or as asked."""
     return memory_format is contiguous_format or (
         (memory_format is None or memory_format is preserve_format)
@@ -204,7 +224,7 @@ def in_c_order(like: Any, memory_format: Any) -> bool:
     )
 
 
-def is_laid_out(tensor: Any, memory_format: Any) -> bool:
+def is_laid_out(tensor: Tensor, memory_format: MemoryFormat | None) -> bool:
     """Return whether a conversion leaves `tensor` where it lies: no other order is asked for."""
     return (
         memory_format is None
@@ -213,7 +233,7 @@ def is_laid_out(tensor: Any, memory_format: Any) -> bool:
     )
 
 
-def is_on(tensor: Any, device: Any) -> bool:
+def is_on(tensor: Tensor, device: DeviceLike | None) -> bool:
     """Return whether `tensor` is on `device`; a device without index means any of its kind."""
     own, wanted = str(tensor.device), str(device)
     return own == wanted or (":" not in wanted and own.partition(":")[0] == wanted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dovetail_kernel import dtype as DType
 from dovetail_kernel import int64
 
 from ...kernel_support.geometry.memory_layout import (
@@ -37,13 +38,13 @@ def new_empty_strided(
     size: Sequence[int],
     stride: Sequence[int],
     *,
-    dtype: Any = None,
+    dtype: object = None,
     **_options: Any,
 ) -> MetaArray:
     return empty_strided(size, stride, dtype=dtype or self.dtype)
 
 
-def arange(end: Any, *, dtype: Any = None, **_options: Any) -> MetaArray:
+def arange(end: int, *, dtype: Any = None, **_options: Any) -> MetaArray:
     return MetaArray((range_length(0, end, 1, dtype),), dtype)
 
 
@@ -52,12 +53,12 @@ def arange_from(start: Any, end: Any, *, dtype: Any = None, **_options: Any) -> 
 
 
 def arange_by(
-    start: Any, end: Any, step: Any = 1, *, dtype: Any = None, **_options: Any
+    start: int, end: int, step: int = 1, *, dtype: Any = None, **_options: Any
 ) -> MetaArray:
     return MetaArray((range_length(start, end, step, dtype),), dtype)
 
 
-def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, **_options: Any) -> MetaArray:
+def linspace(start: int, end: int, steps: int, *, dtype: Any = None, **_options: Any) -> MetaArray:
     check_bounds("linspace", start, end, dtype)
     return MetaArray((steps,), dtype)
 
@@ -88,16 +89,16 @@ def scalar_tensor(s: Any, *, dtype: Any = None, **_options: Any) -> MetaArray:
     return MetaArray((), dtype)
 
 
-def randperm(n: int, *, dtype: Any = None, **_options: Any) -> MetaArray:
+def randperm(n: int, *, dtype: DType | None = None, **_options: Any) -> MetaArray:
     return MetaArray((n,), dtype or int64)
 
 
-def bernoulli(self: MetaArray, *, generator: Any = None) -> MetaArray:
+def bernoulli(self: MetaArray, *, generator: object = None) -> MetaArray:
     return like(self)
 
 
 def multinomial(
-    self: MetaArray, num_samples: int, replacement: bool = False, *, generator: Any = None
+    self: MetaArray, num_samples: int, replacement: bool = False, *, generator: object = None
 ) -> MetaArray:
     if self.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..._generated import functions as F
 from ...batching.table import batched, logical_shape
+from ...typing import Batch, Dims
 from .kernels import check_ctc
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 
 def _merged(info: Any, x: Any, in_dim: Any, at: int) -> Any:
@@ -19,7 +23,7 @@ def _merged(info: Any, x: Any, in_dim: Any, at: int) -> Any:
     return F.reshape(x, (*shape[:at], shape[at] * shape[at + 1], *shape[at + 2 :]))
 
 
-def _split(info: Any, x: Any, at: int) -> Any:
+def _split(info: Batch, x: Tensor, at: int) -> Any:
     """Return what `_merged` has made, with the batch in front."""
     shape = x.array.shape
     size = info.batch_size
@@ -28,10 +32,10 @@ def _split(info: Any, x: Any, at: int) -> Any:
 
 
 def ctc_loss(
-    info: Any,
-    in_dims: Any,
-    log_probs: Any,
-    targets: Any,
+    info: Batch,
+    in_dims: Dims,
+    log_probs: Tensor,
+    targets: Tensor,
     input_lengths: Sequence[int],
     target_lengths: Sequence[int],
     blank: int = 0,
@@ -51,15 +55,15 @@ def ctc_loss(
 
 
 def ctc_loss_backward(
-    info: Any,
-    in_dims: Any,
-    grad: Any,
-    log_probs: Any,
-    targets: Any,
+    info: Batch,
+    in_dims: Dims,
+    grad: object,
+    log_probs: object,
+    targets: object,
     input_lengths: Sequence[int],
     target_lengths: Sequence[int],
-    neg_log_likelihood: Any,
-    log_alpha: Any,
+    neg_log_likelihood: object,
+    log_alpha: object,
     blank: int,
     zero_infinity: bool = False,
 ) -> tuple[Any, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.loss_reductions import MEAN, NONE
@@ -12,10 +12,13 @@ from dovetail_aten.tensor.data.from_data import tensor
 
 from ...composites.reduced_losses import reduce
 
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
+
 
 def ctc_loss(
-    log_probs: Any,
-    targets: Any,
+    log_probs: Tensor,
+    targets: Tensor,
     input_lengths: Sequence[int],
     target_lengths: Sequence[int],
     blank: int = 0,
@@ -41,10 +44,10 @@ def ctc_loss(
 
 
 def ctc_loss_of_lengths(
-    log_probs: Any,
-    targets: Any,
-    input_lengths: Any,
-    target_lengths: Any,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
     blank: int = 0,
     reduction: int = MEAN,
     zero_infinity: bool = False,

@@ -11,6 +11,7 @@ from typing import Any
 from dovetail_kernel.types import FLOAT
 
 from ...kernel_support.family import Family, fitted, operator
+from ...typing import Array
 
 Lengths = Sequence[int]
 
@@ -22,7 +23,7 @@ class Alignments(Family):
     arrays have shape (T, N, ...) or (N, states).
     """
 
-    def _check(self, log_probs: Any) -> None:
+    def _check(self, log_probs: Array) -> None:
         """Refuse dtypes that PyTorch has no loss of."""
         kind = self.dtypes[log_probs.dtype]
         if kind.category != FLOAT or kind.itemsize < 4:
@@ -31,7 +32,7 @@ class Alignments(Family):
                 "first."
             )
 
-    def _check_labels(self, states: Any, classes: int) -> None:
+    def _check_labels(self, states: Array, classes: int) -> None:
         """Refuse labels that are no classes; where arrays are lazy their lookup does."""
         if self.lazy or not math.prod(states.shape):
             return
@@ -42,7 +43,7 @@ class Alignments(Family):
                 f"{least} to {greatest}. Give log_probs of more classes, or other targets."
             )
 
-    def _states(self, targets: Any, lengths: Lengths, blank: int) -> Any:
+    def _states(self, targets: Array, lengths: Lengths, blank: int) -> Any:
         """Return the class of every state, blank behind the last."""
         xp = self.xp
         samples, longest = len(lengths), max(lengths, default=0)
@@ -60,21 +61,21 @@ class Alignments(Family):
         pairs = xp.reshape(xp.stack([blanks, labels], axis=2), (samples, 2 * longest))
         return xp.concatenate([pairs, xp.full((samples, 1), blank, dtype=xp.int64)], axis=1)
 
-    def _skips(self, states: Any, blank: int) -> Any:
+    def _skips(self, states: Array, blank: int) -> Any:
         """Return the states that the last but one leads to as well: labels other than that."""
         xp = self.xp
         differs = xp.logical_and(states[:, 2:] != blank, states[:, 2:] != states[:, :-2])
         never = xp.zeros((states.shape[0], min(2, states.shape[1])), dtype=xp.bool_)
         return xp.concatenate([never, differs], axis=1)
 
-    def _emissions(self, log_probs: Any, states: Any) -> Any:
+    def _emissions(self, log_probs: Array, states: Array) -> Any:
         """Return the logarithm of the probability of every state at every time."""
         xp = self.xp
         time, (samples, count) = log_probs.shape[0], states.shape
         index = xp.broadcast_arrays(states[None], xp.zeros((time, samples, count)))[0]
         return xp.take_along_axis(log_probs, index, axis=2)
 
-    def _shifted(self, x: Any, by: int) -> Any:
+    def _shifted(self, x: Array, by: int) -> Any:
         """Return states moved by some places, with probability 0 where none comes from."""
         xp = self.xp
         none = xp.full((x.shape[0], min(abs(by), x.shape[1])), -math.inf, dtype=x.dtype)
@@ -82,7 +83,7 @@ class Alignments(Family):
             return xp.concatenate([none, x[:, : max(x.shape[1] - by, 0)]], axis=1)
         return xp.concatenate([x[:, -by:], none], axis=1)
 
-    def _stepped(self, x: Any, skips: Any, forward: bool) -> Any:
+    def _stepped(self, x: Array, skips: Array, forward: bool) -> Any:
         """Return the probabilities that lead to every state, or that it leads on to."""
         xp = self.xp
         zero = self.numbers.like(x, -math.inf)
@@ -101,8 +102,8 @@ class Alignments(Family):
     @operator("_ctc_loss")
     def ctc_loss(
         self,
-        log_probs: Any,
-        targets: Any,
+        log_probs: Array,
+        targets: Array,
         input_lengths: Lengths,
         target_lengths: Lengths,
         blank: int = 0,
@@ -144,13 +145,13 @@ class Alignments(Family):
     @fitted
     def ctc_loss_backward(
         self,
-        grad: Any,
-        log_probs: Any,
-        targets: Any,
+        grad: Array,
+        log_probs: Array,
+        targets: Array,
         input_lengths: Lengths,
         target_lengths: Lengths,
         neg_log_likelihood: Any,
-        log_alpha: Any,
+        log_alpha: Array,
         blank: int,
         zero_infinity: bool = False,
     ) -> Any:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.checks.margin_checks import check_pdist
 from dovetail_aten.kernel_support.geometry.broadcasting import broadcast_shapes
 from dovetail_kernel import float32, float64, int64, promote_types
+
+from ...typing import Scalar, TensorLike
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 _FEW = 25
 """Vectors up to which all differences are made; beyond, distances come from a matrix product."""
@@ -48,7 +53,7 @@ def _unit(x: Any, dim: int, eps: float) -> Any:
     return F.div(x, F.clamp_min(F.linalg_vector_norm(x, 2, (dim,), True), eps))
 
 
-def dist(self: Any, other: Any, p: Any = 2) -> Any:
+def dist(self: Any, other: Tensor, p: Scalar = 2) -> Any:
     """Return the `p`-norm of all differences."""
     return F.linalg_vector_norm(F.sub(self, other), p)
 
@@ -61,7 +66,7 @@ def pdist(self: Any, p: float = 2.0) -> Any:
     return _lengths(away, p)
 
 
-def _lengths(x: Any, p: float) -> Any:
+def _lengths(x: Tensor, p: float) -> Any:
     """Return the `p`-norms along the last dimension, which have a gradient whatever they are."""
     if not x.array.shape[-1]:
         return F.sum(x, (-1,))
@@ -138,7 +143,7 @@ def _check_operands(x1: Any, x2: Any) -> None:
         )
 
 
-def _refuse_numbers(name: str, x: Any) -> None:
+def _refuse_numbers(name: str, x: TensorLike) -> None:
     if not x.dtype.is_floating_point:
         raise RuntimeError(
             f"cdist only supports floating-point dtypes, {name} got: {x.dtype.scalar_name}. "

@@ -8,21 +8,26 @@ from dovetail_kernel import TensorBase
 
 from ...derivative_helpers.reductions import norm_backward
 from ...kernel_support.checks.norm_checks import SMALL
+from ...typing import Namespace, TensorLike
 
 
-def euclidean_dist_backward(k: Any, grad: Any, x1: Any, x2: Any, result: Any) -> Any:
+def euclidean_dist_backward(
+    k: Namespace, grad: TensorLike, x1: object, x2: object, result: TensorLike
+) -> Any:
     """Return the gradient of _euclidean_dist with respect to `x1`; zero where rows are equal."""
     ratio = k.masked_fill(k.div(grad, result), k.eq(result, 0), 0)
     return k.sub(k.mul(x1, k.sum(ratio, (-1,), True)), k.matmul(ratio, x2))
 
 
-def euclidean_dist_backward_x2(k: Any, grad: Any, x1: Any, x2: Any, result: Any) -> Any:
+def euclidean_dist_backward_x2(
+    k: Namespace, grad: TensorLike, x1: object, x2: object, result: TensorLike
+) -> Any:
     """Return the gradient of _euclidean_dist with respect to `x2`."""
     grad, result = k.transpose(grad, -2, -1), k.transpose(result, -2, -1)
     return euclidean_dist_backward(k, grad, x2, x1, result)
 
 
-def pdist_backward(k: Any, grad: Any, self: Any, p: float, result: Any) -> Any:
+def pdist_backward(k: Namespace, grad: TensorLike, self: Any, p: float, result: TensorLike) -> Any:
     """Return the gradient of pdist: what comes to each row from the pairs that it is in."""
     count = self.shape[0]
     if count < 2 or not self.shape[1] or p == 0:
@@ -38,7 +43,7 @@ def pdist_backward(k: Any, grad: Any, self: Any, p: float, result: Any) -> Any:
     return k.index_add(to_left, 0, right, k.neg(made))
 
 
-def _euclidean_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
+def _euclidean_backward(k: Namespace, grad: TensorLike, self: Any, result: TensorLike) -> Any:
     """Return the gradient of Euclidean distances, by a product with all pairs as a matrix."""
     count = self.shape[0]
     above = k.gt(k.triu(k.new_ones(self, (count, count)), 1), 0)
@@ -52,7 +57,7 @@ def _euclidean_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
     return k.sub(k.mul(near, k.sum(square, (1,), True)), k.matmul(square, near))
 
 
-def renorm_backward(k: Any, grad: Any, self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+def renorm_backward(k: Any, grad: TensorLike, self: Any, p: object, dim: int, maxnorm: Any) -> Any:
     """Return the gradient of renorm: with n the norm of a part, its factor is ``maxnorm / n`` where
     n is greater than `maxnorm`.
     """

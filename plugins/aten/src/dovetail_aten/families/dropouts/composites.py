@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 
 from ...tensor.creation.factory import LikeFactory
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 _empty_like = LikeFactory("empty_like")
 _ALPHA = 1.7580993408473766
 """Minus the limit of selu, to which alpha dropout sets what it drops."""
 
 
-def dropout(input: Any, p: float, train: bool) -> Any:
+def dropout(input: Tensor, p: float, train: bool) -> Any:
     """Return `input` with elements zeroed with probability `p` and the rest scaled, while
     training.
     """
@@ -32,7 +35,7 @@ def dropout_(self: Any, p: float, train: bool) -> Any:
     return F.mul_(self, _scaled(self, tuple(self.shape), p))
 
 
-def feature_dropout(input: Any, p: float, train: bool) -> Any:
+def feature_dropout(input: Tensor, p: float, train: bool) -> Any:
     """Return `dropout` of whole channels, the first two dimensions."""
     if not _drops(input, p, train):
         return input
@@ -46,7 +49,7 @@ def feature_dropout_(self: Any, p: float, train: bool) -> Any:
     return F.mul_(self, _scaled(self, _channels(self), p))
 
 
-def alpha_dropout(input: Any, p: float, train: bool) -> Any:
+def alpha_dropout(input: Tensor, p: float, train: bool) -> Any:
     """Return `input` with elements set to the limit of selu with probability `p`, then scaled and
     shifted to the mean and variance it had (Klambauer et al. 2017, arXiv:1706.02515).
     """
@@ -62,7 +65,7 @@ def alpha_dropout_(self: Any, p: float, train: bool) -> Any:
     return _with_alpha_in_place(self, tuple(self.shape), p)
 
 
-def feature_alpha_dropout(input: Any, p: float, train: bool) -> Any:
+def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Any:
     """Return `alpha_dropout` of whole channels, the first two dimensions."""
     if not _drops(input, p, train):
         return input
@@ -76,7 +79,7 @@ def feature_alpha_dropout_(self: Any, p: float, train: bool) -> Any:
     return _with_alpha_in_place(self, _channels(self), p)
 
 
-def _drops(input: Any, p: float, train: bool) -> bool:
+def _drops(input: Tensor, p: float, train: bool) -> bool:
     """Return whether elements may be dropped.
 
     Raises
@@ -91,7 +94,7 @@ def _drops(input: Any, p: float, train: bool) -> bool:
     return p != 0 and train and input.numel() != 0
 
 
-def _channels(input: Any) -> tuple[int, ...]:
+def _channels(input: Tensor) -> tuple[int, ...]:
     """Return the shape of one number for each channel."""
     if input.ndim < 2:
         raise RuntimeError(
@@ -101,7 +104,7 @@ def _channels(input: Any) -> tuple[int, ...]:
     return (*input.shape[:2], *(1,) * (input.ndim - 2))
 
 
-def _kept(input: Any, shape: tuple[int, ...], p: float) -> Any:
+def _kept(input: Tensor, shape: tuple[int, ...], p: float) -> Any:
     """Return 1 with probability ``1 - p``, else 0."""
     if shape == tuple(input.shape):
         noise: Any = _empty_like(input, memory_format=None, requires_grad=False, options={})
@@ -110,12 +113,12 @@ def _kept(input: Any, shape: tuple[int, ...], p: float) -> Any:
     return F.bernoulli_(noise, 1 - p)
 
 
-def _scaled(input: Any, shape: tuple[int, ...], p: float) -> Any:
+def _scaled(input: Tensor, shape: tuple[int, ...], p: float) -> Any:
     """Return what the elements are multiplied with."""
     return F.new_zeros(input, ()) if p == 1 else F.div_(_kept(input, shape, p), 1 - p)
 
 
-def _factor_and_shift(input: Any, shape: tuple[int, ...], p: float) -> tuple[Any, Any]:
+def _factor_and_shift(input: Tensor, shape: tuple[int, ...], p: float) -> tuple[Any, Any]:
     """Return what alpha dropout multiplies the elements with, and what it adds."""
     kept = _kept(input, shape, p)
     scale = 1 / math.sqrt((_ALPHA**2 * p + 1) * (1 - p))
@@ -123,7 +126,7 @@ def _factor_and_shift(input: Any, shape: tuple[int, ...], p: float) -> tuple[Any
     return F.mul(kept, scale), shift
 
 
-def _with_alpha(input: Any, shape: tuple[int, ...], p: float) -> Any:
+def _with_alpha(input: Tensor, shape: tuple[int, ...], p: float) -> Any:
     if p == 1:
         return F.mul(input, F.new_zeros(input, ()))
     factor, shift = _factor_and_shift(input, shape, p)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import int32, int64
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 SUM, MEAN, MAX = range(3)
 
 
 def embedding_bag(
-    weight: Any,
-    indices: Any,
-    offsets: Any,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
     scale_grad_by_freq: bool = False,
     mode: int = SUM,
     sparse: bool = False,
-    per_sample_weights: Any = None,
+    per_sample_weights: Tensor | None = None,
     include_last_offset: bool = False,
     padding_idx: int = -1,
 ) -> tuple[Any, Any, Any, Any]:
@@ -58,9 +61,9 @@ def embedding_bag(
 
 
 def bags_of_rows(
-    weight: Any,
-    indices: Any,
-    offsets: Any,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
     scale_grad_by_freq: bool = False,
     mode: int = SUM,
     sparse: bool = False,
@@ -91,7 +94,7 @@ def bags_of_rows(
     )
 
 
-def _places_of(greatest: Any, rows: Any, indices: Any, bags: Any) -> Any:
+def _places_of(greatest: Tensor, rows: Tensor, indices: Tensor, bags: Tensor) -> Any:
     """Return which index each greatest element of a bag comes from: the first such one."""
     count = indices.shape[0]
     numbers = F.unsqueeze(F.arange(count, device=indices.device), 1)
@@ -103,7 +106,9 @@ def _places_of(greatest: Any, rows: Any, indices: Any, bags: Any) -> Any:
     return F.reshape(F.index_select(known, 0, F.reshape(first, (-1,))), tuple(greatest.shape))
 
 
-def _check(weight: Any, indices: Any, offsets: Any, mode: int, per_sample_weights: Any) -> None:
+def _check(
+    weight: Tensor, indices: Tensor, offsets: Tensor, mode: int, per_sample_weights: Tensor | None
+) -> None:
     for number, name, tensor in ((1, "indices", indices), (1, "offsets", offsets)):
         if tensor.dtype not in (int32, int64):
             raise RuntimeError(
@@ -168,7 +173,7 @@ def _check_offsets(offsets: Any, count: int, include_last_offset: bool) -> None:
         )
 
 
-def embedding_renorm(self: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
+def embedding_renorm(self: Any, indices: Tensor, max_norm: float, norm_type: float) -> Any:
     """Scale rows of `self` at `indices` that are longer than `max_norm` down to it, in place."""
     if self.ndim != 2:
         raise RuntimeError(

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...typing import Namespace, TensorLike
+
 
 def fft_r2c_backward(
-    k: Any, grad: Any, dim: Sequence[int], normalization: int, onesided: bool, sizes: Sequence[int]
+    k: Namespace,
+    grad: TensorLike,
+    dim: Sequence[int],
+    normalization: int,
+    onesided: bool,
+    sizes: Sequence[int],
 ) -> Any:
     """Return the gradient of a transform of real numbers: the real part of the other transform of
     `grad`, in which there is nothing where `onesided` left frequencies out.
@@ -19,7 +26,7 @@ def fft_r2c_backward(
     return k.real(k._fft_c2c(grad, dim, normalization, False))
 
 
-def fft_c2r_backward(k: Any, grad: Any, dim: Sequence[int], normalization: int) -> Any:
+def fft_c2r_backward(k: Namespace, grad: TensorLike, dim: Sequence[int], normalization: int) -> Any:
     """Return the gradient of a transform to real numbers: the other transform of `grad`, twice
     where a frequency stands for its negative too.
     """

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...kernel_support.dims import wrap_dims
 from ...kernel_support.family import Family, operator
+from ...typing import Array
 
 _FORWARD = ("backward", "ortho", "forward")
 _INVERSE = ("forward", "ortho", "backward")
@@ -58,7 +59,7 @@ class Fourier(Family):
         transform = self.scipy("fft.irfftn", "_fft_c2r")
         return self.ordered(transform(x, s=sizes, axes=axes, norm=_scale(_INVERSE, normalization)))
 
-    def _check_complex(self, x: Any) -> None:
+    def _check_complex(self, x: Array) -> None:
         if x.dtype not in self.precision.complex:
             raise RuntimeError(
                 f"Only supports complex dtypes, but found: {self.dtypes[x.dtype].scalar_name}. "

@@ -7,16 +7,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...derivative_helpers.last_writes import numbered, of_last_writes
+from ...typing import Namespace, TensorLike
 
 
-def index_backward(k: Any, grad: Any, sizes: Sequence[int], indices: Sequence[Any]) -> Any:
+def index_backward(
+    k: Namespace, grad: TensorLike, sizes: Sequence[int], indices: Sequence[object]
+) -> Any:
     """Return the gradient of indexing with tensors, added up where an element was picked
     repeatedly.
     """
     return k.index_put(k.new_zeros(grad, sizes), indices, grad, True)
 
 
-def index_put_values_backward(k: Any, grad: Any, indices: Sequence[Any], accumulate: bool) -> Any:
+def index_put_values_backward(
+    k: Namespace, grad: TensorLike, indices: Sequence[object], accumulate: bool
+) -> Any:
     """Return the gradient of the values of index_put: where an element is named twice, of what was
     written last, unless all are added up.
 
@@ -38,7 +43,7 @@ def _is_mask(index: Any) -> bool:
     return str(index.dtype).rpartition(".")[2] in ("bool", "uint8")
 
 
-def scatter_src_backward(k: Any, grad: Any, dim: int, index: Any) -> Any:
+def scatter_src_backward(k: Namespace, grad: TensorLike, dim: int, index: TensorLike) -> Any:
     """Return the gradient of the source of scatter: where an index is there twice, of what was
     written last.
     """
@@ -50,19 +55,23 @@ def scatter_src_backward(k: Any, grad: Any, dim: int, index: Any) -> Any:
     return of_last_writes(k, taken, k.gather(written, dim, index), numbers)
 
 
-def index_select_backward(k: Any, grad: Any, sizes: Sequence[int], dim: int, index: Any) -> Any:
+def index_select_backward(
+    k: Namespace, grad: TensorLike, sizes: Sequence[int], dim: int, index: TensorLike
+) -> Any:
     """Return the gradient of index_select."""
     if not sizes:
         return k.reshape(k.sum(grad), ())
     return k.index_add(k.new_zeros(grad, sizes), dim, index, grad)
 
 
-def gather_backward(k: Any, grad: Any, sizes: Sequence[int], dim: int, index: Any) -> Any:
+def gather_backward(
+    k: Namespace, grad: TensorLike, sizes: Sequence[int], dim: int, index: TensorLike
+) -> Any:
     """Return the gradient of gather."""
     return k.scatter_add(k.new_zeros(grad, sizes), dim, index, grad)
 
 
-def take_backward(k: Any, grad: Any, sizes: Sequence[int], index: Any) -> Any:
+def take_backward(k: Namespace, grad: TensorLike, sizes: Sequence[int], index: TensorLike) -> Any:
     """Return the gradient of take, which indexes the flattened input."""
     flat = k.new_zeros(grad, (math.prod(sizes),))
     return k.reshape(
@@ -70,7 +79,7 @@ def take_backward(k: Any, grad: Any, sizes: Sequence[int], index: Any) -> Any:
     )
 
 
-def masked_select_backward(k: Any, grad: Any, sizes: Sequence[int], mask: Any) -> Any:
+def masked_select_backward(k: Namespace, grad: TensorLike, sizes: Sequence[int], mask: Any) -> Any:
     """Return the gradient of masked_select."""
     ndim = max(len(sizes), mask.ndim)
     full = [1] * (ndim - len(sizes)) + list(sizes)
@@ -80,7 +89,7 @@ def masked_select_backward(k: Any, grad: Any, sizes: Sequence[int], mask: Any) -
 
 
 def embedding_dense_double_backward(
-    k: Any, grad: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool
+    k: Namespace, grad: TensorLike, indices: TensorLike, padding_idx: int, scale_grad_by_freq: bool
 ) -> Any:
     """Return the gradient of embedding_dense_backward with respect to the gradient it was given."""
     rows = k.reshape(indices, (-1,))

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher import Operator
 
 from ..._generated import functions as F
 from ...batching.table import Rule, batched, call_one
+from ...typing import Batch, Dims
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 
 def upsample(op: Operator) -> Rule:
     """Return the rule of resampling, whose first argument is the image."""
     call = op.handle
 
-    def apply(info: Any, in_dims: Any, self: Any, *details: Any) -> tuple[Any, Any]:
+    def apply(info: Batch, in_dims: Dims, self: Any, *details: Any) -> tuple[Any, Any]:
         images = batched(self, in_dims[0], info.batch_size)
         return _apart(call(_together(images), *details), images), 0
 
@@ -27,9 +31,9 @@ def upsample_backward(op: Operator) -> Rule:
     call = op.handle
 
     def apply(
-        info: Any,
-        in_dims: Any,
-        grad_output: Any,
+        info: Batch,
+        in_dims: Dims,
+        grad_output: Tensor,
         output_size: Sequence[int],
         input_size: Sequence[int],
         *details: Any,
@@ -46,7 +50,9 @@ def grid_sampler(op: Operator) -> Rule:
     """Return the rule of sampling at points."""
     call = op.handle
 
-    def apply(info: Any, in_dims: Any, input: Any, grid: Any, *details: Any) -> tuple[Any, Any]:
+    def apply(
+        info: Batch, in_dims: Dims, input: Tensor, grid: Tensor, *details: Any
+    ) -> tuple[Any, Any]:
         images = batched(input, in_dims[0], info.batch_size)
         points = batched(grid, in_dims[1], info.batch_size)
         if images.array.shape[:2] != points.array.shape[:2] or not info.batch_size:
@@ -56,7 +62,7 @@ def grid_sampler(op: Operator) -> Rule:
     return apply
 
 
-def _together(images: Any) -> Any:
+def _together(images: Tensor) -> Any:
     """Return the samples of a batch as one row of samples."""
     shape = images.array.shape
     if len(shape) < 3:  # no images at all: the operator says so
@@ -64,5 +70,5 @@ def _together(images: Any) -> Any:
     return F.reshape(images, (shape[0] * shape[1], *shape[2:]))
 
 
-def _apart(result: Any, images: Any) -> Any:
+def _apart(result: Tensor, images: Tensor) -> Any:
     return F.reshape(result, (*images.array.shape[:2], *result.array.shape[1:]))

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dovetail_kernel import bfloat16, float16, float32, int64
 from dovetail_kernel import bool as bool_
 
+from ...typing import Namespace, TensorLike
 from .kernels.grid_sampling import BICUBIC, CUBIC, NEAREST, REFLECTION, ZEROS
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 
 class _Tap(NamedTuple):
@@ -22,10 +26,10 @@ class _Tap(NamedTuple):
 
 
 def grid_sampler_backward(
-    k: Any,
-    grad: Any,
-    input: Any,
-    grid: Any,
+    k: Namespace,
+    grad: TensorLike,
+    input: TensorLike,
+    grid: TensorLike,
     mode: int,
     padding: int,
     align_corners: bool,
@@ -81,7 +85,7 @@ def grid_sampler_backward(
     return k.to(to_input, own) if mask[0] else None, k.to(to_grid, own) if mask[1] else None
 
 
-def _product(k: Any, factors: Sequence[Any]) -> Any:
+def _product(k: Namespace, factors: Sequence[object]) -> Any:
     made = factors[0]
     for each in factors[1:]:
         made = k.mul(made, each)
@@ -89,7 +93,7 @@ def _product(k: Any, factors: Sequence[Any]) -> Any:
 
 
 def _taps(
-    k: Any, coordinate: Any, size: int, mode: int, padding: int, align_corners: bool
+    k: Namespace, coordinate: Tensor, size: int, mode: int, padding: int, align_corners: bool
 ) -> tuple[list[_Tap], tuple[Any, Any]]:
     """Return what points take along a dimension, how far places move with coordinates, and which
     of them do.
@@ -126,17 +130,17 @@ def _taps(
     )
 
 
-def _cubic_taps(k: Any, place: Any) -> list[_Tap]:
+def _cubic_taps(k: Namespace, place: Tensor) -> list[_Tap]:
     low = k.floor(place)
     after = k.sub(place, low)
     before = k.sub(k.ones_like(after), after)
     a = CUBIC
 
-    def near(x: Any) -> tuple[Any, Any]:
+    def near(x: Tensor) -> tuple[Any, Any]:
         weight = k.add(k.mul(k.mul(k.sub(k.mul(x, a + 2), a + 3), x), x), 1)
         return weight, k.mul(k.sub(k.mul(x, 3 * (a + 2)), 2 * (a + 3)), x)
 
-    def far(x: Any) -> tuple[Any, Any]:
+    def far(x: Tensor) -> tuple[Any, Any]:
         weight = k.sub(k.mul(k.add(k.mul(k.sub(k.mul(x, a), 5 * a), x), 8 * a), x), 4 * a)
         return weight, k.add(k.mul(k.sub(k.mul(x, 3 * a), 10 * a), x), 8 * a)
 
@@ -149,7 +153,7 @@ def _cubic_taps(k: Any, place: Any) -> list[_Tap]:
 
 
 def _bounded(
-    k: Any, place: Any, size: int, padding: int, align_corners: bool
+    k: Namespace, place: Tensor, size: int, padding: int, align_corners: bool
 ) -> tuple[Any, Any, Any]:
     """Return places put within a dimension, NaN at its begin, on which side of a mirror they were,
     and which move with those given, those between the outermost elements.
@@ -162,7 +166,7 @@ def _bounded(
     return k.clamp(k.where(k.eq(place, place), place, zeros), 0, size - 1), side, within
 
 
-def _reflected(k: Any, place: Any, size: int, align_corners: bool) -> tuple[Any, Any]:
+def _reflected(k: Namespace, place: Tensor, size: int, align_corners: bool) -> tuple[Any, Any]:
     """Return places reflected at both ends until they lie between, and on which side."""
     low, high = (0.0, size - 1.0) if align_corners else (-0.5, size - 0.5)
     span = high - low
@@ -178,7 +182,7 @@ def _reflected(k: Any, place: Any, size: int, align_corners: bool) -> tuple[Any,
     return reflected, k.where(is_even, side, k.neg(side))
 
 
-def _elements(k: Any, places: list[Any], sizes: Sequence[int]) -> tuple[Any, Any]:
+def _elements(k: Namespace, places: Sequence[object], sizes: Sequence[int]) -> tuple[Any, Any]:
     """Return where the elements at places lie in the row of all, and which of them are there."""
     index: Any = None
     inside: Any = None

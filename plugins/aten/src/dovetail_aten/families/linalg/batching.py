@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher import Operator
 
 from ..._generated import functions as F
 from ...batching.table import Rule, batched, call_one, logical_ndim, padded
+from ...typing import Batch, Dims
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 _VECTORS = frozenset({"pivots", "LU_pivots"})
 """Arguments whose samples are vectors, one for each matrix; of all others they are matrices."""
@@ -21,7 +26,7 @@ def batched_matrices(op: Operator) -> Rule:
     tensors = [a.name for a in op.schema.arguments if a.real_type.schema_str.startswith("Tensor")]
     count = len(op.schema.returns)
 
-    def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def apply(info: Batch, in_dims: Dims, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         given = [(at, name) for at, name in enumerate(names[: len(args)]) if name in tensors]
         ahead = [
             logical_ndim(args[at], in_dims[at]) - (1 if name in _VECTORS else 2)
@@ -40,7 +45,7 @@ def batched_matrices(op: Operator) -> Rule:
     return apply
 
 
-def _dims_of(results: Any, size: int) -> tuple[int | None, ...]:
+def _dims_of(results: Sequence[Tensor], size: int) -> tuple[int | None, ...]:
     """Return the batch dimension of every result; one that was not computed is empty and has
     none.
     """
@@ -71,10 +76,10 @@ def linalg_solve_ex(
 
 
 def linalg_lstsq(
-    info: Any,
-    in_dims: Any,
+    info: Batch,
+    in_dims: Dims,
     self: Any,
-    b: Any,
+    b: Tensor,
     rcond: float | None = None,
     *,
     driver: str | None = None,
@@ -86,7 +91,7 @@ def linalg_lstsq(
 
 
 def linalg_cross(
-    info: Any, in_dims: Any, self: Any, other: Any, *, dim: int = -1
+    info: Batch, in_dims: Dims, self: Any, other: Tensor, *, dim: int = -1
 ) -> tuple[Any, Any]:
     ndim = logical_ndim(self, in_dims[0])
     if ndim != logical_ndim(other, in_dims[1]) or not -ndim <= dim < ndim:
@@ -97,7 +102,7 @@ def linalg_cross(
 
 
 def check_errors_of_batch(
-    info: Any, in_dims: Any, infos: Any, api_name: str, *, is_matrix: bool
+    info: Batch, in_dims: Dims, infos: Tensor, api_name: str, *, is_matrix: bool
 ) -> tuple[Any, Any]:
     F._linalg_check_errors(infos, api_name, is_matrix=False)
     return None, None

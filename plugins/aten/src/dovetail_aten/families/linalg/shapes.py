@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail_kernel import complex64, complex128, float32, int32
@@ -29,7 +30,7 @@ def _infos(self: MetaArray) -> MetaArray:
     return MetaArray(self.shape[:-2], int32)
 
 
-def _real(self: MetaArray, shape: Any) -> MetaArray:
+def _real(self: MetaArray, shape: Sequence[int]) -> MetaArray:
     return MetaArray(shape, self.dtype.to_real())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher import Operator
 
@@ -18,9 +18,13 @@ from ...batching.table import (
     padded,
 )
 from ...kernel_support.loss_reductions import MEAN, NONE, SUM
+from ...typing import Batch, Dims, Scalar, TensorLike
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 
-def _reduced(loss: Any, reduction: int) -> Any:
+def _reduced(loss: Tensor, reduction: int) -> Any:
     """Return the loss of each sample: summed or averaged over all but the batch dimension."""
     if reduction == NONE:
         return loss
@@ -28,13 +32,13 @@ def _reduced(loss: Any, reduction: int) -> Any:
     return F.mean_dim(rows, (1,)) if reduction == MEAN else F.sum_dim_IntList(rows, (1,))
 
 
-def _lined_up(in_dims: Any, *tensors: Any) -> list[Any]:
+def _lined_up(in_dims: Dims, *tensors: Any) -> list[Any]:
     ndim = max([logical_ndim(tensor, dim) for tensor, dim in zip(tensors, in_dims, strict=True)])
     return [padded(tensor, dim, ndim) for tensor, dim in zip(tensors, in_dims, strict=True)]
 
 
 def mse_loss(
-    info: Any, in_dims: Any, self: Any, target: Any, reduction: int = MEAN
+    info: Batch, in_dims: Dims, self: Any, target: Tensor, reduction: int = MEAN
 ) -> tuple[Any, Any]:
     left, right = _lined_up(in_dims[:2], self, target)
     return _reduced(F.mse_loss(left, right, NONE), reduction), 0
@@ -49,7 +53,7 @@ def pointwise_loss(op: Operator) -> Rule:
     at = [a.name for a in arguments].index("reduction")
     tensors = ["Tensor" in a.real_type.schema_str for a in arguments]
 
-    def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def apply(info: Batch, in_dims: Dims, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         given = [i for i, value in enumerate(args) if tensors[i] and value is not None]
         lined_up = _lined_up([in_dims[i] for i in given], *[args[i] for i in given])
         values = [*args]
@@ -62,7 +66,7 @@ def pointwise_loss(op: Operator) -> Rule:
 
 
 def mse_loss_backward(
-    info: Any, in_dims: Any, grad_output: Any, self: Any, target: Any, reduction: int
+    info: Batch, in_dims: Dims, grad_output: Tensor, self: Any, target: Tensor, reduction: int
 ) -> tuple[Any, Any]:
     grad, left, right = _lined_up(in_dims[:3], grad_output, self, target)
     difference = F.sub(left, right)
@@ -76,7 +80,7 @@ def mse_loss_backward(
 
 
 def _class_weights(
-    info: Any, self: Any, target: Any, weight: Any, in_dim: Any, ignore_index: int
+    info: Batch, self: Any, target: Any, weight: Any, in_dim: Scalar | None, ignore_index: int
 ) -> tuple[Any, Any]:
     """Return, for batched (B, N, C) scores and (B, N) targets, the classes to read, and what each
     element counts.
@@ -95,7 +99,7 @@ def _class_weights(
     return classes, F.where_self(kept, weights, F.zeros_like(weights))
 
 
-def _rows(info: Any, self: Any, target: Any, in_dims: Any) -> tuple[Any, Any]:
+def _rows(info: Batch, self: Any, target: Any, in_dims: Dims) -> tuple[Any, Any]:
     """Return scores as (B, N, C) and targets as (B, N): one sample of a batch has N elements, or is
     one.
     """
@@ -109,7 +113,13 @@ def _rows(info: Any, self: Any, target: Any, in_dims: Any) -> tuple[Any, Any]:
 
 
 def nll_loss_forward(
-    info: Any, in_dims: Any, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int
+    info: Batch,
+    in_dims: Any,
+    self: Any,
+    target: Any,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
 ) -> tuple[Any, Any]:
     if math.prod(logical_shape(self, in_dims[0])) == 0 or logical_ndim(self, in_dims[0]) not in (
         1,
@@ -131,7 +141,9 @@ def nll_loss_forward(
     return (F.div(total, total_weight) if reduction == MEAN else total, total_weight), (0, 0)
 
 
-def _check_nll(in_dims: Any, self: Any, target: Any, weight: Any, ignore_index: int) -> None:
+def _check_nll(
+    in_dims: Dims, self: Any, target: TensorLike, weight: TensorLike | None, ignore_index: int
+) -> None:
     """Refuse shapes that do not fit, and classes that do not exist, as the operator does."""
     shape, classes = logical_shape(self, in_dims[0]), logical_shape(target, in_dims[1])
     fits = classes in ((), (1,)) if len(shape) == 1 else classes == shape[:1]
@@ -148,15 +160,15 @@ def _check_nll(in_dims: Any, self: Any, target: Any, weight: Any, ignore_index: 
 
 
 def nll_loss_backward(
-    info: Any,
-    in_dims: Any,
-    grad_output: Any,
+    info: Batch,
+    in_dims: Dims,
+    grad_output: Tensor,
     self: Any,
-    target: Any,
-    weight: Any,
+    target: Tensor,
+    weight: Tensor | None,
     reduction: int,
     ignore_index: int,
-    total_weight: Any,
+    total_weight: Tensor,
 ) -> tuple[Any, Any]:
     shape = logical_shape(self, in_dims[1])
     scores, target = _rows(info, self, target, in_dims[1:3])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.families.losses.kernels.likelihood import (
@@ -16,8 +16,11 @@ from dovetail_aten.kernel_support.loss_reductions import MEAN, NONE, SUM
 
 from ...composites.reduced_losses import reduce
 
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
-def l1_loss(self: Any, target: Any, reduction: int = MEAN) -> Any:
+
+def l1_loss(self: Any, target: Tensor, reduction: int = MEAN) -> Any:
     """Return the absolute differences, reduced."""
     return reduce(F.abs(F.sub(self, target)), reduction)
 
@@ -68,7 +71,7 @@ def nll_loss_nd(
     return F.reshape(loss, (batch, *rest)) if reduction == NONE and images is not self else loss
 
 
-def _lines(x: Any) -> Any:
+def _lines(x: Tensor) -> Any:
     """Return images (N, C, H, W) as lines of classes, one for each place."""
     return F.reshape(F.permute(x, (0, 2, 3, 1)), (-1, x.shape[1]))
 
@@ -86,13 +89,13 @@ def nll_loss2d_forward(
 
 
 def nll_loss2d_backward(
-    grad_output: Any,
+    grad_output: Tensor,
     self: Any,
-    target: Any,
-    weight: Any,
+    target: Tensor,
+    weight: Tensor,
     reduction: int,
     ignore_index: int,
-    total_weight: Any,
+    total_weight: Tensor,
 ) -> Any:
     """Return the gradient of nll_loss2d_forward."""
     check_images(self, target)
@@ -106,8 +109,8 @@ def nll_loss2d_backward(
 
 def cross_entropy_loss(
     self: Any,
-    target: Any,
-    weight: Any = None,
+    target: Tensor,
+    weight: Tensor | None = None,
     reduction: int = MEAN,
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
@@ -200,7 +203,11 @@ def _smoothed(
 
 
 def binary_cross_entropy_with_logits(
-    self: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = MEAN
+    self: Any,
+    target: Any,
+    weight: Tensor | None = None,
+    pos_weight: Any = None,
+    reduction: int = MEAN,
 ) -> Any:
     """Return the binary cross entropy between logits and targets, computed without overflow."""
     check_target_dtype(self.dtype, target.dtype)
@@ -215,7 +222,7 @@ def binary_cross_entropy_with_logits(
     return reduce(F.to(loss, target.dtype), reduction)
 
 
-def kl_div(self: Any, target: Any, reduction: int = MEAN, *, log_target: bool = False) -> Any:
+def kl_div(self: Any, target: Tensor, reduction: int = MEAN, *, log_target: bool = False) -> Any:
     """Return ``target * (log(target) - self)``, reduced; the target may be given as logarithms."""
     for dtype in (self.dtype, target.dtype):
         if not dtype.is_floating_point:
@@ -231,7 +238,7 @@ def kl_div(self: Any, target: Any, reduction: int = MEAN, *, log_target: bool = 
 
 
 def poisson_nll_loss(
-    input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int
+    input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
 ) -> Any:
     """Return the negative log likelihood of counts `target` under Poisson distributions of means
     `input`; `full` adds Stirling's approximation of what does not depend on them.
@@ -250,7 +257,7 @@ def poisson_nll_loss(
 
 
 def smooth_l1_loss_backward(
-    grad_output: Any, self: Any, target: Any, reduction: int, beta: float
+    grad_output: Any, self: Any, target: Tensor, reduction: int, beta: float
 ) -> Any:
     """Return the gradient of smooth_l1_loss with respect to `self`."""
     difference = F.sub(self, target)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...derivative_helpers.shapes import broadcast_size
+from ...typing import Namespace, TensorLike
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 MEAN, SUM = 1, 2
 
 
 def nll_loss_double_backward(
-    k: Any,
-    grad: Any,
-    target: Any,
-    weight: Any,
+    k: Namespace,
+    grad: TensorLike,
+    target: Tensor,
+    weight: TensorLike | None,
     reduction: int,
     ignore_index: int,
-    total_weight: Any,
+    total_weight: object,
 ) -> Any:
     """Return the gradient of nll_loss_backward with respect to the gradient it was given."""
     return _of_gradient(
@@ -26,13 +30,13 @@ def nll_loss_double_backward(
 
 
 def nll_loss2d_double_backward(
-    k: Any,
-    grad: Any,
-    target: Any,
-    weight: Any,
+    k: Namespace,
+    grad: Tensor,
+    target: Tensor,
+    weight: TensorLike | None,
     reduction: int,
     ignore_index: int,
-    total_weight: Any,
+    total_weight: Tensor,
 ) -> Any:
     """Return the gradient of nll_loss2d_backward with respect to the gradient it was given."""
     return _of_gradient(
@@ -43,8 +47,8 @@ def nll_loss2d_double_backward(
 def _of_gradient(
     k: Any,
     forward: Any,
-    grad: Any,
-    target: Any,
+    grad: TensorLike,
+    target: TensorLike,
     weight: Any,
     reduction: int,
     ignore_index: int,
@@ -58,13 +62,15 @@ def _of_gradient(
     return k.div(forward(grad, target, weight, SUM, ignore_index)[0], total_weight)
 
 
-def mse_loss_double_backward(k: Any, grad: Any, self: Any, target: Any, reduction: int) -> Any:
+def mse_loss_double_backward(
+    k: Namespace, grad: TensorLike, self: Any, target: Tensor, reduction: int
+) -> Any:
     """Return the gradient of mse_loss_backward with respect to the input, times `grad`."""
     return k.mul(grad, 2 / max(broadcast_size(self, target), 1) if reduction == MEAN else 2)
 
 
 def smooth_l1_loss_double_backward(
-    k: Any, grad: Any, self: Any, target: Any, reduction: int, beta: float
+    k: Namespace, grad: TensorLike, self: Any, target: Tensor, reduction: int, beta: float
 ) -> Any:
     """Return the gradient of smooth_l1_loss_backward with respect to the input, times `grad`."""
     if beta == 0:
@@ -75,7 +81,7 @@ def smooth_l1_loss_double_backward(
 
 
 def smooth_l1_loss_double_backward_grad_output(
-    k: Any, grad: Any, self: Any, target: Any, reduction: int, beta: float
+    k: Namespace, grad: TensorLike, self: Any, target: Tensor, reduction: int, beta: float
 ) -> Any:
     """Return the gradient of smooth_l1_loss_backward with respect to the gradient it was given."""
     difference = k.sub(self, target)
@@ -88,7 +94,7 @@ def smooth_l1_loss_double_backward_grad_output(
 
 
 def huber_loss_backward(
-    k: Any, grad: Any, self: Any, target: Any, reduction: int, delta: float
+    k: Namespace, grad: TensorLike, self: Any, target: Tensor, reduction: int, delta: float
 ) -> Any:
     """Return the gradient of huber_loss with respect to `self`: the difference, limited."""
     slope = k.clamp(k.sub(self, target), -delta, delta)
@@ -96,7 +102,12 @@ def huber_loss_backward(
 
 
 def binary_cross_entropy_backward(
-    k: Any, grad: Any, input: Any, target: Any, weight: Any, reduction: int
+    k: Namespace,
+    grad: TensorLike,
+    input: TensorLike,
+    target: TensorLike,
+    weight: TensorLike | None,
+    reduction: int,
 ) -> Any:
     """Return the gradient of binary_cross_entropy with respect to `input`."""
     width = k.clamp_min(k.mul(k.rsub(input, 1), input), 1e-12)
@@ -105,7 +116,12 @@ def binary_cross_entropy_backward(
 
 
 def binary_cross_entropy_target_backward(
-    k: Any, grad: Any, input: Any, target: Any, weight: Any, reduction: int
+    k: Namespace,
+    grad: TensorLike,
+    input: TensorLike,
+    target: TensorLike,
+    weight: TensorLike | None,
+    reduction: int,
 ) -> Any:
     """Return the gradient of binary_cross_entropy with respect to `target`."""
     other, own = k.log1p(k.neg(input)), k.log(input)
@@ -114,7 +130,13 @@ def binary_cross_entropy_target_backward(
 
 
 def binary_cross_entropy_with_logits_backward(
-    k: Any, grad: Any, input: Any, target: Any, weight: Any, pos_weight: Any, reduction: int
+    k: Namespace,
+    grad: TensorLike,
+    input: TensorLike,
+    target: Tensor,
+    weight: TensorLike | None,
+    pos_weight: object,
+    reduction: int,
 ) -> Any:
     """Return the gradient of the loss with respect to the logits."""
     sigmoid = k.sigmoid(input)
@@ -127,7 +149,13 @@ def binary_cross_entropy_with_logits_backward(
 
 
 def binary_cross_entropy_with_logits_target_backward(
-    k: Any, grad: Any, input: Any, target: Any, weight: Any, pos_weight: Any, reduction: int
+    k: Namespace,
+    grad: TensorLike,
+    input: TensorLike,
+    target: Tensor,
+    weight: TensorLike | None,
+    pos_weight: object,
+    reduction: int,
 ) -> Any:
     """Return the gradient of the loss with respect to the target."""
     if pos_weight is None:
@@ -138,7 +166,13 @@ def binary_cross_entropy_with_logits_target_backward(
     return _weighted(k, k.mul(grad, slope), weight, [input, target, pos_weight], reduction)
 
 
-def _weighted(k: Any, grad: Any, weight: Any, operands: Sequence[Any], reduction: int) -> Any:
+def _weighted(
+    k: Namespace,
+    grad: TensorLike,
+    weight: TensorLike | None,
+    operands: Sequence[object],
+    reduction: int,
+) -> Any:
     if weight is not None:
         grad = k.mul(grad, weight)
     if reduction != MEAN:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.checks.margin_checks import check_classes, check_labels
@@ -10,11 +10,17 @@ from dovetail_aten.kernel_support.loss_reductions import MEAN, NONE, SUM
 from dovetail_kernel import int64
 
 from ...composites.reduced_losses import reduce
+from ...typing import TensorLike
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 _COSINE_EPS = 1e-12
 
 
-def hinge_embedding_loss(self: Any, target: Any, margin: float = 1.0, reduction: int = MEAN) -> Any:
+def hinge_embedding_loss(
+    self: Any, target: Tensor, margin: float = 1.0, reduction: int = MEAN
+) -> Any:
     """Return `self` where `target` is 1, and ``max(0, margin - self)`` where it is -1; where it is
     neither, both.
     """
@@ -37,7 +43,7 @@ def margin_ranking_loss(
 
 
 def cosine_embedding_loss(
-    input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = MEAN
+    input1: Any, input2: Any, target: Tensor, margin: float = 0.0, reduction: int = MEAN
 ) -> Any:
     """Return 1 minus the cosine of the vectors where `target` is 1, and what the cosine is above
     the margin where it is -1.
@@ -52,7 +58,7 @@ def cosine_embedding_loss(
     return reduce(F.add(alike, apart), reduction)
 
 
-def _check_cosines(input1: Any, input2: Any, target: Any) -> None:
+def _check_cosines(input1: Any, input2: Any, target: TensorLike) -> None:
     if target.ndim > 1:
         raise RuntimeError(
             "0D or 1D target tensor expected, multi-target not supported. Give 1 or -1 for each "
@@ -91,17 +97,17 @@ def triplet_margin_loss(
     return reduce(F.clamp_min(F.sub(F.add(near, margin), far), 0), reduction)
 
 
-def soft_margin_loss(self: Any, target: Any, reduction: int = MEAN) -> Any:
+def soft_margin_loss(self: Any, target: Tensor, reduction: int = MEAN) -> Any:
     """Return ``log(1 + exp(-target * self))``, reduced."""
     return reduce(F.neg(F.log_sigmoid(F.mul(self, target))), reduction)
 
 
 def multi_margin_loss(
     self: Any,
-    target: Any,
-    p: Any = 1,
+    target: Tensor,
+    p: object = 1,
     margin: Any = 1,
-    weight: Any = None,
+    weight: Tensor | None = None,
     reduction: int = MEAN,
 ) -> Any:
     """Return the mean over the other classes of ``max(0, margin - self[target] + self) ** p``,
@@ -121,7 +127,7 @@ def multi_margin_loss(
     return _reduced(F.reshape(loss, target.shape), reduction)
 
 
-def multilabel_margin_loss(self: Any, target: Any, reduction: int = MEAN) -> Any:
+def multilabel_margin_loss(self: Any, target: Tensor, reduction: int = MEAN) -> Any:
     """Return ``max(0, 1 - self[label] + self[other])`` summed over the labels of a sample and the
     classes that are none, divided by the number of classes. The labels of a sample end at -1.
     """
@@ -141,6 +147,6 @@ def multilabel_margin_loss(self: Any, target: Any, reduction: int = MEAN) -> Any
     return _reduced(F.reshape(loss, ()) if is_single else loss, reduction)
 
 
-def _reduced(loss: Any, reduction: int) -> Any:
+def _reduced(loss: Tensor, reduction: int) -> Any:
     """Return losses, their mean, or for any other number their sum."""
     return reduce(loss, reduction if reduction in (NONE, MEAN) else SUM)

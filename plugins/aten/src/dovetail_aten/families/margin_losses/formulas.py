@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from ...typing import Namespace, TensorLike
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 MEAN = 1
 
 
-def _rows(k: Any, x: Any) -> Any:
+def _rows(k: Namespace, x: Any) -> Any:
     return x if x.ndim == 2 else k.reshape(x, (1, -1))
 
 
-def _of_samples(k: Any, grad: Any, count: int, samples: int, reduction: int) -> Any:
+def _of_samples(k: Namespace, grad: TensorLike, count: int, samples: int, reduction: int) -> Any:
     """Return the gradients of the sums over classes, as a column."""
     column = k.reshape(grad, (-1, 1))
     return k.div(column, count * max(samples, 1) if reduction == MEAN else count)
 
 
 def multi_margin_loss_backward(
-    k: Any, grad: Any, self: Any, target: Any, p: Any, margin: Any, weight: Any, reduction: int
+    k: Namespace,
+    grad: TensorLike,
+    self: Any,
+    target: Tensor,
+    p: object,
+    margin: object,
+    weight: TensorLike | None,
+    reduction: int,
 ) -> Any:
     """Return the gradient of multi_margin_loss: of every class whose margin is not kept that of
     its term, of the target's minus their sum.
@@ -39,7 +51,7 @@ def multi_margin_loss_backward(
 
 
 def multilabel_margin_loss_backward(
-    k: Any, grad: Any, self: Any, target: Any, reduction: int
+    k: Namespace, grad: Tensor, self: Any, target: Tensor, reduction: int
 ) -> Any:
     """Return the gradient of multilabel_margin_loss: for each label and each class that is none,
     1 of that class and -1 of the label where the margin is not kept.

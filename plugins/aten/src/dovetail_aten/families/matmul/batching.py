@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..._generated import functions as F
 from ...batching.table import Rule, call_one, logical_ndim, logical_shape, padded
+from ...typing import Batch, Dims
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 
-def _check(call: Callable[..., Any], ndims: tuple[int, ...], in_dims: Any, *args: Any) -> None:
+def _check(call: Callable[..., object], ndims: tuple[int, ...], in_dims: Dims, *args: Any) -> None:
     """Refuse samples of other dimensions than the operator takes, in its own words: their batch
     might fit another.
     """
@@ -19,7 +23,7 @@ def _check(call: Callable[..., Any], ndims: tuple[int, ...], in_dims: Any, *args
             raise AssertionError(f"{call} takes arguments of {ndims} dimensions")
 
 
-def _batched_mm(left: Any, right: Any, dims: Any) -> Any:
+def _batched_mm(left: Tensor, right: Tensor, dims: Sequence[int | None]) -> Any:
     if dims[0] is not None and dims[1] is not None:
         if left.array.shape[2] == 1 == right.array.shape[1] and left.dtype is right.dtype:
             return F.mul(
@@ -32,12 +36,12 @@ def _batched_mm(left: Any, right: Any, dims: Any) -> Any:
     return F.transpose(F.matmul(F.transpose(right, 1, 2), F.t(left)), 1, 2)
 
 
-def mm(info: Any, in_dims: Any, self: Any, mat2: Any) -> tuple[Any, Any]:
+def mm(info: Any, in_dims: Any, self: Any, mat2: Tensor) -> tuple[Any, Any]:
     _check(F.mm, (2, 2), in_dims, self, mat2)
     return _batched_mm(self, mat2, in_dims), 0
 
 
-def bmm(info: Any, in_dims: Any, self: Any, mat2: Any) -> tuple[Any, Any]:
+def bmm(info: Any, in_dims: Any, self: Any, mat2: Tensor) -> tuple[Any, Any]:
     _check(F.bmm, (3, 3), in_dims, self, mat2)
     if logical_shape(self, in_dims[0])[0] != logical_shape(mat2, in_dims[1])[0]:
         call_one(F.bmm, in_dims, self, mat2)  # matmul would broadcast
@@ -52,7 +56,7 @@ def _batched_mv(matrix: Any, vector: Any, dims: Any) -> Any:
     return F.squeeze_dim(F.bmm(matrix, F.unsqueeze(vector, 2)), 2)
 
 
-def mv(info: Any, in_dims: Any, self: Any, vec: Any) -> tuple[Any, Any]:
+def mv(info: Any, in_dims: Any, self: Any, vec: object) -> tuple[Any, Any]:
     _check(F.mv, (2, 1), in_dims, self, vec)
     return _batched_mv(self, vec, in_dims), 0
 
@@ -64,12 +68,12 @@ def _batched_dot(left: Any, right: Any, dims: Any) -> Any:
     return F.mv(left, right) if dims[1] is None else F.mv(right, left)
 
 
-def dot(info: Any, in_dims: Any, self: Any, tensor: Any) -> tuple[Any, Any]:
+def dot(info: Batch, in_dims: Any, self: Any, tensor: Tensor) -> tuple[Any, Any]:
     _check(F.dot, (1, 1), in_dims, self, tensor)
     return _batched_dot(self, tensor, in_dims), 0
 
 
-def vdot(info: Any, in_dims: Any, self: Any, other: Any) -> tuple[Any, Any]:
+def vdot(info: Any, in_dims: Any, self: Any, other: object) -> tuple[Any, Any]:
     _check(F.vdot, (1, 1), in_dims, self, other)
     return _batched_dot(F.conj(self), other, in_dims), 0
 
@@ -109,19 +113,19 @@ def _adding(
 
 
 def _product(
-    plain: Callable[..., Any], batch: Callable[..., Any]
+    plain: Callable[..., object], batch: Callable[..., object]
 ) -> Callable[[Any, Any, Any], Any]:
-    def product(left: Any, right: Any, dims: Any) -> Any:
+    def product(left: Tensor, right: Tensor, dims: Sequence[int | None] | None) -> Any:
         return plain(left, right) if dims is None else batch(left, right, dims)
 
     return product
 
 
-def _batched_bmm(left: Any, right: Any, dims: Any) -> Any:
+def _batched_bmm(left: Tensor, right: Tensor, dims: object) -> Any:
     return F.matmul(left, right)
 
 
-def _sum_of_products(left: Any, right: Any, dims: Any = None) -> Any:
+def _sum_of_products(left: Tensor, right: Tensor, dims: Sequence[int | None] | None = None) -> Any:
     return F.sum_dim_IntList(F.matmul(left, right), (-3,))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...kernel_support.checks.product_checks import check_expandable
 from ...kernel_support.family import Family, helper, operator
+from ...typing import Array, Scalar
 
 _LETTERS = {
     "float32": "float",
@@ -31,7 +32,7 @@ class MatrixProducts(Family):
             )
         return xp.matmul(a, b)
 
-    def _check_dtypes(self, a: Any, b: Any) -> None:
+    def _check_dtypes(self, a: Array, b: Array) -> None:
         """Refuse factors of two dtypes."""
         if a.dtype != b.dtype:
             names = [self.dtypes[each.dtype].name for each in (a, b)]
@@ -41,7 +42,7 @@ class MatrixProducts(Family):
                 "Convert one of them."
             )
 
-    def _check_matrices(self, a: Any, b: Any) -> None:
+    def _check_matrices(self, a: Array, b: Array) -> None:
         """Refuse what is not a matrix, and matrices that do not fit."""
         if a.ndim != 2 or b.ndim != 2:
             raise RuntimeError(
@@ -67,7 +68,7 @@ class MatrixProducts(Family):
             )
         self._check_dtypes(a, b)
 
-    def _check_vectors(self, name: str, a: Any, b: Any) -> None:
+    def _check_vectors(self, name: str, a: Array, b: Array) -> None:
         """Refuse what is not a vector, and vectors that do not fit."""
         if a.ndim != 1 or b.ndim != 1:
             raise RuntimeError(
@@ -158,22 +159,28 @@ class MatrixProducts(Family):
         )
 
     @operator("addmm")
-    def addmm(self, x: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    def addmm(self, x: Any, mat1: Any, mat2: Any, *, beta: int = 1, alpha: int = 1) -> Any:
         """Return ``beta * x + alpha * (mat1 @ mat2)``."""
         return self._combined(x, beta, self.mm(mat1, mat2), alpha)
 
     @operator("addmv")
-    def addmv(self, x: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    def addmv(
+        self, x: Array, mat: object, vec: object, *, beta: object = 1, alpha: object = 1
+    ) -> Any:
         """Return ``beta * x + alpha * (mat @ vec)``."""
         return self._combined(x, beta, self.mv(mat, vec), alpha)
 
     @operator("baddbmm")
-    def baddbmm(self, x: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    def baddbmm(
+        self, x: Array, batch1: object, batch2: object, *, beta: object = 1, alpha: object = 1
+    ) -> Any:
         """Return ``beta * x + alpha * (batch1 @ batch2)`` for batches of matrices."""
         return self._combined(x, beta, self.bmm(batch1, batch2), alpha)
 
     @operator("addbmm")
-    def addbmm(self, x: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    def addbmm(
+        self, x: Array, batch1: Array, batch2: Array, *, beta: Scalar = 1, alpha: Scalar = 1
+    ) -> Any:
         """Return ``beta * x + alpha * sum(batch1 @ batch2)``, summed over the batches."""
         self._check_batches(batch1, batch2)
         products = self._product(batch1, batch2)

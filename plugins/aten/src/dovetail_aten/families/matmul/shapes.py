@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...kernel_support.geometry.broadcasting import broadcast_shapes
 from ...meta.meta_array import MetaArray
+from ...typing import Scalar
 
 
 def mm(self: MetaArray, mat2: MetaArray) -> MetaArray:
@@ -64,25 +63,25 @@ def dot(
 
 
 def addmm(
-    self: MetaArray, mat1: MetaArray, mat2: MetaArray, *, beta: Any = 1, alpha: Any = 1
+    self: MetaArray, mat1: MetaArray, mat2: MetaArray, *, beta: Scalar = 1, alpha: Scalar = 1
 ) -> MetaArray:
     return _added(self, mm(mat1, mat2))
 
 
 def addmv(
-    self: MetaArray, mat: MetaArray, vec: MetaArray, *, beta: Any = 1, alpha: Any = 1
+    self: MetaArray, mat: MetaArray, vec: MetaArray, *, beta: object = 1, alpha: object = 1
 ) -> MetaArray:
     return _added(self, mv(mat, vec))
 
 
 def baddbmm(
-    self: MetaArray, batch1: MetaArray, batch2: MetaArray, *, beta: Any = 1, alpha: Any = 1
+    self: MetaArray, batch1: MetaArray, batch2: MetaArray, *, beta: object = 1, alpha: object = 1
 ) -> MetaArray:
     return _added(self, bmm(batch1, batch2))
 
 
 def addbmm(
-    self: MetaArray, batch1: MetaArray, batch2: MetaArray, *, beta: Any = 1, alpha: Any = 1
+    self: MetaArray, batch1: MetaArray, batch2: MetaArray, *, beta: Scalar = 1, alpha: Scalar = 1
 ) -> MetaArray:
     product = bmm(batch1, batch2)
     return _added(self, MetaArray(product.shape[1:], product.dtype))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..._generated import functions as F
 from ...batching.table import batched, logical_ndim, logical_shape, lower, padded
+from ...typing import Batch, Dims, TensorLike
 from .kernels.channel_normalization import check_batch_norm, check_group_norm
 from .kernels.normalization import check_layer_norm
 from .kernels.normalized_input import normalized_input
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 
 def _channels(info: Any, x: Any, in_dim: Any) -> Any:
@@ -19,7 +23,7 @@ def _channels(info: Any, x: Any, in_dim: Any) -> Any:
     return F.reshape(x, (shape[0], shape[1] * shape[2], *shape[3:]))
 
 
-def _samples(info: Any, x: Any) -> Any:
+def _samples(info: Batch, x: Any) -> Any:
     """Return (N, B * C, ...) as (B, N, C, ...)."""
     shape = x.array.shape
     split = (shape[0], info.batch_size, shape[1] // max(info.batch_size, 1), *shape[2:])
@@ -31,7 +35,7 @@ def _flat(info: Any, x: Any, in_dim: Any) -> Any:
     return None if x is None else F.reshape(batched(x, in_dim, info.batch_size), (-1,))
 
 
-def _all_flat(info: Any, tensors: Sequence[Any], in_dims: Sequence[Any]) -> list[Any]:
+def _all_flat(info: Batch, tensors: Sequence[object], in_dims: Sequence[Any]) -> list[Any]:
     return [_flat(info, each, dim) for each, dim in zip(tensors, in_dims, strict=True)]
 
 
@@ -42,7 +46,7 @@ def _rows(info: Any, x: Any) -> Any:
     return F.reshape(x, (info.batch_size, x.array.shape[0] // max(info.batch_size, 1)))
 
 
-def _lowered(tensors: Sequence[Any], in_dims: Sequence[Any]) -> list[Any]:
+def _lowered(tensors: Sequence[object], in_dims: Sequence[Any]) -> list[Any]:
     return [
         None if tensor is None else lower(tensor, dim)
         for tensor, dim in zip(tensors, in_dims, strict=True)
@@ -50,13 +54,13 @@ def _lowered(tensors: Sequence[Any], in_dims: Sequence[Any]) -> list[Any]:
 
 
 def batch_norm(
-    info: Any,
-    in_dims: Any,
-    input: Any,
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
+    info: Batch,
+    in_dims: Dims,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
     training: bool,
     momentum: float,
     eps: float,
@@ -71,15 +75,15 @@ def batch_norm(
 
 
 def native_batch_norm_backward(
-    info: Any,
-    in_dims: Any,
-    grad_out: Any,
-    input: Any,
-    weight: Any,
-    running_mean: Any,
-    running_var: Any,
-    save_mean: Any,
-    save_invstd: Any,
+    info: Batch,
+    in_dims: Dims,
+    grad_out: object,
+    input: Tensor,
+    weight: Tensor | None,
+    running_mean: object,
+    running_var: object,
+    save_mean: object,
+    save_invstd: object,
     train: bool,
     eps: float,
     output_mask: Sequence[bool],
@@ -93,18 +97,18 @@ def native_batch_norm_backward(
     return _gradients(info, made)
 
 
-def _gradients(info: Any, made: Sequence[Any]) -> tuple[Any, Any]:
+def _gradients(info: Batch, made: Sequence[Any]) -> tuple[Any, Any]:
     to_input = None if made[0] is None else _samples(info, made[0])
     results = (to_input, *[_rows(info, each) for each in made[1:]])
     return results, tuple([None if each is None else 0 for each in results])
 
 
 def native_group_norm(
-    info: Any,
+    info: Batch,
     in_dims: Any,
-    input: Any,
-    weight: Any,
-    bias: Any,
+    input: TensorLike,
+    weight: Tensor | None,
+    bias: Tensor | None,
     N: int,
     C: int,
     HxW: int,
@@ -120,13 +124,13 @@ def native_group_norm(
 
 
 def native_group_norm_backward(
-    info: Any,
-    in_dims: Any,
+    info: Batch,
+    in_dims: Dims,
     grad_out: Any,
     input: Any,
     mean: Any,
     rstd: Any,
-    weight: Any,
+    weight: Tensor | None,
     N: int,
     C: int,
     HxW: int,
@@ -173,15 +177,15 @@ def native_layer_norm(
 
 
 def native_layer_norm_backward(
-    info: Any,
-    in_dims: Any,
-    grad_out: Any,
-    input: Any,
+    info: Batch,
+    in_dims: Dims,
+    grad_out: object,
+    input: Tensor,
     normalized_shape: Sequence[int],
-    mean: Any,
+    mean: object,
     rstd: Any,
-    weight: Any,
-    bias: Any,
+    weight: Tensor | None,
+    bias: Tensor | None,
     output_mask: Sequence[bool],
 ) -> tuple[Any, Any]:
     ndim = logical_ndim(input, in_dims[1])

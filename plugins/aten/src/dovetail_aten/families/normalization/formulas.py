@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...typing import Namespace, TensorLike
 from .kernels.normalized_input import normalized_input
 
 
 def normalization_double_backward(
     k: Any,
-    grads: Sequence[Any],
+    grads: Sequence[object],
     grad_out: Any,
-    normalized: Any,
-    rstd: Any,
-    weight: Any,
+    normalized: object,
+    rstd: object,
+    weight: TensorLike | None,
     dims: tuple[int, ...],
     parameter_dims: tuple[int, ...],
     needs_weight: bool,
@@ -28,7 +29,7 @@ def normalization_double_backward(
     """
     grad_input, grad_weight, grad_bias = grads
 
-    def average(x: Any) -> Any:
+    def average(x: TensorLike) -> Any:
         return k.mean(x, dims, True)
 
     def project(x: Any) -> Any:
@@ -59,16 +60,16 @@ def normalization_double_backward(
 
 
 def layer_norm_double_backward(
-    k: Any,
-    grad_input: Any,
-    grad_weight: Any,
-    grad_bias: Any,
-    grad_out: Any,
-    input: Any,
+    k: Namespace,
+    grad_input: object,
+    grad_weight: object,
+    grad_bias: object,
+    grad_out: object,
+    input: TensorLike,
     normalized_shape: Sequence[int],
-    mean: Any,
-    rstd: Any,
-    weight: Any,
+    mean: object,
+    rstd: object,
+    weight: TensorLike | None,
     grad_input_mask: Sequence[bool],
 ) -> tuple[Any, Any, Any]:
     """Return the gradients of native_layer_norm_backward with respect to `grad_out`, `input` and
@@ -95,16 +96,16 @@ def layer_norm_double_backward(
 
 def batch_norm_double_backward(
     k: Any,
-    grad_input: Any,
-    grad_weight: Any,
-    grad_bias: Any,
-    grad_out: Any,
-    input: Any,
+    grad_input: object,
+    grad_weight: object,
+    grad_bias: object,
+    grad_out: object,
+    input: TensorLike,
     weight: Any,
-    running_mean: Any,
-    running_var: Any,
-    save_mean: Any,
-    save_invstd: Any,
+    running_mean: object,
+    running_var: object,
+    save_mean: object,
+    save_invstd: object,
     train: bool,
     eps: float,
     grad_input_mask: Sequence[bool],
@@ -135,11 +136,11 @@ def batch_norm_double_backward(
 
 def _of_constants(
     k: Any,
-    grads: Sequence[Any],
+    grads: Sequence[object],
     grad_out: Any,
-    normalized: Any,
-    rstd: Any,
-    weight: Any,
+    normalized: object,
+    rstd: object,
+    weight: TensorLike | None,
     dims: tuple[int, ...],
 ) -> tuple[Any, Any, Any]:
     """Return the gradients where mean and deviation do not depend on the input: its gradient is
@@ -162,15 +163,15 @@ def _of_constants(
 
 
 def group_norm_double_backward(
-    k: Any,
-    grad_input: Any,
-    grad_weight: Any,
-    grad_bias: Any,
-    grad_out: Any,
-    input: Any,
-    mean: Any,
-    rstd: Any,
-    weight: Any,
+    k: Namespace,
+    grad_input: object,
+    grad_weight: object,
+    grad_bias: object,
+    grad_out: object,
+    input: TensorLike,
+    mean: object,
+    rstd: object,
+    weight: TensorLike | None,
     N: int,
     C: int,
     HxW: int,

@@ -11,6 +11,7 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel import uint16, uint32, uint64
 
 from ...composites.padded import pad
+from ...typing import Scalar
 
 __all__ = [
     "fill_diagonal",
@@ -55,7 +56,7 @@ replication_pad2d = partial(_padded, 2, "replicate")
 replication_pad3d = partial(_padded, 3, "replicate")
 
 
-def fill_diagonal(self: Any, fill_value: Any, wrap: bool = False) -> Any:
+def fill_diagonal(self: Any, fill_value: Scalar, wrap: bool = False) -> Any:
     """Write a number on the diagonal of `self`; with `wrap` the diagonal of a tall matrix begins
     again below one row that it leaves out.
     """

@@ -6,8 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ...typing import Namespace, Scalar, TensorLike
 
-def pow_backward(k: Any, grad: Any, self: Any, exponent: Any) -> Any:
+
+def pow_backward(k: Namespace, grad: TensorLike, self: Any, exponent: Scalar) -> Any:
     """Return the gradient of ``self ** exponent`` for a number `exponent`."""
     if exponent == 0:
         return k.zeros_like(grad)
@@ -16,7 +18,7 @@ def pow_backward(k: Any, grad: Any, self: Any, exponent: Any) -> Any:
     return k.mul(grad, k.conj(k.mul(k.pow(self, exponent - 1), exponent)))
 
 
-def pow_backward_self(k: Any, grad: Any, self: Any, exponent: Any) -> Any:
+def pow_backward_self(k: Namespace, grad: TensorLike, self: Any, exponent: object) -> Any:
     """Return the gradient of ``self ** exponent`` with respect to `self`, for a tensor `exponent`;
     zero where it is zero.
 
@@ -28,7 +30,9 @@ def pow_backward_self(k: Any, grad: Any, self: Any, exponent: Any) -> Any:
     return k.mul(grad, k.conj(k.mul(exponent, k.pow(base, k.sub(exponent, 1)))))
 
 
-def pow_backward_exponent(k: Any, grad: Any, self: Any, exponent: Any, result: Any) -> Any:
+def pow_backward_exponent(
+    k: Namespace, grad: TensorLike, self: Any, exponent: TensorLike, result: TensorLike
+) -> Any:
     """Return the gradient of ``self ** exponent`` with respect to `exponent`; zero where ``0 **
     exponent`` is constant.
     """
@@ -56,7 +60,7 @@ def _complex_log(number: Any, exponent: Any) -> complex:
     return cmath.log(number) if is_complex else math.nan
 
 
-def sgn_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
+def sgn_backward(k: Namespace, grad: TensorLike, self: Any, result: TensorLike) -> Any:
     """Return the gradient of the sign: zero for real numbers; for complex ones the part of `grad`
     that turns the sign.
     """
@@ -67,7 +71,7 @@ def sgn_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
     return k.where(k.eq(size, 0), 0, k.div(turned, size))
 
 
-def angle_backward(k: Any, grad: Any, self: Any) -> Any:
+def angle_backward(k: Namespace, grad: TensorLike, self: Any) -> Any:
     """Return the gradient of the angle: zero for real numbers."""
     if "complex" not in str(self.dtype):
         return k.zeros_like(grad)
@@ -76,7 +80,7 @@ def angle_backward(k: Any, grad: Any, self: Any) -> Any:
     return k.where(k.eq(size, 0), 0, k.mul(k.div(turn, k.mul(size, size)), grad))
 
 
-def acosh_backward(k: Any, grad: Any, self: Any) -> Any:
+def acosh_backward(k: Namespace, grad: TensorLike, self: Any) -> Any:
     """Return the gradient of acosh.
 
     The root of ``self² - 1`` has another branch cut than acosh; its factors have the same.
@@ -86,13 +90,15 @@ def acosh_backward(k: Any, grad: Any, self: Any) -> Any:
     return k.mul(grad, k.conj(k.mul(k.rsqrt(k.sub(self, 1)), k.rsqrt(k.add(self, 1)))))
 
 
-def atan2_slope(k: Any, numerator: Any, self: Any, other: Any) -> Any:
+def atan2_slope(k: Namespace, numerator: object, self: Any, other: object) -> Any:
     """Return ``numerator / (self² + other²)``; 0 at the origin, where atan2 has no derivative."""
     square = k.add(k.mul(self, self), k.mul(other, other))
     return k.mul(numerator, k.masked_fill(k.reciprocal(square), k.eq(square, 0), 0.0))
 
 
-def clamp_backward(k: Any, grad: Any, self: Any, min: Any, max: Any) -> Any:
+def clamp_backward(
+    k: Namespace, grad: TensorLike, self: Any, min: Scalar | None, max: Scalar | None
+) -> Any:
     """Return the gradient of clamp with respect to `self`: one inside and on the bounds."""
     if min is None and max is None:
         return grad
@@ -104,7 +110,12 @@ def clamp_backward(k: Any, grad: Any, self: Any, min: Any, max: Any) -> Any:
 
 
 def clamp_backward_min_max(
-    k: Any, grad: Any, self: Any, min: Any, max: Any, grad_input_mask: Sequence[bool]
+    k: Namespace,
+    grad: TensorLike,
+    self: Any,
+    min: object,
+    max: object,
+    grad_input_mask: Sequence[bool],
 ) -> tuple[Any, Any]:
     """Return the gradients of clamp with respect to tensor bounds: one where the bound is the
     result.
@@ -119,13 +130,13 @@ def clamp_backward_min_max(
     return grad_min, grad_max
 
 
-def nan_to_num_backward(k: Any, grad: Any, self: Any) -> Any:
+def nan_to_num_backward(k: Namespace, grad: TensorLike, self: Any) -> Any:
     """Return the gradient of nan_to_num: zero where a number replaced the element."""
     finite = k.logical_and(k.eq(self, self), k.ne(k.abs(self), math.inf))
     return k.where(finite, grad, 0)
 
 
-def xlogy_self_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
+def xlogy_self_backward(k: Namespace, grad: TensorLike, self: Any, other: object) -> Any:
     """Return the gradient of ``self * log(other)`` with respect to `self`; zero where the product
     was defined to be zero.
     """
@@ -143,7 +154,7 @@ def xlogy_number_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
     return k.masked_fill(k.mul(grad, slope), k.eq(self, 0), 0)
 
 
-def xlogy_other_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
+def xlogy_other_backward(k: Namespace, grad: TensorLike, self: Any, other: object) -> Any:
     """Return the gradient of ``self * log(other)`` with respect to `other`, `self` being a tensor
     or a number; zero at 0 where `self` or `grad` is zero, so that no infinite slope counts there.
     """
@@ -155,6 +166,6 @@ def xlogy_other_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
     return k.masked_fill(k.div(product, k.masked_fill(other, is_zero, 1)), is_zero, 0)
 
 
-def copysign_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
+def copysign_backward(k: Namespace, grad: TensorLike, self: Any, result: TensorLike) -> Any:
     """Return the gradient of copysign: the sign that `self` was multiplied by; zero at zero."""
     return k.mul(grad, k.div(result, k.masked_fill(self, k.eq(self, 0), 1.0)))

@@ -8,16 +8,17 @@ from dovetail_kernel import get_default_dtype, int32
 
 from ...meta.meta_array import MetaArray
 from ...meta.table import broadcast_result, dense_like, float_of
+from ...typing import Scalar
 
 
-def where(condition: MetaArray, self: Any, other: Any) -> MetaArray:
+def where(condition: MetaArray, self: Any, other: MetaArray) -> MetaArray:
     # The operator has two tensors of one dtype; derivative formulas over arrays put a number in
     # place of one.
     chosen = [value for value in (self, other) if isinstance(value, MetaArray)]
     return broadcast_result([condition, *chosen], chosen[0].dtype)
 
 
-def masked_fill(self: MetaArray, mask: MetaArray, value: Any) -> MetaArray:
+def masked_fill(self: MetaArray, mask: MetaArray, value: Scalar) -> MetaArray:
     return broadcast_result([self, mask], self.dtype)
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from dovetail_dispatcher import Operator
+from dovetail_dispatcher import Argument, Operator
 
 from ..._generated import functions as F
 from ...batching.table import Rule, batched, call_one, logical_shape
+from ...typing import Batch, Dims
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 
 def images(op: Operator) -> Rule:
@@ -19,7 +24,7 @@ def images(op: Operator) -> Rule:
     tensors = [argument.name for argument in op.schema.arguments if _is_tensor(argument)]
     names = [argument.name for argument in op.schema.arguments]
 
-    def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def apply(info: Batch, in_dims: Dims, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         size = info.batch_size
         given = list(args)
         places = [names.index(name) for name in tensors]
@@ -42,7 +47,7 @@ def images(op: Operator) -> Rule:
     return apply
 
 
-def _is_tensor(argument: Any) -> bool:
+def _is_tensor(argument: Argument) -> bool:
     return bool(argument.real_type.schema_str == "Tensor")
 
 
@@ -56,12 +61,12 @@ def fractional_max_pool(op: Operator) -> Rule:
     single = 4 if "3d" in op.base_name else 3
 
     def apply(
-        info: Any,
-        in_dims: Any,
+        info: Batch,
+        in_dims: Dims,
         self: Any,
-        kernel_size: Any,
-        output_size: Any,
-        random_samples: Any,
+        kernel_size: Sequence[int],
+        output_size: Sequence[int],
+        random_samples: Tensor,
     ) -> tuple[Any, Any]:
         size = info.batch_size
         shape = logical_shape(self, in_dims[0])

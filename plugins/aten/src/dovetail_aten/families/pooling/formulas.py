@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...typing import Namespace, TensorLike
 
-def elements_at_places(k: Any, images: Any, indices: Any, ndim: int) -> Any:
+
+def elements_at_places(k: Namespace, images: TensorLike, indices: TensorLike, ndim: int) -> Any:
     """Return the elements of images at places, which count the elements of the last `ndim`
     dimensions.
     """

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..._generated import functions as F
 from ...batching.table import batched, call_one, logical_ndim, padded
+from ...typing import Batch, Dims
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 
 def fused_lstm_cell(
-    info: Any,
-    in_dims: Any,
-    input_gates: Any,
-    hidden_gates: Any,
-    cx: Any,
-    input_bias: Any = None,
-    hidden_bias: Any = None,
+    info: Batch,
+    in_dims: Dims,
+    input_gates: object,
+    hidden_gates: object,
+    cx: object,
+    input_bias: object = None,
+    hidden_bias: object = None,
 ) -> tuple[Any, Any]:
     of_input, of_hidden, of_cell, *of_biases = in_dims
     ndim = logical_ndim(cx, of_cell)
@@ -32,13 +36,13 @@ def fused_lstm_cell(
 
 
 def lstm_sequence(
-    info: Any,
-    in_dims: Any,
-    gates: Any,
-    hx: Any,
-    cx: Any,
-    weight: Any,
-    bias: Any = None,
+    info: Batch,
+    in_dims: Dims,
+    gates: object,
+    hx: object,
+    cx: object,
+    weight: Tensor | None,
+    bias: Tensor | None = None,
     reverse: bool = False,
 ) -> tuple[Any, Any]:
     of_gates, of_hidden, of_cell, of_weight, *rest = in_dims

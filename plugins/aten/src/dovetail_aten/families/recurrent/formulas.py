@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...typing import Namespace, TensorLike
+
 
 def fused_lstm_cell_backward(
-    k: Any, grads: Sequence[Any], cx: Any, cy: Any, gates: Any
+    k: Namespace, grads: Sequence[object], cx: Any, cy: object, gates: object
 ) -> tuple[Any, Any, Any, Any, Any]:
     """Return the gradients of an LSTM's step, of those of the states and of the gates: to the gates
     of the input and of the state, to the cell state, and to both biases.
@@ -44,15 +46,15 @@ def fused_lstm_cell_backward(
 
 
 def lstm_sequence_backward(
-    k: Any,
-    grads: Sequence[Any],
-    hx: Any,
-    cx: Any,
-    weight: Any,
-    bias: Any,
-    hidden: Any,
-    cells: Any,
-    gates: Any,
+    k: Namespace,
+    grads: Sequence[object],
+    hx: object,
+    cx: object,
+    weight: TensorLike | None,
+    bias: object,
+    hidden: object,
+    cells: object,
+    gates: object,
     reverse: bool,
     mask: Sequence[bool],
 ) -> tuple[Any, ...]:
@@ -90,7 +92,7 @@ def lstm_sequence_backward(
     return (steps, *back, *_to_parameters(k, steps, hx, weight, bias, hidden, reverse, mask))
 
 
-def _sum(k: Any, one: Any, other: Any) -> Any:
+def _sum(k: Namespace, one: object, other: object) -> Any:
     """Return the sum of two gradients, each of which may be missing."""
     return other if one is None else one if other is None else k.add(one, other)
 
@@ -98,10 +100,10 @@ def _sum(k: Any, one: Any, other: Any) -> Any:
 def _to_parameters(
     k: Any,
     steps: Any,
-    hx: Any,
+    hx: object,
     weight: Any,
     bias: Any,
-    hidden: Any,
+    hidden: object,
     reverse: bool,
     mask: Sequence[bool],
 ) -> tuple[Any, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_aten._generated import functions as F
+from dovetail_kernel import dtype as DType
 from dovetail_kernel.types import FLOAT
 
 
@@ -58,7 +59,11 @@ def std_mean_dim(
 
 
 def nanmean(
-    self: Any, dim: Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None
+    self: Any,
+    dim: Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
 ) -> Any:
     """Return the mean over dimensions of what is not NaN."""
     if self.dtype.category < FLOAT:

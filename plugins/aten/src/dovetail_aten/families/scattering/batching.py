@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import bool as bool_
 
 from ..._generated import functions as F
 from ...batching.table import batched, flat, front, logical_ndim, logical_shape, padded
 from ...kernel_support.geometry.broadcasting import broadcast_shapes
+from ...typing import Batch, Dims
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 
-def _rows(info: Any, tensor: Any, in_dim: int | None) -> Any:
+def _rows(info: Batch, tensor: Any, in_dim: int | None) -> Any:
     """Return a batch whose samples have at least one dimension."""
     made = batched(tensor, in_dim, info.batch_size)
     return made if made.array.ndim > 1 else F.unsqueeze(made, 1)
@@ -26,13 +30,13 @@ def _spread(info: Any, index: Any, rows: Any, place: int) -> Any:
     return F.expand(F.view(own, narrow), shape)
 
 
-def _restored(made: Any, self: Any, in_dim: int | None) -> tuple[Any, int]:
+def _restored(made: Tensor, self: Any, in_dim: int | None) -> tuple[Any, int]:
     """Return a result of samples that have the dimensions of those of `self`."""
     return (made if logical_ndim(self, in_dim) else F.squeeze_dim(made, 1)), 0
 
 
 def index_fill(
-    info: Any, in_dims: Any, self: Any, dim: int, index: Any, value: Any
+    info: Batch, in_dims: Any, self: Any, dim: int, index: Any, value: Any
 ) -> tuple[Any, Any]:
     place = front(dim, logical_ndim(self, in_dims[0]))
     rows = _rows(info, self, in_dims[0])
@@ -43,7 +47,7 @@ def index_fill(
 
 
 def index_fill_with_tensor(
-    info: Any, in_dims: Any, self: Any, dim: int, index: Any, value: Any
+    info: Batch, in_dims: Any, self: Any, dim: int, index: Any, value: Any
 ) -> tuple[Any, Any]:
     if logical_ndim(value, in_dims[3]):
         raise RuntimeError(
@@ -64,7 +68,7 @@ def index_fill_with_tensor(
 
 
 def index_copy(
-    info: Any, in_dims: Any, self: Any, dim: int, index: Any, source: Any
+    info: Batch, in_dims: Dims, self: Any, dim: int, index: Tensor, source: Tensor
 ) -> tuple[Any, Any]:
     place = front(dim, logical_ndim(self, in_dims[0]))
     rows, slices = _rows(info, self, in_dims[0]), _rows(info, source, in_dims[3])
@@ -77,12 +81,12 @@ def index_copy(
 
 
 def index_reduce(
-    info: Any,
-    in_dims: Any,
+    info: Batch,
+    in_dims: Dims,
     self: Any,
     dim: int,
-    index: Any,
-    source: Any,
+    index: Tensor,
+    source: object,
     reduce: str,
     *,
     include_self: bool = True,
@@ -97,7 +101,9 @@ def index_reduce(
     return _restored(made, self, in_dims[0])
 
 
-def masked_scatter(info: Any, in_dims: Any, self: Any, mask: Any, source: Any) -> tuple[Any, Any]:
+def masked_scatter(
+    info: Batch, in_dims: Dims, self: Any, mask: object, source: object
+) -> tuple[Any, Any]:
     shape = broadcast_shapes([logical_shape(self, in_dims[0]), logical_shape(mask, in_dims[1])])
     wide = (info.batch_size, *shape)
     rows = F.expand(padded(batched(self, in_dims[0], info.batch_size), 0, len(shape)), wide)
@@ -110,7 +116,7 @@ def masked_scatter(info: Any, in_dims: Any, self: Any, mask: Any, source: Any) -
 
 
 def put(
-    info: Any, in_dims: Any, self: Any, index: Any, source: Any, accumulate: bool = False
+    info: Batch, in_dims: Dims, self: Any, index: Tensor, source: object, accumulate: bool = False
 ) -> tuple[Any, Any]:
     rows = batched(self, in_dims[0], info.batch_size)
     elements = flat(rows)

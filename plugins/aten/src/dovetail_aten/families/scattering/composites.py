@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.dims import wrap_dim
@@ -11,8 +11,11 @@ from dovetail_aten.kernel_support.geometry.broadcasting import broadcast_shapes
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import int64
 
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
-def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
+
+def take_along_dim(self: Any, indices: Tensor, dim: int | None = None) -> Any:
     """Return the elements at `indices` along `dim`, with which all other dimensions broadcast;
     without `dim` those of `self` read as one dimension, from the start alone.
     """
@@ -47,7 +50,7 @@ def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
     return F.gather(rows, place, _wrapped(places, self.shape[place]))
 
 
-def _wrapped(indices: Any, size: int) -> Any:
+def _wrapped(indices: Tensor, size: int) -> Any:
     """Return indices of which negative ones are counted from the end."""
     return F.where_self(F.lt(indices, 0), F.add(indices, size), indices)
 
@@ -64,7 +67,9 @@ def masked_index(self: Any, mask: Any, indices: Sequence[Any], fill: Any) -> Any
     return F.masked_fill(found, F.logical_not(mask), fill)
 
 
-def masked_index_put_accumulate(self: Any, mask: Any, indices: Sequence[Any], values: Any) -> Any:
+def masked_index_put_accumulate(
+    self: Any, mask: Any, indices: Sequence[object], values: Any
+) -> Any:
     """Return `self` with `values` added at `indices` where `mask` is true."""
     _check_masked(mask, indices)
     if self.numel() == 0:

@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...derivative_helpers.last_writes import numbered, of_last_writes
+from ...typing import Namespace, TensorLike
 
 
-def index_fill_value_backward(k: Any, grad: Any, dim: int, index: Any) -> Any:
+def index_fill_value_backward(k: Namespace, grad: TensorLike, dim: int, index: TensorLike) -> Any:
     """Return the gradient of the number that index_fill writes: the sum where it was written."""
     filled = k.index_fill(k.zeros_like(grad), dim, index, 1)
     return k.sum(k.masked_fill(grad, k.eq(filled, 0), 0))
 
 
-def index_copy_source_backward(k: Any, grad: Any, dim: int, index: Any, source: Any) -> Any:
+def index_copy_source_backward(
+    k: Namespace, grad: TensorLike, dim: int, index: TensorLike, source: TensorLike
+) -> Any:
     """Return the gradient of the source of index_copy: where an index is there twice, of what was
     written last.
     """
@@ -29,7 +32,9 @@ def index_copy_source_backward(k: Any, grad: Any, dim: int, index: Any, source: 
     return of_last_writes(k, taken, last, k.reshape(numbers, shape))
 
 
-def put_source_backward(k: Any, grad: Any, index: Any, source: Any, accumulate: bool) -> Any:
+def put_source_backward(
+    k: Any, grad: TensorLike, index: TensorLike, source: Any, accumulate: bool
+) -> Any:
     """Return the gradient of the source of put: where an index is there twice, of what was written
     last, unless all are added up.
     """
@@ -41,7 +46,9 @@ def put_source_backward(k: Any, grad: Any, index: Any, source: Any, accumulate: 
     return k.reshape(taken, source.shape)
 
 
-def masked_scatter_backward(k: Any, grad: Any, mask: Any, sizes: Sequence[int]) -> Any:
+def masked_scatter_backward(
+    k: Namespace, grad: TensorLike, mask: object, sizes: Sequence[int]
+) -> Any:
     """Return the gradient of the source of masked_scatter: `grad` where the mask is true, in order,
     and 0 for elements that were not used.
     """
@@ -55,15 +62,15 @@ def masked_scatter_backward(k: Any, grad: Any, mask: Any, sizes: Sequence[int]) 
 
 
 def index_reduce_backward(
-    k: Any,
-    grad: Any,
+    k: Namespace,
+    grad: TensorLike,
     self: Any,
     dim: int,
-    index: Any,
-    source: Any,
+    index: TensorLike,
+    source: TensorLike,
     reduce: str,
     include_self: bool,
-    result: Any,
+    result: TensorLike,
 ) -> tuple[Any, Any]:
     """Return the gradients of index_reduce: those of scatter_reduce at every element of a slice."""
     places = index
@@ -77,15 +84,15 @@ def index_reduce_backward(
 
 
 def scatter_reduce_backward(
-    k: Any,
-    grad: Any,
+    k: Namespace,
+    grad: TensorLike,
     self: Any,
     dim: int,
-    index: Any,
-    src: Any,
+    index: TensorLike,
+    src: TensorLike,
     reduce: str,
     include_self: bool,
-    result: Any,
+    result: TensorLike,
 ) -> tuple[Any, Any]:
     """Return the gradients of scatter_reduce with respect to `self` and `src`."""
     if reduce == "sum":
@@ -112,7 +119,14 @@ def scatter_reduce_backward(
 
 
 def _of_product(
-    k: Any, grad: Any, self: Any, dim: int, index: Any, src: Any, include_self: bool, result: Any
+    k: Namespace,
+    grad: TensorLike,
+    self: Any,
+    dim: int,
+    index: TensorLike,
+    src: object,
+    include_self: bool,
+    result: TensorLike,
 ) -> tuple[Any, Any]:
     """Return the gradients of products: of each factor that of the others."""
     ones = k.ones_like(self)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail_kernel import dtype as DType
+
 from ...kernel_support.dims import wrap_dim
 from ...kernel_support.geometry.broadcasting import broadcast_shapes
 from ...meta.indexing import scatter, scatter_value
@@ -13,7 +15,7 @@ from .kernels.indexed_writes import check_index_copy, check_masked_scatter, chec
 from .kernels.scatter_reductions import check_reduction
 
 
-def index_fill(self: MetaArray, dim: int, index: MetaArray, value: Any) -> MetaArray:
+def index_fill(self: MetaArray, dim: int, index: MetaArray, value: object) -> MetaArray:
     wrap_dim(dim, self.ndim)
     return dense_like(self)
 
@@ -73,5 +75,5 @@ def put(
 class _Same:
     """The dtype of each dtype of an array without data, which is itself."""
 
-    def __getitem__(self, dtype: Any) -> Any:
+    def __getitem__(self, dtype: DType) -> Any:
         return dtype

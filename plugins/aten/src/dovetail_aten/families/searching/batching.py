@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher import Operator
 
 from ..._generated import functions as F
 from ...batching.each_sample import each_sample
 from ...batching.table import Rule, batched, flat, logical_ndim, logical_shape
+from ...typing import Batch, Dims, Scalar
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 
 def searchsorted(
-    info: Any, in_dims: Any, sorted_sequence: Any, self: Any, *, sorter: Any = None, **options: Any
+    info: Batch,
+    in_dims: Dims,
+    sorted_sequence: Any,
+    self: Any,
+    *,
+    sorter: Any = None,
+    **options: Any,
 ) -> tuple[Any, Any]:
     """Search the values of every sample, in rows of one sequence for each."""
     of_sequence, of_values, of_sorter = in_dims
@@ -34,7 +44,7 @@ def isin(op: Operator) -> Rule:
     """Return the rule of membership: one call where all samples are tested for the same."""
     call, one_by_one = op.handle, each_sample(op)
 
-    def apply(info: Any, in_dims: Any, elements: Any, tests: Any, **options: Any) -> Any:
+    def apply(info: Batch, in_dims: Dims, elements: Tensor, tests: Scalar, **options: Any) -> Any:
         if in_dims[1] is not None:
             return one_by_one(info, in_dims, elements, tests, **options)
         return call(elements, tests, **options), 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import bool as bool_
@@ -12,6 +12,9 @@ from dovetail_kernel import int32, int64
 
 from ...composites.value_checks import checked
 from ...kernel_support.dims import wrap_dim
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 REDUCTIONS = {
     "sum": ("sum", 0.0),
@@ -135,11 +138,11 @@ def segment_reduce(
     reduce: str,
     *,
     lengths: Any = None,
-    indices: Any = None,
+    indices: Tensor | None = None,
     offsets: Any = None,
     axis: int = 0,
     unsafe: bool = False,
-    initial: Any = None,
+    initial: object = None,
 ) -> Any:
     """Return a reduction of each segment along a dimension, of the given lengths, or between
     offsets.
@@ -197,11 +200,11 @@ def _lengths(lengths: Any, size: int) -> Any:
     )
 
 
-def _negative(_length: Any) -> Exception:
+def _negative(_length: object) -> Exception:
     return RuntimeError("lengths contains negative value!")
 
 
-def _not_of_all(size: int, _length: Any) -> Exception:
+def _not_of_all(size: int, _length: object) -> Exception:
     return RuntimeError(
         "segment_reduce(): Expected all rows of lengths along axis to sum to "
         f"data.size(lengths.dim()-1) when !unsafe: that is {size}."

@@ -9,6 +9,7 @@ from dovetail_kernel import dtype as DType
 from dovetail_kernel import int32, int64
 
 from ...meta.meta_array import MetaArray
+from ...typing import Scalar
 from .kernels.searching import check_values
 from .kernels.triangles import count_of_triangle
 
@@ -27,11 +28,11 @@ def searchsorted_number(
     return MetaArray((), int32 if out_int32 else int64)
 
 
-def isin(elements: MetaArray, tests: Any, **_options: Any) -> MetaArray:
+def isin(elements: MetaArray, tests: Scalar, **_options: Any) -> MetaArray:
     return MetaArray(elements.shape, bool_)
 
 
-def number_isin(element: Any, tests: MetaArray, **_options: Any) -> MetaArray:
+def number_isin(element: Scalar, tests: MetaArray, **_options: Any) -> MetaArray:
     return MetaArray((), bool_)
 
 

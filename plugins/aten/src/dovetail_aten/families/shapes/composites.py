@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dovetail_aten._generated import functions as F
 
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
-def cat_of_nothing(tensors: Sequence[Any], dim: int = 0) -> NoReturn:
+
+def cat_of_nothing(tensors: Sequence[Tensor], dim: int = 0) -> NoReturn:
     """Refuse to join no tensors."""
     raise ValueError("torch.cat(): expected a non-empty list of Tensors. Give at least one.")
 
 
-def stack_of_nothing(tensors: Sequence[Any], dim: int = 0) -> NoReturn:
+def stack_of_nothing(tensors: Sequence[Tensor], dim: int = 0) -> NoReturn:
     """Refuse to stack no tensors."""
     raise RuntimeError("stack expects a non-empty TensorList. Give at least one.")
 
 
-def hstack(tensors: Sequence[Any]) -> Any:
+def hstack(tensors: Sequence[Tensor]) -> Any:
     """Return `tensors` side by side: along dimension 1, vectors along 0."""
     if not tensors:
         raise RuntimeError("hstack expects a non-empty TensorList: give at least one tensor.")
@@ -26,14 +29,14 @@ def hstack(tensors: Sequence[Any]) -> Any:
     return F.cat(each, 0 if each[0].ndim == 1 else 1)
 
 
-def vstack(tensors: Sequence[Any]) -> Any:
+def vstack(tensors: Sequence[Tensor]) -> Any:
     """Return `tensors` on top of each other, vectors as rows."""
     if not tensors:
         raise RuntimeError("vstack expects a non-empty TensorList: give at least one tensor.")
     return F.cat([_rows(tensor) for tensor in tensors], 0)
 
 
-def _rows(tensor: Any) -> Any:
+def _rows(tensor: Tensor) -> Any:
     if tensor.ndim == 0:
         return F.reshape(tensor, (1, 1))
     return F.unsqueeze(tensor, 0) if tensor.ndim == 1 else tensor

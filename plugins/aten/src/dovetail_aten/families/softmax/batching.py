@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher import Operator
+from dovetail_kernel import dtype as DType
 
 from ..._generated import functions as F
 from ...batching.table import (
@@ -13,6 +14,10 @@ from ...batching.table import (
     front,
     logical_ndim,
 )
+from ...typing import Batch, Dims
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 
 def softmax_backward(op: Operator) -> Rule:
@@ -20,7 +25,12 @@ def softmax_backward(op: Operator) -> Rule:
     call = op.handle
 
     def apply(
-        info: Any, in_dims: Any, grad_output: Any, output: Any, dim: int, input_dtype: Any
+        info: Batch,
+        in_dims: Dims,
+        grad_output: Tensor,
+        output: Tensor,
+        dim: int,
+        input_dtype: DType,
     ) -> tuple[Any, Any]:
         ndim = logical_ndim(output, in_dims[1])
         grad, made = (

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from dovetail_kernel import dtype as DType
 from dovetail_kernel import float32
 
 from ...kernel_support.dims import wrap_dim
@@ -17,6 +16,6 @@ def softmax(self: MetaArray, dim: int, half_to_float: bool) -> MetaArray:
 
 
 def softmax_backward(
-    grad_output: MetaArray, output: MetaArray, dim: int, input_dtype: Any
+    grad_output: MetaArray, output: MetaArray, dim: int, input_dtype: DType
 ) -> MetaArray:
     return like(grad_output, dtype=input_dtype)

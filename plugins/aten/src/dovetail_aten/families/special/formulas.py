@@ -6,8 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
+from ...typing import Namespace, TensorLike
 
-def mvlgamma_backward(k: Any, grad: Any, self: Any, p: int) -> Any:
+
+def mvlgamma_backward(k: Namespace, grad: TensorLike, self: Any, p: int) -> Any:
     """Return the gradient of mvlgamma: digamma where each of its terms is lgamma."""
     slope = k.digamma(self)
     for i in range(1, p):
@@ -15,7 +17,7 @@ def mvlgamma_backward(k: Any, grad: Any, self: Any, p: int) -> Any:
     return k.mul(grad, slope)
 
 
-def logit_double_backward(k: Any, product: Any, self: Any, eps: float | None) -> Any:
+def logit_double_backward(k: Namespace, product: object, self: Any, eps: float | None) -> Any:
     """Return the gradient of logit_backward with respect to `self`: the derivative of ``1 / (x * (1
     - x))`` times `product`.
     """
@@ -26,7 +28,9 @@ def logit_double_backward(k: Any, product: Any, self: Any, eps: float | None) ->
     return k.logit_backward(k.mul(product, slope), self, eps)
 
 
-def _near_zero(k: Any, x: Any, bound: float, terms: Sequence[float]) -> tuple[Any, Any, Any]:
+def _near_zero(
+    k: Namespace, x: TensorLike, bound: float, terms: Sequence[float]
+) -> tuple[Any, Any, Any]:
     """Return the mask of the elements below `bound`, there the polynomial with the coefficients
     `terms` in their squares, and the other elements, 1 in the place of these.
 
@@ -52,7 +56,7 @@ _I1_TERMS: Final = [
 """Coefficients of the derivative of i1."""
 
 
-def sinc_backward(k: Any, grad: Any, self: Any) -> Any:
+def sinc_backward(k: Namespace, grad: TensorLike, self: Any) -> Any:
     """Return the gradient of sinc: ``(cos(pi x) - sinc(x)) / x``, which is 0 at 0."""
     near, total, far = _near_zero(k, self, 0.15, _SINC_TERMS)
     angle = k.mul(far, math.pi)
@@ -60,7 +64,7 @@ def sinc_backward(k: Any, grad: Any, self: Any) -> Any:
     return k.mul(grad, k.conj(k.where(near, k.mul(total, self), slope)))
 
 
-def xlog1py_self_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
+def xlog1py_self_backward(k: Namespace, grad: TensorLike, self: Any, other: object) -> Any:
     """Return the gradient of ``self * log(1 + other)`` with respect to `self`; zero where the
     product was defined to be zero.
     """
@@ -68,13 +72,13 @@ def xlog1py_self_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
     return k.special_xlog1py(grad, k.masked_fill(other, defined, 0))
 
 
-def i1_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
+def i1_backward(k: Namespace, grad: TensorLike, self: Any, result: TensorLike) -> Any:
     """Return the gradient of i1: ``i0(x) - i1(x) / x``, which is 1/2 at 0."""
     near, total, far = _near_zero(k, self, 0.5, _I1_TERMS)
     return k.mul(grad, k.where(near, total, k.sub(k.i0(self), k.div(result, far))))
 
 
-def i1e_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
+def i1e_backward(k: Namespace, grad: TensorLike, self: Any, result: TensorLike) -> Any:
     """Return the gradient of i1e: ``i0e(x) - i1e(x) * (sign(x) + 1 / x)``, which is 1/2 at 0."""
     near, total, far = _near_zero(k, self, 0.5, _I1_TERMS)
     slope = k.sub(k.special_i0e(self), k.div(result, far))
@@ -82,7 +86,7 @@ def i1e_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
     return k.mul(grad, k.sub(slope, k.mul(result, k.sgn(self))))
 
 
-def zeta_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
+def zeta_backward(k: Namespace, grad: TensorLike, self: Any, other: object) -> Any:
     """Return the gradient of ``zeta(self, other)`` with respect to `other`, ``-self * zeta(self +
     1, other)``; `self` may be a number.
     """
@@ -90,7 +94,7 @@ def zeta_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
     return k.neg(k.mul(k.mul(grad, k.special_zeta(following, other)), self))
 
 
-def dirichlet_backward(k: Any, grad: Any, result: Any, self: Any) -> Any:
+def dirichlet_backward(k: Namespace, grad: TensorLike, result: TensorLike, self: Any) -> Any:
     """Return the gradient of numbers of the Dirichlet distribution by its parameters."""
     total = k.sum(self, (-1,), True)
     centred = k.sub(grad, k.sum(k.mul(result, grad), (-1,), True))

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import contiguous_format
 
 from ..._generated import functions as F
 from ...batching.table import batched, front, logical_ndim, logical_shape
+from ...typing import Batch, Dims
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 
 def unsafe_split(
-    info: Any, in_dims: Any, self: Any, split_size: int, dim: int = 0
+    info: Batch, in_dims: Dims, self: Any, split_size: int, dim: int = 0
 ) -> tuple[Any, Any]:
     return F.unsafe_split(self, split_size, _place(self, dim)), 0
 
 
 def unsafe_split_with_sizes(
-    info: Any, in_dims: Any, self: Any, split_sizes: Sequence[int], dim: int = 0
+    info: Batch, in_dims: Dims, self: Any, split_sizes: Sequence[int], dim: int = 0
 ) -> tuple[Any, Any]:
     return F.unsafe_split_with_sizes(self, split_sizes, _place(self, dim)), 0
 
@@ -33,7 +37,7 @@ def _place(self: Any, dim: int) -> int:
 
 
 def unfold(
-    info: Any, in_dims: Any, self: Any, dimension: int, size: int, step: int
+    info: Batch, in_dims: Dims, self: Any, dimension: int, size: int, step: int
 ) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     if ndim:
@@ -56,12 +60,12 @@ def unfold_backward(
     return F.unfold_backward(grad_in, sizes, front(dim, len(input_sizes)), size, step), 0
 
 
-def _pair(info: Any, in_dims: Any, self: Any, src: Any) -> tuple[Any, Any]:
+def _pair(info: Batch, in_dims: Dims, self: Any, src: Tensor) -> tuple[Any, Any]:
     return batched(self, in_dims[0], info.batch_size), batched(src, in_dims[1], info.batch_size)
 
 
 def select_scatter(
-    info: Any, in_dims: Any, self: Any, src: Any, dim: int, index: int
+    info: Batch, in_dims: Dims, self: Any, src: Tensor, dim: int, index: int
 ) -> tuple[Any, Any]:
     ndim = logical_ndim(self, in_dims[0])
     if not ndim:
@@ -71,10 +75,10 @@ def select_scatter(
 
 
 def slice_scatter(
-    info: Any,
-    in_dims: Any,
+    info: Batch,
+    in_dims: Dims,
     self: Any,
-    src: Any,
+    src: Tensor,
     dim: int = 0,
     start: int | None = None,
     end: int | None = None,
@@ -88,7 +92,13 @@ def slice_scatter(
 
 
 def diagonal_scatter(
-    info: Any, in_dims: Any, self: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1
+    info: Batch,
+    in_dims: Dims,
+    self: Any,
+    src: Tensor,
+    offset: int = 0,
+    dim1: int = 0,
+    dim2: int = 1,
 ) -> tuple[Any, Any]:
     ndim = logical_ndim(self, in_dims[0])
     whole, part = _pair(info, in_dims, self, src)
@@ -96,10 +106,10 @@ def diagonal_scatter(
 
 
 def as_strided_scatter(
-    info: Any,
-    in_dims: Any,
+    info: Batch,
+    in_dims: Dims,
     self: Any,
-    src: Any,
+    src: Tensor,
     size: Sequence[int],
     stride: Sequence[int],
     storage_offset: int | None = None,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.dims import check_room, wrap_dim
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import contiguous_format, int64
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 
 def tensor_split_into(self: Any, sections: int, dim: int = 0) -> Any:
@@ -138,7 +141,7 @@ def unsafe_chunk(self: Any, chunks: int, dim: int = 0) -> Any:
     return list(F.unsafe_split(self, each, dim))
 
 
-def narrow_at(self: Any, dim: int, start: Any, length: int) -> Any:
+def narrow_at(self: Any, dim: int, start: Tensor, length: int) -> Any:
     """Return `length` elements along `dim` from the number on that `start`, a tensor, holds."""
     if (
         start.ndim

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...kernel_support.geometry.memory_layout import contiguous_strides
 from ...kernel_support.geometry.view_bounds import extent, shares_places
+from ...typing import Namespace, TensorLike
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 TENSORS_ONLY = frozenset(
     {
@@ -19,14 +23,16 @@ TENSORS_ONLY = frozenset(
 
 
 def narrow_backward(
-    k: Any, grad: Any, sizes: Sequence[int], dim: int, start: int, length: int
+    k: Namespace, grad: TensorLike, sizes: Sequence[int], dim: int, start: int, length: int
 ) -> Any:
     """Return the gradient of a narrowed copy: zeros with `grad` where it was taken."""
     start += sizes[dim] if start < 0 else 0
     return k.slice_backward(grad, sizes, dim, start, start + length, 1)
 
 
-def block_diag_backward(k: Any, grad: Any, sizes: Sequence[Sequence[int]]) -> list[Any]:
+def block_diag_backward(
+    k: Namespace, grad: TensorLike, sizes: Sequence[Sequence[int]]
+) -> list[Any]:
     """Return the gradients of block_diag: the blocks of `grad`."""
     blocks, row, column = [], 0, 0
     for shape in sizes:
@@ -39,9 +45,9 @@ def block_diag_backward(k: Any, grad: Any, sizes: Sequence[Sequence[int]]) -> li
 
 
 def as_strided_scatter_jvp(
-    k: Any,
-    tangent: Any,
-    written: Any,
+    k: Namespace,
+    tangent: object,
+    written: object,
     sizes: Sequence[int],
     strides: Sequence[int],
     offset: int,
@@ -61,8 +67,8 @@ def as_strided_scatter_jvp(
 
 
 def as_strided_scatter_backward(
-    k: Any,
-    grad: Any,
+    k: Namespace,
+    grad: Tensor,
     sizes: Sequence[int],
     strides: Sequence[int],
     offset: int,
@@ -79,8 +85,8 @@ def as_strided_scatter_backward(
 
 
 def as_strided_scatter_src_backward(
-    k: Any,
-    grad: Any,
+    k: Namespace,
+    grad: Tensor,
     sizes: Sequence[int],
     strides: Sequence[int],
     offset: int,

@@ -11,6 +11,7 @@ from ...kernel_support.family import Family, operator
 from ...kernel_support.geometry.memory_layout import inverse
 from ...kernel_support.geometry.view_bounds import check_view_bounds, extent, shares_places
 from ...kernel_support.operands import discard_imaginary
+from ...typing import Array
 
 _ALL = slice(None)
 
@@ -97,7 +98,7 @@ class Windows(Family):
         )
         return self.capabilities.index_add(zeros, axis, xp.reshape(places, (-1,)), rows)
 
-    def _with(self, x: Any, key: tuple[Any, ...], src: Any) -> Any:
+    def _with(self, x: Array, key: tuple[object, ...], src: Array) -> Any:
         """Return a copy of `x` with `src` at ``[key]``."""
         if src.dtype != x.dtype:
             is_narrower = self.dtypes[src.dtype].is_complex and not self.dtypes[x.dtype].is_complex
@@ -105,7 +106,7 @@ class Windows(Family):
         return self.capabilities.index_put(x, key, src, False)
 
     @operator("select_scatter")
-    def select_scatter(self, x: Any, src: Any, dim: int, index: int) -> Any:
+    def select_scatter(self, x: Array, src: Array, dim: int, index: int) -> Any:
         """Return a copy with `src` for the slice `index` along `dim`."""
         if not x.ndim:
             raise IndexError("select() cannot be applied to a 0-dim tensor. Use clone() of src.")
@@ -122,8 +123,8 @@ class Windows(Family):
     @operator("slice_scatter")
     def slice_scatter(
         self,
-        x: Any,
-        src: Any,
+        x: Array,
+        src: Array,
         dim: int = 0,
         start: int | None = None,
         end: int | None = None,
@@ -142,7 +143,7 @@ class Windows(Family):
 
     @operator("diagonal_scatter")
     def diagonal_scatter(
-        self, x: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1
+        self, x: Any, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1
     ) -> Any:
         """Return a copy with `src` for a diagonal."""
         xp = self.xp
@@ -189,8 +190,8 @@ class Windows(Family):
 
     def _checked_part(
         self,
-        x: Any,
-        src: Any,
+        x: Array,
+        src: Array,
         size: Sequence[int],
         stride: Sequence[int],
         storage_offset: int | None,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.dims import check_room, wrap_dim
 from dovetail_aten.kernel_support.geometry.broadcasting import broadcast_shapes
 from dovetail_kernel import contiguous_format, result_dtype, warn_user_once
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 
 def atleast_1d(self: Any) -> Any:
@@ -35,40 +38,40 @@ def atleast_3d(self: Any) -> Any:
     return F.unsqueeze(self, -1) if self.ndim == 2 else self
 
 
-def all_atleast_1d(tensors: Sequence[Any]) -> list[Any]:
+def all_atleast_1d(tensors: Sequence[Tensor]) -> list[Any]:
     """Return `tensors` with at least one dimension each."""
     return [atleast_1d(each) for each in tensors]
 
 
-def all_atleast_2d(tensors: Sequence[Any]) -> list[Any]:
+def all_atleast_2d(tensors: Sequence[Tensor]) -> list[Any]:
     """Return `tensors` with at least two dimensions each."""
     return [atleast_2d(each) for each in tensors]
 
 
-def all_atleast_3d(tensors: Sequence[Any]) -> list[Any]:
+def all_atleast_3d(tensors: Sequence[Tensor]) -> list[Any]:
     """Return `tensors` with at least three dimensions each."""
     return [atleast_3d(each) for each in tensors]
 
 
-def column_stack(tensors: Sequence[Any]) -> Any:
+def column_stack(tensors: Sequence[Tensor]) -> Any:
     """Return `tensors` side by side, vectors as columns."""
     _check_some("column_stack", tensors)
     columns = [F.reshape(each, (each.numel(), 1)) if each.ndim < 2 else each for each in tensors]
     return F.hstack(columns)
 
 
-def dstack(tensors: Sequence[Any]) -> Any:
+def dstack(tensors: Sequence[Tensor]) -> Any:
     """Return `tensors` behind each other, along the third dimension."""
     _check_some("dstack", tensors)
     return F.cat([atleast_3d(each) for each in tensors], 2)
 
 
-def _check_some(name: str, tensors: Sequence[Any]) -> None:
+def _check_some(name: str, tensors: Sequence[Tensor]) -> None:
     if not tensors:
         raise RuntimeError(f"{name} expects a non-empty TensorList: give at least one tensor.")
 
 
-def chunk_cat(tensors: Sequence[Any], dim: int, num_chunks: int) -> Any:
+def chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Any:
     """Return the chunks of `tensors` along `dim`, those of the same number side by side.
 
     Each tensor is padded with zeros to a multiple of `num_chunks`; the dimensions from `dim` on
@@ -97,7 +100,7 @@ def chunk_cat(tensors: Sequence[Any], dim: int, num_chunks: int) -> Any:
     return F.cat([_chunks(each, place, num_chunks) for each in tensors], place + 1)
 
 
-def _chunks(tensor: Any, dim: int, count: int) -> Any:
+def _chunks(tensor: Tensor, dim: int, count: int) -> Any:
     """Return a tensor padded to `count` chunks along `dim`, each made one dimension."""
     missing = -tensor.shape[dim] % count
     if missing:
@@ -105,7 +108,7 @@ def _chunks(tensor: Any, dim: int, count: int) -> Any:
     return F.reshape(tensor, (*tensor.shape[:dim], count, -1))
 
 
-def block_diag(tensors: Sequence[Any]) -> Any:
+def block_diag(tensors: Sequence[Tensor]) -> Any:
     """Return a matrix with `tensors` along its diagonal, and zeros elsewhere."""
     if not tensors:
         return F.zeros([1, 0])
@@ -130,7 +133,7 @@ def block_diag(tensors: Sequence[Any]) -> Any:
     return F.cat(rows, 0)
 
 
-def meshgrid_by_rows(tensors: Sequence[Any]) -> list[Any]:
+def meshgrid_by_rows(tensors: Sequence[Tensor]) -> list[Any]:
     """Return `meshgrid` with ``indexing="ij"``."""
     warn_user_once(
         "dovetail.meshgrid: in an upcoming release, it will be required to pass the indexing "
@@ -139,7 +142,7 @@ def meshgrid_by_rows(tensors: Sequence[Any]) -> list[Any]:
     return meshgrid(tensors, indexing="ij")
 
 
-def meshgrid(tensors: Sequence[Any], *, indexing: str) -> list[Any]:
+def meshgrid(tensors: Sequence[Tensor], *, indexing: str) -> list[Any]:
     """Return each of `tensors`, vectors, repeated over the grid of all of them.
 
     Parameters
@@ -177,7 +180,7 @@ def meshgrid(tensors: Sequence[Any], *, indexing: str) -> list[Any]:
     return [*grids[1::-1], *grids[2:]] if swap else grids
 
 
-def broadcast_tensors(tensors: Sequence[Any]) -> list[Any]:
+def broadcast_tensors(tensors: Sequence[Tensor]) -> list[Any]:
     """Return `tensors` broadcast to the shape that they have together."""
     shape = broadcast_shapes([tuple(each.shape) for each in tensors])
     return [F.expand(each, shape) for each in tensors]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...derivative_helpers.missing_gradients import added
@@ -13,20 +14,23 @@ from ...derivative_helpers.reductions import (
     var_backward,
 )
 from ...derivative_helpers.shapes import unsqueeze_reduced
+from ...typing import Namespace, TensorLike
 
 
-def nansum_backward(k: Any, grad: Any, self: Any, dims: Any, keepdim: bool) -> Any:
+def nansum_backward(
+    k: Namespace, grad: TensorLike, self: Any, dims: Sequence[int], keepdim: bool
+) -> Any:
     """Return the gradient of the sum of what is not NaN."""
     return k.mul(sum_backward(k, grad, self.shape, dims, keepdim), k.eq(self, self))
 
 
 def aminmax_backward(
-    k: Any,
-    grad_min: Any,
-    grad_max: Any,
+    k: Namespace,
+    grad_min: object,
+    grad_max: object,
     self: Any,
-    min: Any,
-    max: Any,
+    min: object,
+    max: object,
     dim: int | None,
     keepdim: bool,
 ) -> Any:
@@ -44,7 +48,13 @@ def aminmax_backward(
 
 
 def var_mean_backward(
-    k: Any, grad_var: Any, grad_mean: Any, self: Any, dims: Any, correction: Any, keepdim: bool
+    k: Namespace,
+    grad_var: object,
+    grad_mean: object,
+    self: Any,
+    dims: object,
+    correction: object,
+    keepdim: bool,
 ) -> Any:
     """Return the gradient of the variance and the mean over `dims`."""
     through = of_mean = None
@@ -56,13 +66,13 @@ def var_mean_backward(
 
 
 def std_mean_backward(
-    k: Any,
-    grad_std: Any,
-    grad_mean: Any,
+    k: Namespace,
+    grad_std: object,
+    grad_mean: object,
     self: Any,
-    std: Any,
-    dims: Any,
-    correction: Any,
+    std: object,
+    dims: object,
+    correction: object,
     keepdim: bool,
 ) -> Any:
     """Return the gradient of the standard deviation and the mean over `dims`."""
@@ -74,14 +84,16 @@ def std_mean_backward(
     return added(k, through, of_mean)
 
 
-def cummaxmin_backward(k: Any, grad: Any, indices: Any, dim: int) -> Any:
+def cummaxmin_backward(k: Namespace, grad: TensorLike, indices: TensorLike, dim: int) -> Any:
     """Return the gradient of running extrema: what comes to each place, added."""
     if not grad.ndim:
         return grad
     return k.scatter_add(k.zeros_like(grad), dim, indices, grad)
 
 
-def logcumsumexp_backward(k: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
+def logcumsumexp_backward(
+    k: Namespace, grad: TensorLike, self: Any, result: TensorLike, dim: int
+) -> Any:
     """Return the gradient of logcumsumexp, ``sum over j >= i of grad_j exp(self_i - result_j)``.
 
     From the end, ``sums_i = grad_i + exp(result_i - result_(i+1)) sums_(i+1)``, where no factor
@@ -104,6 +116,6 @@ def logcumsumexp_backward(k: Any, grad: Any, self: Any, result: Any, dim: int) -
     return k.mul(sums, _exp_of_difference(k, self, result))
 
 
-def _exp_of_difference(k: Any, x: Any, y: Any) -> Any:
+def _exp_of_difference(k: Namespace, x: TensorLike, y: TensorLike) -> Any:
     """Return ``exp(x - y)``, which is 1 for equal infinities."""
     return k.exp(k.where(k.eq(x, y), k.mul(k.sub(x, y), 0), k.sub(x, y)))

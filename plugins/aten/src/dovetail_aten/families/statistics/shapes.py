@@ -38,7 +38,7 @@ def nonzero_static(self: MetaArray, *, size: int, fill_value: int = -1) -> MetaA
     return MetaArray((size, self.ndim), int64)
 
 
-def histc(self: MetaArray, bins: int = 100, min: Any = 0, max: Any = 0) -> MetaArray:
+def histc(self: MetaArray, bins: int = 100, min: object = 0, max: object = 0) -> MetaArray:
     check_bins(bins)
     return like(self, (bins,))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from dovetail_kernel import int32, int64
 
+from ...typing import Array
 from ..dims import wrap_dim
 from ..family import Family
 
@@ -16,7 +17,7 @@ _ALL = slice(None)
 class PlacesAlong(Family):
     """Checks of index vectors and index arrays along a dimension."""
 
-    def _check_vector(self, name: str, index: Any) -> None:
+    def _check_vector(self, name: str, index: Array) -> None:
         """Refuse an index that is not a vector of int32 or int64."""
         if index.ndim > 1:
             raise IndexError(
@@ -28,11 +29,11 @@ class PlacesAlong(Family):
                 f"{self.dtypes[index.dtype].scalar_name}"
             )
 
-    def _in_range(self, index: Any, size: int) -> Any:
+    def _in_range(self, index: Array, size: int) -> Any:
         """Return `index`, after refusing what is out of range."""
         return self.checked_places(index, 0, size, partial(_not_in_self, size))
 
-    def _index_along(self, name: str, x: Any, index: Any, axis: int) -> Any:
+    def _index_along(self, name: str, x: Array, index: Array, axis: int) -> Any:
         """Return `index`, after refusing a wrong rank or dtype, and what is out of range."""
         if self.dtypes[index.dtype] not in (int32, int64):
             raise RuntimeError(
@@ -47,7 +48,7 @@ class PlacesAlong(Family):
         return self.checked_places(index, 0, size, partial(_out_of_bounds, axis, size))
 
     def _check_slices(
-        self, name: str, x: Any, dim: int, index: Any, source: Any
+        self, name: str, x: Array, dim: int, index: Array, source: Array
     ) -> tuple[int, Any]:
         """Refuse slices of `source` that cannot be combined with those of `x` at `index`; return
         the dimension, counted from 0, and the index as a vector.
@@ -125,11 +126,11 @@ class PlacesAlong(Family):
         return x, axis, index, source[tuple([slice(n) for n in index.shape])]
 
 
-def _not_in_self(size: int, index: Any) -> Exception:
+def _not_in_self(size: int, index: Array) -> Exception:
     return IndexError(f"index out of range in self: {int(index)} is not in [0, {size})")
 
 
-def _out_of_bounds(axis: int, size: int, index: Any) -> Exception:
+def _out_of_bounds(axis: int, size: int, index: Array) -> Exception:
     return RuntimeError(
         f"index {int(index)} is out of bounds for dimension {axis} with size {size}"
     )

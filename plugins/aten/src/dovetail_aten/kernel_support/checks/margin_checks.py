@@ -7,10 +7,12 @@ from typing import Any
 from dovetail_kernel import dtype, int64
 from dovetail_kernel.types import FLOAT
 
+from ...typing import Array, TensorLike
+
 __all__ = ["check_classes", "check_labels", "check_pdist", "out_of_range"]
 
 
-def _check_scores(name: str, x: Any, own: dtype) -> None:
+def _check_scores(name: str, x: TensorLike, own: dtype) -> None:
     """Refuse what are not scores of classes, or a batch of them."""
     if x.ndim > 2 or 0 in x.shape[-1:]:
         raise RuntimeError(
@@ -31,7 +33,7 @@ def _check_places(places: dtype) -> None:
 
 
 def check_classes(
-    x: Any, target: Any, weight: Any, p: Any, own: dtype, places: dtype, of_weight: dtype | None
+    x: Array, target: Any, weight: Any, p: Any, own: dtype, places: dtype, of_weight: dtype | None
 ) -> tuple[int, int]:
     """Refuse what multi_margin_loss does not take; return the numbers of samples and of classes.
 
@@ -66,7 +68,7 @@ def check_classes(
     return samples, count
 
 
-def check_labels(x: Any, target: Any, own: dtype, places: dtype) -> tuple[int, int]:
+def check_labels(x: Any, target: TensorLike, own: dtype, places: dtype) -> tuple[int, int]:
     """Refuse what multilabel_margin_loss does not take; return the numbers of samples and of
     classes.
 
@@ -91,7 +93,7 @@ def out_of_range(count: int) -> RuntimeError:
     return RuntimeError(f"target out of range. There are {count} classes, counted from 0.")
 
 
-def check_pdist(x: Any, p: float, own: dtype) -> None:
+def check_pdist(x: Array, p: float, own: dtype) -> None:
     """Refuse what pdist does not take.
 
     Raises

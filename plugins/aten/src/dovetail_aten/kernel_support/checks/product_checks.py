@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+
+from ...typing import Array
 
 
-def check_expandable(array: Any, shape: Sequence[int]) -> None:
+def check_expandable(array: Array, shape: Sequence[int]) -> None:
     """Refuse an addend that does not expand to the shape of the product.
 
     Raises

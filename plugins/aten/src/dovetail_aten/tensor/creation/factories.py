@@ -15,6 +15,9 @@ from .factory import Factory, check_out, finished, number_of
 from .sizes import shape_of, whole
 
 if TYPE_CHECKING:
+    from dovetail_kernel import DeviceLike, MemoryFormat
+    from dovetail_kernel import dtype as DType
+
     from ..tensor_class import Tensor
 
 __all__ = [
@@ -47,7 +50,7 @@ _empty_strided = Factory("empty_strided")
 @_zeros.called_by
 def zeros(
     *sizes: Any,
-    size: Any = None,
+    size: object = None,
     out: Tensor | None = None,
     dtype: Any = None,
     layout: Layout | None = None,
@@ -88,7 +91,7 @@ def zeros(
 @_ones.called_by
 def ones(
     *sizes: Any,
-    size: Any = None,
+    size: object = None,
     out: Tensor | None = None,
     dtype: Any = None,
     layout: Layout | None = None,
@@ -112,14 +115,14 @@ def ones(
 @_empty.called_by
 def empty(
     *sizes: Any,
-    size: Any = None,
+    size: object = None,
     out: Tensor | None = None,
     dtype: Any = None,
     layout: Layout | None = None,
     device: Any = None,
     pin_memory: bool | None = None,
     requires_grad: bool = False,
-    memory_format: Any = None,
+    memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """Return a tensor whose elements are not set.
 
@@ -138,7 +141,7 @@ def empty(
 
 @_full.called_by
 def full(
-    size: Any,
+    size: object,
     fill_value: Any,
     *,
     out: Tensor | None = None,
@@ -181,11 +184,11 @@ def full(
 @_arange.called_by
 def arange(
     *bounds: Any,
-    start: Any = None,
-    end: Any = None,
-    step: Any = None,
+    start: object = None,
+    end: object = None,
+    step: object = None,
     out: Tensor | None = None,
-    dtype: Any = None,
+    dtype: DType | None = None,
     layout: Layout | None = None,
     device: Any = None,
     pin_memory: bool | None = None,
@@ -239,14 +242,14 @@ def arange(
 
 @_linspace.called_by
 def linspace(
-    start: Any,
-    end: Any,
+    start: object,
+    end: object,
     steps: int,
     *,
     out: Tensor | None = None,
-    dtype: Any = None,
+    dtype: object = None,
     layout: Layout | None = None,
-    device: Any = None,
+    device: DeviceLike | None = None,
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -282,9 +285,9 @@ def eye(
     m: int | None = None,
     *,
     out: Tensor | None = None,
-    dtype: Any = None,
+    dtype: object = None,
     layout: Layout | None = None,
-    device: Any = None,
+    device: DeviceLike | None = None,
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -321,7 +324,7 @@ def scalar_tensor(
     *,
     dtype: Any = None,
     layout: Layout | None = None,
-    device: Any = None,
+    device: DeviceLike | None = None,
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -347,8 +350,8 @@ def scalar_tensor(
 
 @_empty_strided.called_by
 def empty_strided(
-    size: Any,
-    stride: Any,
+    size: object,
+    stride: object,
     *,
     dtype: Any = None,
     layout: Layout | None = None,

@@ -14,6 +14,8 @@ from .factory import LikeFactory, finished, number_of
 from .random_factories import integer_bounds
 
 if TYPE_CHECKING:
+    from dovetail_kernel import MemoryFormat
+
     from ...backend.generator import Generator
     from ..tensor_class import Tensor
 
@@ -40,7 +42,7 @@ def zeros_like(
     input: Tensor = MISSING,
     *,
     requires_grad: bool = False,
-    memory_format: Any = None,
+    memory_format: MemoryFormat | None = None,
     **options: Any,
 ) -> Tensor:
     """Return zeros of the shape of a tensor, and, unless told otherwise, its dtype, device and
@@ -73,7 +75,7 @@ def ones_like(
     input: Tensor = MISSING,
     *,
     requires_grad: bool = False,
-    memory_format: Any = None,
+    memory_format: MemoryFormat | None = None,
     **options: Any,
 ) -> Tensor:
     """Return ones of the shape of a tensor.
@@ -93,7 +95,7 @@ def empty_like(
     input: Tensor = MISSING,
     *,
     requires_grad: bool = False,
-    memory_format: Any = None,
+    memory_format: MemoryFormat | None = None,
     **options: Any,
 ) -> Tensor:
     """Return a tensor of the shape of another one whose elements are not set.
@@ -114,7 +116,7 @@ def full_like(
     fill_value: Any = MISSING,
     *,
     requires_grad: bool = False,
-    memory_format: Any = None,
+    memory_format: MemoryFormat | None = None,
     **options: Any,
 ) -> Tensor:
     """Return a tensor of the shape of another one filled with a number.
@@ -138,7 +140,7 @@ def rand_like(
     *,
     generator: Generator | None = None,
     requires_grad: bool = False,
-    memory_format: Any = None,
+    memory_format: MemoryFormat | None = None,
     **options: Any,
 ) -> Tensor:
     """Return numbers from the uniform distribution on [0, 1) in the shape of a tensor.
@@ -169,7 +171,7 @@ def randn_like(
     *,
     generator: Generator | None = None,
     requires_grad: bool = False,
-    memory_format: Any = None,
+    memory_format: MemoryFormat | None = None,
     **options: Any,
 ) -> Tensor:
     """Return numbers from the normal distribution of mean 0 and variance 1 in the shape of a
@@ -192,11 +194,11 @@ def randn_like(
 def randint_like(
     input: Tensor = MISSING,
     *bounds: Any,
-    low: Any = None,
-    high: Any = None,
+    low: object = None,
+    high: object = None,
     generator: Generator | None = None,
     requires_grad: bool = False,
-    memory_format: Any = None,
+    memory_format: MemoryFormat | None = None,
     **options: Any,
 ) -> Tensor:
     """Return integers from ``[low, high)``: ``randint_like(x, high)``, ``randint_like(x, low,

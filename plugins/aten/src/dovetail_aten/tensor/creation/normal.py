@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_dispatcher import overridable
-from dovetail_kernel import TensorBase
+from dovetail_kernel import Layout, TensorBase
 
 from ..._generated import functions as aten
 from ..data.dtype_arguments import as_dtype
@@ -19,12 +19,12 @@ __all__ = ["normal"]
 def normal(
     mean: Any = 0.0,
     std: Any = 1.0,
-    size: Any = None,
+    size: object = None,
     *,
     generator: Any = None,
     out: Any = None,
     dtype: Any = None,
-    layout: Any = None,
+    layout: Layout | None = None,
     device: Any = None,
     pin_memory: bool | None = None,
     requires_grad: bool = False,

@@ -15,6 +15,8 @@ from .factory import Factory, finished
 from .sizes import shape_of, whole
 
 if TYPE_CHECKING:
+    from dovetail_kernel import DeviceLike
+
     from ..tensor_class import Tensor
 
 __all__ = [
@@ -46,12 +48,12 @@ _randperm = Factory("randperm", default=_long, arrange=lambda given: ((), int64)
 @_rand.called_by
 def rand(
     *sizes: Any,
-    size: Any = None,
+    size: object = None,
     generator: Generator | None = None,
     out: Tensor | None = None,
-    dtype: Any = None,
+    dtype: object = None,
     layout: Layout | None = None,
-    device: Any = None,
+    device: DeviceLike | None = None,
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -83,12 +85,12 @@ def rand(
 @_randn.called_by
 def randn(
     *sizes: Any,
-    size: Any = None,
+    size: object = None,
     generator: Generator | None = None,
     out: Tensor | None = None,
-    dtype: Any = None,
+    dtype: object = None,
     layout: Layout | None = None,
-    device: Any = None,
+    device: DeviceLike | None = None,
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -110,7 +112,7 @@ def randn(
     return finished(aten.normal_(made, generator=generator), requires_grad, out, "randn")
 
 
-def integer_bounds(function: str, positional: Sequence[Any], low: Any, high: Any) -> Any:
+def integer_bounds(function: str, positional: Sequence[object], low: Any, high: Any) -> Any:
     """Return the bounds of random integers, given as ``(high)`` or ``(low, high)`` or by name.
 
     Raises
@@ -146,14 +148,14 @@ def integer_bounds(function: str, positional: Sequence[Any], low: Any, high: Any
 @_randint.called_by
 def randint(
     *bounds: Any,
-    low: Any = None,
-    high: Any = None,
-    size: Any = None,
+    low: object = None,
+    high: object = None,
+    size: object = None,
     generator: Generator | None = None,
     out: Tensor | None = None,
-    dtype: Any = None,
+    dtype: object = None,
     layout: Layout | None = None,
-    device: Any = None,
+    device: DeviceLike | None = None,
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -198,9 +200,9 @@ def randperm(
     *,
     generator: Generator | None = None,
     out: Tensor | None = None,
-    dtype: Any = None,
+    dtype: object = None,
     layout: Layout | None = None,
-    device: Any = None,
+    device: DeviceLike | None = None,
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:

@@ -30,7 +30,7 @@ def whole(function: str, argument: str, value: Any) -> int:
     return index(value)
 
 
-def shape_of(function: str, sizes: tuple[Any, ...], size: Any) -> tuple[int, ...]:
+def shape_of(function: str, sizes: tuple[Any, ...], size: object) -> tuple[int, ...]:
     """Return a shape given as separate numbers, as one sequence, or by keyword.
 
     Raises

@@ -23,6 +23,8 @@ from .factory import Factory, finished, number_of
 from .sizes import shape_of, whole
 
 if TYPE_CHECKING:
+    from dovetail_kernel import DeviceLike
+
     from ..tensor_class import Tensor
 
 __all__ = ["empty_permuted", "from_file", "frombuffer", "logspace"]
@@ -33,12 +35,12 @@ _logspace = Factory("logspace")
 
 @_empty_permuted.called_by
 def empty_permuted(
-    size: Any,
-    physical_layout: Any,
+    size: object,
+    physical_layout: object,
     *,
-    dtype: Any = None,
+    dtype: object = None,
     layout: Layout | None = None,
-    device: Any = None,
+    device: DeviceLike | None = None,
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -66,15 +68,15 @@ def empty_permuted(
 
 @_logspace.called_by
 def logspace(
-    start: Any,
-    end: Any,
+    start: object,
+    end: object,
     steps: int,
     base: float = 10.0,
     *,
     out: Tensor | None = None,
-    dtype: Any = None,
+    dtype: object = None,
     layout: Layout | None = None,
-    device: Any = None,
+    device: DeviceLike | None = None,
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -115,7 +117,7 @@ def logspace(
 def frombuffer(
     buffer: Any,
     *,
-    dtype: Any,
+    dtype: object,
     count: int = -1,
     offset: int = 0,
     requires_grad: bool = False,
@@ -180,9 +182,9 @@ def from_file(
     shared: bool | None = None,
     size: int | None = 0,
     *,
-    dtype: Any = None,
+    dtype: object = None,
     layout: Layout | None = None,
-    device: Any = None,
+    device: DeviceLike | None = None,
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:

@@ -12,6 +12,8 @@ from ..._generated import functions as F
 from .factory import finished
 
 if TYPE_CHECKING:
+    from dovetail_kernel import DeviceLike
+
     from ..tensor_class import Tensor
 
 __all__ = [
@@ -29,9 +31,9 @@ def hann_window(
     window_length: int,
     periodic: bool = True,
     *,
-    dtype: Any = None,
+    dtype: object = None,
     layout: Layout | None = None,
-    device: Any = None,
+    device: DeviceLike | None = None,
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -68,9 +70,9 @@ def hamming_window(
     alpha: float = 0.54,
     beta: float = 0.46,
     *,
-    dtype: Any = None,
+    dtype: object = None,
     layout: Layout | None = None,
-    device: Any = None,
+    device: DeviceLike | None = None,
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -86,9 +88,9 @@ def bartlett_window(
     window_length: int,
     periodic: bool = True,
     *,
-    dtype: Any = None,
+    dtype: object = None,
     layout: Layout | None = None,
-    device: Any = None,
+    device: DeviceLike | None = None,
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -105,9 +107,9 @@ def blackman_window(
     window_length: int,
     periodic: bool = True,
     *,
-    dtype: Any = None,
+    dtype: object = None,
     layout: Layout | None = None,
-    device: Any = None,
+    device: DeviceLike | None = None,
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -125,9 +127,9 @@ def kaiser_window(
     periodic: bool = True,
     beta: float = 12.0,
     *,
-    dtype: Any = None,
+    dtype: object = None,
     layout: Layout | None = None,
-    device: Any = None,
+    device: DeviceLike | None = None,
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
@@ -144,9 +146,9 @@ def fftfreq(
     d: float = 1.0,
     *,
     out: Tensor | None = None,
-    dtype: Any = None,
+    dtype: object = None,
     layout: Layout | None = None,
-    device: Any = None,
+    device: DeviceLike | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Return the frequencies that the transform of `n` values at distances `d` gives, in its order:
@@ -166,9 +168,9 @@ def rfftfreq(
     d: float = 1.0,
     *,
     out: Tensor | None = None,
-    dtype: Any = None,
+    dtype: object = None,
     layout: Layout | None = None,
-    device: Any = None,
+    device: DeviceLike | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Return the frequencies that the transform of `n` real values at distances `d` gives: ``[0, 1,
@@ -183,7 +185,9 @@ def rfftfreq(
     return finished(F.fft_rfftfreq(n, d, **options), requires_grad, out, "fft_rfftfreq")
 
 
-def _options(dtype: Any, layout: Any, device: Any, pin_memory: Any) -> dict[str, Any]:
+def _options(
+    dtype: object, layout: Layout | None, device: DeviceLike | None, pin_memory: object
+) -> dict[str, Any]:
     return {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}
 
 

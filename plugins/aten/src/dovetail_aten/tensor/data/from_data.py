@@ -36,6 +36,12 @@ from .nested_sequences import check_numbers, common_dtype, flatten, shape_of_dat
 from .storage_views import vector_of_storage
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dovetail_kernel import Backend, DeviceLike
+    from dovetail_kernel import dtype as DType
+
+    from ...typing import Array
     from ..tensor_class import Tensor
 
 __all__ = ["as_tensor", "from_dlpack", "from_numpy", "tensor"]
@@ -50,8 +56,8 @@ _EXACT = {int: int64, bool: bool_}
 def tensor(
     data: Any,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: DType | None = None,
+    device: DeviceLike | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
@@ -140,7 +146,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return result
 
 
-def from_numpy(ndarray: Any) -> Tensor:
+def from_numpy(ndarray: object) -> Tensor:
     """Return a tensor that shares the memory of a NumPy array.
 
     Raises
@@ -161,7 +167,9 @@ def from_numpy(ndarray: Any) -> Tensor:
     return share_host(ndarray)
 
 
-def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+def from_dlpack(
+    ext_tensor: object, *, device: DeviceLike | None = None, copy: bool | None = None
+) -> Tensor:
     """Return a tensor that shares the memory of another library's array.
 
     Parameters
@@ -189,7 +197,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     return cast("Tensor", import_array(ext_tensor, device, copy))
 
 
-def _from_numbers(data: Any, wanted: dtype | None) -> Any:
+def _from_numbers(data: Sequence[object], wanted: dtype | None) -> Any:
     """Return a number, or a list of floats, ints or bools, as a tensor on the cpu; None for what
     has to be looked at more closely.
     """
@@ -213,7 +221,7 @@ def _from_numbers(data: Any, wanted: dtype | None) -> Any:
     return wrap(array, cpu)
 
 
-def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
+def _from_anything(data: Any, wanted: dtype | None, device: DeviceLike | None) -> Any:
     if getattr(device, "type", device) == "cpu" or (device is None and innermost() is None):
         made = _from_numbers(data, wanted)
         if made is not None:
@@ -285,7 +293,7 @@ def _stacked(data: Sequence[Any], wanted: dtype | None) -> Any:
     return host.contiguous(host.xp.stack(data))
 
 
-def _moved(array: Any, backend: Any, index: int | None) -> Any:
+def _moved(array: Array, backend: Backend, index: int | None) -> Any:
     if backend.name == "cpu":
         return array
     if index is None:
@@ -294,7 +302,7 @@ def _moved(array: Any, backend: Any, index: int | None) -> Any:
         return backend.arrays.asarray(array)
 
 
-def _overridden(function: Any, data: Any, options: dict[str, Any]) -> Tensor:
+def _overridden(function: Any, data: Any, options: Mapping[str, object]) -> Tensor:
     given = {name: value for name, value in options.items() if value is not None}
     _, overloaded = overriding((data,), {})
     result: Tensor = call_overrides(function, overloaded, (data,), given)

@@ -92,7 +92,7 @@ def _check_strides(strides: tuple[int, ...], itemsize: int) -> None:
         )
 
 
-def number_like(value: Any, like: TensorBase) -> Tensor:
+def number_like(value: object, like: TensorBase) -> Tensor:
     """Return a Python number as a 0-d tensor of the dtype and backend of `like`.
 
     Raises

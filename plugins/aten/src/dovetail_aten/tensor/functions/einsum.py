@@ -50,7 +50,7 @@ def einsum(equation: Any, *operands: Any) -> Any:
     return aten.einsum(equation, list(operands))
 
 
-def _equation_of(given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+def _equation_of(given: tuple[object, ...]) -> tuple[str, tuple[Any, ...]]:
     """Return the equation and the operands of a call with lists of labels."""
     pairs = len(given) // 2
     terms = [_labels(each) for each in given[1 : 2 * pairs : 2]]
@@ -58,7 +58,7 @@ def _equation_of(given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     return ",".join(terms) + result, given[: 2 * pairs : 2]
 
 
-def _labels(subscripts: Any) -> str:
+def _labels(subscripts: object) -> str:
     """Return the letters for a list of labels: their order is that of the numbers."""
     if not isinstance(subscripts, (list, tuple)):
         raise TypeError(

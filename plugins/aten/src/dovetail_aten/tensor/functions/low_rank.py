@@ -4,18 +4,22 @@ values by random projections.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher import overridable
 
 from ..._generated import functions as aten
+from ...typing import TensorLike
 from ..creation.random_factories import randn
+
+if TYPE_CHECKING:
+    from ..tensor_class import Tensor
 
 __all__ = ["lu", "pca_lowrank", "svd_lowrank"]
 
 
 @overridable
-def lu(A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """Return the LU factorization of matrices: both factors in one matrix, and pivots.
 
     Parameters
@@ -67,7 +71,7 @@ def _basis(A: Any, q: int, niter: int, M: Any) -> Any:
 
 
 @overridable
-def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
+def svd_lowrank(A: TensorLike, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
     """Return about the greatest singular values of matrices with their vectors, by random
     projections: ``A - M`` is nearly ``U diag(S) V^H``.
 
@@ -111,7 +115,7 @@ def _svd_of_tall(A: Any, q: int, niter: int, M: Any) -> Any:
 
 
 @overridable
-def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
     """Return about the principal components of observations, the rows of matrices, by random
     projections.
 

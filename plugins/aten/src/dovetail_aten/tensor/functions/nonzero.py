@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher import overridable
 from dovetail_dispatcher.missing import MISSING
@@ -14,6 +14,9 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel import int64
 
 from ..._generated import functions as aten
+
+if TYPE_CHECKING:
+    from ..tensor_class import Tensor
 
 __all__ = ["nonzero", "unravel_index"]
 
@@ -54,7 +57,7 @@ def nonzero(input: Any = MISSING, *, as_tuple: bool = False, out: Any = None, **
 
 
 @overridable
-def unravel_index(indices: Any, shape: int | Sequence[int]) -> tuple[Any, ...]:
+def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Any, ...]:
     """Return the places in a tensor of some shape of elements that are counted through it.
 
     Parameters

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["detach_", "get_device", "is_inference", "is_same_size", "is_signed", "numel"]
 
 
-def _checked(function: str, value: Any, name: str = "input", position: int = 1) -> Any:
+def _checked(function: str, value: object, name: str = "input", position: int = 1) -> Any:
     if value is MISSING:
         raise TypeError(f"{function}() missing required argument '{name}' (position {position})")
     if not isinstance(value, TensorBase):

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from ..tensor_class import Tensor
 
 __all__ = ["eig", "lstsq", "matrix_rank", "solve", "symeig"]
 
 
-def eig(input: Any, *args: Any, **kwargs: Any) -> NoReturn:
+def eig(input: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
     """Raise: `linalg.eig` returns eigenvalues as complex numbers."""
     _refuse("eig(A, eigenvectors=True)", "linalg.eig(A), whose results are complex")
 
 
-def lstsq(input: Any, *args: Any, **kwargs: Any) -> NoReturn:
+def lstsq(input: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
     """Raise: `linalg.lstsq` has the arguments the other way round."""
     _refuse("lstsq(B, A)", "linalg.lstsq(A, B), whose solution has no residuals behind it")
 
 
-def matrix_rank(input: Any, *args: Any, **kwargs: Any) -> NoReturn:
+def matrix_rank(input: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
     """Raise: `linalg.matrix_rank` calls `symmetric` `hermitian`."""
     _refuse("matrix_rank(A, symmetric=True)", "linalg.matrix_rank(A, hermitian=True)")
 
 
-def solve(input: Any, *args: Any, **kwargs: Any) -> NoReturn:
+def solve(input: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
     """Raise: `linalg.solve` has the arguments the other way round."""
     _refuse("solve(B, A)", "linalg.solve(A, B), and linalg.lu_factor(A) for the factors")
 
 
-def symeig(input: Any, *args: Any, **kwargs: Any) -> NoReturn:
+def symeig(input: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
     """Raise: `linalg.eigh` reads the lower triangle by default."""
     _refuse(
         "symeig(A, eigenvectors=True, upper=upper)",

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher import overridable
 
 from ..._generated import functions as aten
+
+if TYPE_CHECKING:
+    from ..tensor_class import Tensor
 
 __all__ = ["unique", "unique_consecutive"]
 
 
 @overridable
 def unique(
-    input: Any,
+    input: Tensor,
     sorted: bool = True,
     return_inverse: bool = False,
     return_counts: bool = False,
@@ -56,7 +59,7 @@ def unique(
 
 @overridable
 def unique_consecutive(
-    input: Any,
+    input: Tensor,
     return_inverse: bool = False,
     return_counts: bool = False,
     dim: int | None = None,

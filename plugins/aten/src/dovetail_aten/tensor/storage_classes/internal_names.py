@@ -6,6 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail_kernel import DeviceLike
+
+from ...typing import Array
 from .storage_conversions import StorageConversions
 
 __all__ = ["InternalNames"]
@@ -53,15 +56,15 @@ class InternalNames(StorageConversions):
         """Give the storage another number of elements; see `UntypedStorage.resize_`."""
         self._untyped_storage.resize_(size * self.dtype.itemsize)
 
-    def _getitem(self, index: Any) -> Any:
+    def _getitem(self, index: Array) -> Any:
         """Return the element at an integer."""
         return self[index]  # type: ignore[index]  # of TypedStorage
 
-    def _setitem(self, index: Any, value: Any) -> None:
+    def _setitem(self, index: Array, value: object) -> None:
         """Set the element at an integer, or those of a slice."""
         self[index] = value  # type: ignore[index]  # of TypedStorage
 
-    def to(self, *, device: Any, non_blocking: bool = False) -> Any:
+    def to(self, *, device: DeviceLike | None, non_blocking: bool = False) -> Any:
         """Return the storage, or a copy of it on another device."""
         return self._moved(self._untyped_storage.to(device=device))
 

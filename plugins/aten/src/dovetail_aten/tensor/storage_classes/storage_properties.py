@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from dovetail_kernel import DeviceLike
+
+from ...typing import Array
+
 __all__ = ["StorageProperties"]
 
 
@@ -23,12 +27,12 @@ class StorageProperties:
         """Return a tensor of all elements, which shares the memory."""
         raise NotImplementedError
 
-    def is_pinned(self, device: Any = "cuda") -> bool:
+    def is_pinned(self, device: DeviceLike | None = "cuda") -> bool:
         """Return whether the memory is page-locked, so that copies to the device are fast."""
         pinned: bool = self._line().is_pinned()
         return pinned
 
-    def pin_memory(self, device: Any = "cuda") -> Any:
+    def pin_memory(self, device: DeviceLike | None = "cuda") -> Any:
         """Return the storage, or a copy in page-locked memory.
 
         Raises
@@ -72,7 +76,7 @@ class StorageProperties:
     def _class_name(self) -> str:
         return "storage.UntypedStorage"
 
-    def __delitem__(self, index: Any) -> NoReturn:
+    def __delitem__(self, index: Array) -> NoReturn:
         """Refuse. Raises TypeError."""
         raise TypeError(
             f"{type(self).__name__} does not support deleting items. Use resize_() to make it "

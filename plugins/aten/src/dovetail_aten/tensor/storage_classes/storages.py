@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .typed_storage import LEGACY_STORAGES, TypedStorage
 from .untyped_storage import UntypedStorage
 
@@ -39,6 +37,6 @@ LongStorage = LEGACY_STORAGES["LongStorage"]
 ShortStorage = LEGACY_STORAGES["ShortStorage"]
 
 
-def is_storage(obj: Any, /) -> bool:
+def is_storage(obj: object, /) -> bool:
     """Return whether `obj` is a storage, typed or not."""
     return isinstance(obj, UntypedStorage | TypedStorage)

@@ -5,10 +5,11 @@ work on.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_kernel import (
     Device,
+    DeviceLike,
     NamedDtype,
     bfloat16,
     complex64,
@@ -28,10 +29,14 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype as Dtype
 
 from ...sockets import TYPED_STORAGE
+from ...typing import Array
 from ..data.from_data import tensor as make_tensor
 from ..data.storage_views import vector_of_storage
 from .internal_names import InternalNames
 from .untyped_storage import UntypedStorage
+
+if TYPE_CHECKING:
+    from ..tensor_class import Tensor
 
 __all__ = ["LEGACY_STORAGES", "TypedStorage", "storage_of", "typed_storage_of"]
 
@@ -54,7 +59,7 @@ def _warn() -> None:
 class _StorageMeta(type):
     """The class of `TypedStorage` and its legacy kin, which recognise storages by their dtype."""
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         if cls is TypedStorage or not issubclass(cls, TypedStorage):
             return type.__instancecheck__(cls, instance)
         own: Any = cls
@@ -91,9 +96,9 @@ class TypedStorage(InternalNames, metaclass=_StorageMeta):
     def __init__(
         self,
         *args: Any,
-        wrap_storage: Any = None,
-        dtype: Any = None,
-        device: Any = None,
+        wrap_storage: object = None,
+        dtype: object = None,
+        device: DeviceLike | None = None,
         _internal: bool = False,
     ) -> None:
         if not _internal:
@@ -148,7 +153,7 @@ class TypedStorage(InternalNames, metaclass=_StorageMeta):
     @classmethod
     def from_buffer(
         cls,
-        buffer: Any,
+        buffer: object,
         byte_order: str | None = None,
         count: int = -1,
         offset: int = 0,
@@ -190,7 +195,7 @@ class TypedStorage(InternalNames, metaclass=_StorageMeta):
             )
         return self._line()[index].item()
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Array, value: object) -> None:
         """Set the element at an integer, or those of a slice."""
         if not isinstance(index, int | slice):
             raise RuntimeError(
@@ -206,7 +211,7 @@ class TypedStorage(InternalNames, metaclass=_StorageMeta):
         values: list[Any] = self._line().tolist()
         return values
 
-    def fill_(self, value: Any) -> TypedStorage:
+    def fill_(self, value: object) -> TypedStorage:
         """Set every element to a number."""
         self._line().fill_(value)
         return self
@@ -223,7 +228,7 @@ class TypedStorage(InternalNames, metaclass=_StorageMeta):
     def __copy__(self) -> TypedStorage:
         return self.clone()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> TypedStorage:
+    def __deepcopy__(self, memo: dict[int, object]) -> TypedStorage:
         copied = self._untyped_storage.__deepcopy__(memo)
         return TypedStorage(wrap_storage=copied, dtype=self.dtype, _internal=True)
 
@@ -300,7 +305,7 @@ class TypedStorage(InternalNames, metaclass=_StorageMeta):
         """Return the storage in host memory."""
         return self._moved(self._untyped_storage.cpu())
 
-    def cuda(self, device: Any = None, non_blocking: bool = False) -> TypedStorage:
+    def cuda(self, device: DeviceLike | None = None, non_blocking: bool = False) -> TypedStorage:
         """Return the storage on a CUDA device."""
         return self._moved(self._untyped_storage.cuda(device))
 
@@ -345,7 +350,7 @@ def typed_storage_of(tensor: Any) -> TypedStorage:
     return rebuild_typed_storage(tensor.untyped_storage(), tensor.dtype)
 
 
-def storage_of(tensor: Any) -> TypedStorage:
+def storage_of(tensor: Tensor) -> TypedStorage:
     """Return the storage of `tensor` as elements of its dtype; see `Tensor.untyped_storage`."""
     _warn()
     return typed_storage_of(tensor)

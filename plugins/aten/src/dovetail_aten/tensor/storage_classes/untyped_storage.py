@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 from dovetail_kernel import (
     DatalessArray,
     Device,
+    DeviceLike,
     Storage,
     new_storage,
     resize_storage,
@@ -19,6 +20,7 @@ from dovetail_kernel.sockets import STORAGE_CLASS
 from dovetail_kernel.tensor import is_resizable, move_storage
 
 from ...backend.devices import as_device, backend_for, ready_backend
+from ...typing import Array
 from .file_memory import bytes_of_buffer, bytes_of_file
 from .storage_conversions import StorageConversions
 
@@ -50,7 +52,7 @@ class UntypedStorage(StorageConversions, Storage):
 
     __slots__ = ()
 
-    def __new__(cls, size: Any = 0, *, device: Any = None) -> UntypedStorage:
+    def __new__(cls, size: Any = 0, *, device: DeviceLike | None = None) -> UntypedStorage:
         """Return a storage of new memory."""
         place = Device("cpu") if device is None else as_device(device)
         backend = backend_for(place)
@@ -103,7 +105,7 @@ class UntypedStorage(StorageConversions, Storage):
         return cls._of_line(bytes_of_buffer(buffer, order, count, offset, dtype))
 
     @classmethod
-    def _of_line(cls, array: Any) -> UntypedStorage:
+    def _of_line(cls, array: Array) -> UntypedStorage:
         return cast(UntypedStorage, cls.of(array, ready_backend("cpu")))
 
     def __sizeof__(self) -> int:
@@ -163,7 +165,7 @@ class UntypedStorage(StorageConversions, Storage):
         place = self._place(index)
         return int(self._host()[place])
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Any, value: object) -> None:
         """Set a byte, or the bytes of a slice, to a number. Raises as indexing, and RuntimeError
         where what is assigned, or the index, is not an integer.
         """
@@ -346,7 +348,7 @@ class UntypedStorage(StorageConversions, Storage):
         index = self.device.index
         return -1 if index is None else index
 
-    def to(self, *, device: Any, non_blocking: bool = False) -> UntypedStorage:
+    def to(self, *, device: DeviceLike | None, non_blocking: bool = False) -> UntypedStorage:
         """Return the storage, or a copy of it on another device."""
         place = as_device(device)
         if place == self.device:

@@ -11,6 +11,7 @@ import cupy
 import numpy as np
 
 from dovetail_aten.families import ChannelNormalization, check_group_norm
+from dovetail_aten.typing import Array
 
 from ...kernel_support.device_code import by_rows, launch, number
 from .normalized_rows import NOTHING, OfOneDtype, codes
@@ -48,7 +49,7 @@ class FusedGroups(OfOneDtype, ChannelNormalization):
     """Normalization in groups, where all arrays have one dtype."""
 
     def group_norm(
-        self, x: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
+        self, x: Array, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
     ) -> tuple[Any, Any, Any]:
         """Return ``(x - mean) / sqrt(variance + eps) * weight + bias`` with one mean and variance
         for each group of channels of a sample, and those.
@@ -68,10 +69,10 @@ class FusedGroups(OfOneDtype, ChannelNormalization):
 
     def group_norm_backward(
         self,
-        grad_out: Any,
-        x: Any,
-        mean: Any,
-        rstd: Any,
+        grad_out: Array,
+        x: Array,
+        mean: Array,
+        rstd: Array,
         weight: Any,
         N: int,
         C: int,

@@ -10,6 +10,7 @@ import cupy
 import numpy as np
 
 from dovetail_aten.families import Normalization, check_layer_norm
+from dovetail_aten.typing import Array
 
 from ...kernel_support.device_code import by_rows, launch, number
 from .normalized_rows import NOTHING, OfOneDtype, codes
@@ -64,13 +65,13 @@ class FusedNormalization(OfOneDtype, Normalization):
 
     def native_layer_norm_backward(
         self,
-        grad_out: Any,
-        input: Any,
+        grad_out: Array,
+        input: Array,
         normalized_shape: Sequence[int],
-        mean: Any,
-        rstd: Any,
+        mean: Array,
+        rstd: Array,
         weight: Any,
-        bias: Any,
+        bias: Array,
         output_mask: Sequence[bool],
     ) -> tuple[Any, Any, Any]:
         """Return the gradients of input, weight and bias that `output_mask` asks for."""

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from dovetail_aten.kernel_support import Family
+from dovetail_aten.typing import Array
 
 NOTHING: Final = np.uintp(0)
 """The null pointer, for an array that is not given."""
@@ -84,6 +85,6 @@ def codes(name: str, sizes: str, place: str, at: str) -> tuple[str, str]:
 class OfOneDtype(Family):
     """Kernels of arrays that have one dtype of real floats."""
 
-    def _are_plain(self, x: Any, *others: Any) -> bool:
+    def _are_plain(self, x: Array, *others: Any) -> bool:
         dtypes = {each.dtype for each in others if each is not None}
         return bool(x.size) and x.dtype in self.precision.real_floats and dtypes <= {x.dtype}

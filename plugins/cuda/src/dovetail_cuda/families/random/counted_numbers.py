@@ -12,6 +12,7 @@ from typing import Any, Final
 import cupy
 
 from dovetail_aten.families import Distributions
+from dovetail_aten.typing import Array
 
 from ...kernel_support.device_code import WIDE
 from ...kernel_support.philox import DEVICE_CODE
@@ -104,16 +105,16 @@ _binomial = cupy.ElementwiseKernel(
 class CountedNumbers(Distributions):
     """Numbers of events."""
 
-    def poisson(self, x: Any, generator: Any = None) -> Any:
+    def poisson(self, x: Array, generator: object = None) -> Any:
         """Return numbers of the Poisson distribution with the rates `x`."""
         self._check_rates(x)
         return _poisson(x, *self._draw(generator))
 
-    def binomial(self, count: Any, prob: Any, generator: Any = None) -> Any:
+    def binomial(self, count: object, prob: object, generator: object = None) -> Any:
         """Return how many of `count` trials succeed, each with probability `prob`."""
         self._check_trials(count, prob)
         return _binomial(count, prob, *self._draw(generator))
 
-    def _draw(self, generator: Any) -> Any:
+    def _draw(self, generator: object) -> Any:
         arrays: Any = self.capabilities
         return arrays.source(generator).draw()

@@ -7,6 +7,7 @@ from typing import Any
 import cupy
 
 from dovetail_aten.families import Random
+from dovetail_aten.typing import Array
 
 from ...kernel_support.device_code import WIDE
 from ...kernel_support.philox import DEVICE_CODE
@@ -33,7 +34,7 @@ _masked = cupy.ElementwiseKernel(
 class FusedRandom(Random):
     """Dropout and its gradient."""
 
-    def native_dropout(self, input: Any, p: float, train: bool | None) -> tuple[Any, Any]:
+    def native_dropout(self, input: Array, p: float, train: bool | None) -> tuple[Any, Any]:
         """Return `input` with elements dropped with probability `p` and the others scaled by ``1 /
         (1 - p)``, and the mask of the kept.
         """
@@ -46,7 +47,7 @@ class FusedRandom(Random):
         _dropout(input, seed, draw, 1 - p, 1 / (1 - p), y, mask)
         return y, mask
 
-    def native_dropout_backward(self, grad_output: Any, mask: Any, scale: float) -> Any:
+    def native_dropout_backward(self, grad_output: Array, mask: Array, scale: float) -> Any:
         """Return the gradient of dropout: that of the kept elements, scaled."""
         if grad_output.dtype not in self.precision.real_floats:
             return Random.native_dropout_backward(self, grad_output, mask, scale)

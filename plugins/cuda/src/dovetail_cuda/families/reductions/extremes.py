@@ -12,6 +12,7 @@ import cupy
 import numpy as np
 
 from dovetail_aten.families import Reductions
+from dovetail_aten.typing import Array
 
 from ...kernel_support.device_code import by_rows, launch
 
@@ -52,23 +53,23 @@ _BEYOND: Final = {"argmax": ">", "argmin": "<"}
 class FirstPlaces(Reductions):
     """Places of extrema."""
 
-    def argmax(self, x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    def argmax(self, x: Array, dim: int | None = None, keepdim: bool = False) -> Any:
         """Return the place of the first greatest element along `dim`, by default of all."""
         return self._place("argmax", partial(self._first, "argmax"), x, dim, keepdim)
 
-    def argmin(self, x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    def argmin(self, x: Array, dim: int | None = None, keepdim: bool = False) -> Any:
         """Return the place of the first least element along `dim`, by default of all."""
         return self._place("argmin", partial(self._first, "argmin"), x, dim, keepdim)
 
-    def max_along(self, x: Any, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
+    def max_along(self, x: Array, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
         """Return the greatest elements along `dim`, and their places."""
         return self._extremum_along("max", partial(self._first, "argmax"), x, dim, keepdim)
 
-    def min_along(self, x: Any, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
+    def min_along(self, x: Array, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
         """Return the least elements along `dim`, and their places."""
         return self._extremum_along("min", partial(self._first, "argmin"), x, dim, keepdim)
 
-    def _first(self, name: str, x: Any, axis: int) -> Any:
+    def _first(self, name: str, x: Array, axis: int) -> Any:
         """Return the first places along an axis."""
         if x.dtype not in self.precision.real_floats:
             return getattr(self.xp, name)(x, axis=axis)  # integers have no NaN

@@ -14,6 +14,7 @@ import numpy as np
 
 from dovetail_aten.families import Ordering, Selection
 from dovetail_aten.kernel_support import Sorted, wrap_dim
+from dovetail_aten.typing import Array
 
 from ...kernel_support.device_code import WIDE
 
@@ -55,7 +56,7 @@ _ordered: Final = cupy.ElementwiseKernel(
 class CountedOrder(Sorted):
     """Stable orders, of short rows by counting."""
 
-    def _order(self, x: Any, axis: int, descending: bool) -> Any:
+    def _order(self, x: Array, axis: int, descending: bool) -> Any:
         if not _is_short(x, axis):
             return Sorted._order(self, x, axis, descending)
         places = cupy.empty(x.shape, np.int64)
@@ -66,7 +67,7 @@ class CountedOrder(Sorted):
 class FusedOrdering(CountedOrder, Ordering):
     """Sorting, and the greatest."""
 
-    def sort(self, x: Any, dim: int = -1, descending: bool = False) -> tuple[Any, Any]:
+    def sort(self, x: Array, dim: int = -1, descending: bool = False) -> tuple[Any, Any]:
         """Return the elements sorted along `dim`, and where they were. The sort is stable."""
         axis = wrap_dim(dim, x.ndim)
         if not x.ndim or not _is_short(x, axis):
@@ -74,7 +75,7 @@ class FusedOrdering(CountedOrder, Ordering):
         return _first(x, axis, x.shape[axis], descending)
 
     def topk(
-        self, x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+        self, x: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
     ) -> tuple[Any, Any]:
         """Return the `k` greatest, or least, elements along `dim` in order, and where they were."""
         axis = wrap_dim(dim, x.ndim)
@@ -87,7 +88,7 @@ class FusedSelection(CountedOrder, Selection):
     """Elements selected by their rank."""
 
 
-def _first(x: Any, axis: int, kept: int, descending: bool) -> tuple[Any, Any]:
+def _first(x: Array, axis: int, kept: int, descending: bool) -> tuple[Any, Any]:
     shape = tuple([kept if d == axis else n for d, n in enumerate(x.shape)])
     values, places = cupy.empty(shape, x.dtype), cupy.empty(shape, np.int64)
     if kept:
@@ -95,7 +96,7 @@ def _first(x: Any, axis: int, kept: int, descending: bool) -> tuple[Any, Any]:
     return values, places
 
 
-def _is_short(x: Any, axis: int) -> bool:
+def _is_short(x: Array, axis: int) -> bool:
     return bool(x.size) and x.shape[axis] <= SHORT and x.dtype.kind != "c"
 
 

@@ -41,42 +41,42 @@ def not_float(*rows: Any) -> Errors:
     )
 
 
-def hardsigmoid(x: Any) -> Any:
+def hardsigmoid(x: np.ndarray) -> Any:
     return np.clip(x + 3, 0, 6) / 6
 
 
-def mish(x: Any) -> Any:
+def mish(x: np.ndarray) -> Any:
     return x * np.tanh(np.logaddexp(0, x))
 
 
-def hardshrink(x: Any, bound: float = 0.5) -> Any:
+def hardshrink(x: np.ndarray, bound: float = 0.5) -> Any:
     return np.where(np.abs(x) <= bound, 0, x)
 
 
-def softshrink(x: Any, bound: float = 0.5) -> Any:
+def softshrink(x: np.ndarray, bound: float = 0.5) -> Any:
     return np.where(np.abs(x) <= bound, 0, x - np.sign(x) * bound)
 
 
-def celu(x: Any, alpha: float = 1.0) -> Any:
+def celu(x: np.ndarray, alpha: float = 1.0) -> Any:
     return np.maximum(x, 0) + np.minimum(alpha * np.expm1(x / alpha), 0)
 
 
-def rrelu(x: Any, lower: float = 1 / 8, upper: float = 1 / 3) -> Any:
+def rrelu(x: np.ndarray, lower: float = 1 / 8, upper: float = 1 / 3) -> Any:
     return np.where(x > 0, x, x * (lower + upper) / 2)
 
 
-def glu(x: Any, dim: int = -1) -> Any:
+def glu(x: np.ndarray, dim: int = -1) -> Any:
     value, gate = np.split(x, 2, dim)
     return value * sigmoid(gate)
 
 
-def glu_slope(grad: Any, x: Any, dim: int) -> Any:
+def glu_slope(grad: np.ndarray, x: np.ndarray, dim: int) -> Any:
     value, gate = np.split(x, 2, dim)
     s = sigmoid(gate)
     return np.concatenate([grad * s, grad * value * s * (1 - s)], dim)
 
 
-def shrunk(grad: Any, x: Any, bound: float) -> Any:
+def shrunk(grad: np.ndarray, x: np.ndarray, bound: float) -> Any:
     return np.where(np.abs(x) <= bound, 0, grad)
 
 

@@ -30,29 +30,29 @@ info = partial(op_info, family="activations")
 erf = np.vectorize(math.erf, otypes=[float])
 
 
-def sigmoid(x: Any) -> Any:
+def sigmoid(x: np.ndarray) -> Any:
     return 1 / (1 + np.exp(-x))
 
 
-def gelu(x: Any, approximate: str = "none") -> Any:
+def gelu(x: np.ndarray, approximate: str = "none") -> Any:
     if approximate == "tanh":
         return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
     return 0.5 * x * (1 + erf(x / math.sqrt(2)))
 
 
-def elu(x: Any, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Any:
+def elu(x: np.ndarray, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Any:
     return scale * np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0) * input_scale))
 
 
-def leaky_relu(x: Any, slope: float = 0.01) -> Any:
+def leaky_relu(x: np.ndarray, slope: float = 0.01) -> Any:
     return np.where(x > 0, x, x * slope)
 
 
-def softplus(x: Any, beta: float = 1, threshold: float = 20) -> Any:
+def softplus(x: np.ndarray, beta: float = 1, threshold: float = 20) -> Any:
     return np.where(x * beta > threshold, x, np.log1p(np.exp(np.minimum(x * beta, 700))) / beta)
 
 
-def log_sigmoid(x: Any) -> Any:
+def log_sigmoid(x: np.ndarray) -> Any:
     return np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
 
 
@@ -66,12 +66,12 @@ def slope_of(function: Callable[..., Any], step: float = 1e-6) -> Callable[..., 
     return reference
 
 
-def silu_slope(grad: Any, x: Any) -> Any:
+def silu_slope(grad: np.ndarray, x: np.ndarray) -> Any:
     return grad * np.conj(sigmoid(x) * (1 + x * (1 - sigmoid(x))))
 
 
 def elu_slope(
-    grad: Any, alpha: float, scale: float, input_scale: float, is_result: bool, x: Any
+    grad: np.ndarray, alpha: float, scale: float, input_scale: float, is_result: bool, x: np.ndarray
 ) -> Any:
     if is_result:
         slope = np.where(x > 0, scale, input_scale * (x + alpha * scale))
@@ -105,13 +105,13 @@ def parametric(make: TensorMaker) -> Iterator[SampleInput]:
         yield SampleInput(make(shape), make(weight))
 
 
-def prelu(x: Any, weight: Any) -> Any:
+def prelu(x: np.ndarray, weight: np.ndarray) -> Any:
     if weight.size > 1 and x.ndim > 2:
         weight = weight.reshape(-1, *[1] * (x.ndim - 2))
     return np.where(x > 0, x, x * weight)
 
 
-def prelu_gradients(grad: Any, x: Any, weight: Any) -> Any:
+def prelu_gradients(grad: np.ndarray, x: np.ndarray, weight: np.ndarray) -> Any:
     return np.where(x > 0, grad, grad * weight), np.where(x > 0, 0, grad * x)
 
 

@@ -18,10 +18,10 @@ info = partial(op_info, family="attention")
 
 
 def attended(
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
+    query: np.ndarray,
+    key: np.ndarray,
+    value: np.ndarray,
+    attn_mask: np.ndarray | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     dropout_mask: Any = None,
@@ -72,13 +72,13 @@ def operands(make: TensorMaker) -> Iterator[SampleInput]:
 
 
 def fused_reference(
-    query: Any,
-    key: Any,
-    value: Any,
+    query: np.ndarray,
+    key: np.ndarray,
+    value: np.ndarray,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     *,
-    attn_mask: Any = None,
+    attn_mask: np.ndarray | None = None,
     scale: float | None = None,
 ) -> tuple[Any, Any]:
     """Return the means, and the logarithms of the sums of the powers of scores."""

@@ -69,8 +69,8 @@ def images_of(ndim: int) -> Any:
     """Return the reference of a convolution of images of `ndim` dimensions, in a batch or not."""
 
     def reference(
-        x: Any, weight: Any, bias: Any = None, stride: Any = (1,), padding: Any = (0,),
-        dilation: Any = (1,), groups: int = 1,
+        x: np.ndarray, weight: Any, bias: np.ndarray | None = None, stride: Sequence[int] = (1,),
+        padding: Any = (0,), dilation: Any = (1,), groups: int = 1,
     ) -> Any:  # fmt: skip
         if x.ndim == ndim + 1:
             return reference(x[None], weight, bias, stride, padding, dilation, groups)[0]
@@ -100,12 +100,18 @@ def transposed_of(ndim: int) -> Any:
     return reference
 
 
-def conv_tbc(x: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
+def conv_tbc(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, pad: int = 0) -> Any:
     made = convolution(x.transpose(1, 2, 0), weight.transpose(2, 1, 0), bias, (1,), (pad,))
     return made.transpose(2, 0, 1)
 
 
-def im2col(x: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
+def im2col(
+    x: np.ndarray,
+    kernel: Sequence[int],
+    dilation: Sequence[int],
+    padding: Sequence[int],
+    stride: Sequence[int],
+) -> Any:
     padded = np.pad(x, [(0, 0)] * (x.ndim - 2) + [(p, p) for p in padding])
     rows = zip(x.shape[-2:], kernel, dilation, padding, stride, strict=True)
     counts = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in rows]
@@ -116,7 +122,14 @@ def im2col(x: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any
     return np.stack(columns, -1)
 
 
-def col2im(x: Any, size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
+def col2im(
+    x: np.ndarray,
+    size: Sequence[int],
+    kernel: Sequence[int],
+    dilation: Sequence[int],
+    padding: Sequence[int],
+    stride: Sequence[int],
+) -> Any:
     channels = x.shape[-2] // (kernel[0] * kernel[1])
     lengths = [n + 2 * p for n, p in zip(size, padding, strict=True)]
     made = np.zeros((*x.shape[:-2], channels, *lengths), x.dtype)
@@ -128,7 +141,7 @@ def col2im(x: Any, size: Any, kernel: Any, dilation: Any, padding: Any, stride: 
     return made[tuple([..., *keep])]
 
 
-def pixel_shuffle(x: Any, r: int) -> Any:
+def pixel_shuffle(x: np.ndarray, r: int) -> Any:
     height, width = x.shape[-2:]
     made = np.empty((*x.shape[:-3], x.shape[-3] // r**2, height * r, width * r), x.dtype)
     for row, column in product(range(r), range(r)):
@@ -136,7 +149,7 @@ def pixel_shuffle(x: Any, r: int) -> Any:
     return made
 
 
-def pixel_unshuffle(x: Any, r: int) -> Any:
+def pixel_unshuffle(x: np.ndarray, r: int) -> Any:
     height, width = x.shape[-2:]
     made = np.empty((*x.shape[:-3], x.shape[-3] * r**2, height // r, width // r), x.dtype)
     for row, column in product(range(r), range(r)):
@@ -144,7 +157,7 @@ def pixel_unshuffle(x: Any, r: int) -> Any:
     return made
 
 
-def channel_shuffle(x: Any, groups: int) -> Any:
+def channel_shuffle(x: np.ndarray, groups: int) -> Any:
     each = x.shape[1] // groups
     order = [group * each + place for place in range(each) for group in range(groups)]
     return x[:, order]

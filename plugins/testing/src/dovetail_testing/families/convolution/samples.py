@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -57,18 +57,20 @@ def gradients(make: TensorMaker) -> Iterator[SampleInput]:
         yield SampleInput(make(shape), make(input), make(weight), sizes, *how, (True, True, True))
 
 
-def shape_of_result(input: Any, weight: Any, *how: Any) -> tuple[int, ...]:
+def shape_of_result(input: Sequence[int], weight: Sequence[int], *how: Any) -> tuple[int, ...]:
     made: tuple[int, ...] = references.convolution(
         np.zeros(input), np.zeros(weight), None, *how
     ).shape
     return made
 
 
-def gradient(grad: Any, x: Any, weight: Any, sizes: Any, *how: Any) -> tuple[Any, Any, Any]:
+def gradient(
+    grad: np.ndarray, x: np.ndarray, weight: np.ndarray, sizes: Sequence[int] | None, *how: Any
+) -> tuple[Any, Any, Any]:
     """Return the gradients as what they are: the transposes of linear maps, column by column."""
     how = how[:-1]
 
-    def adjoint(like: Any, function: Any) -> Any:
+    def adjoint(like: np.ndarray, function: Any) -> Any:
         made = np.zeros(like.shape, grad.dtype)
         for place in np.ndindex(*like.shape):
             unit = np.zeros(like.shape, grad.dtype)
@@ -230,7 +232,7 @@ def _of_images(ndim: int) -> list[Any]:
     ]
 
 
-def one(row: Any, text: str) -> tuple[Any, type[Exception], str]:
+def one(row: Callable[..., object], text: str) -> tuple[Any, type[Exception], str]:
     return row, RuntimeError, text
 
 

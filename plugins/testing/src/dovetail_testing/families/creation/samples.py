@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dovetail_aten.typing import Scalar
 from dovetail_dispatcher.testing import SampleInput, TensorMaker
 from dovetail_kernel import float32, float64, int32
 
@@ -51,7 +52,7 @@ def sized_and_strided(make: TensorMaker) -> Iterator[SampleInput]:
         yield SampleInput(make(3), size, stride)
 
 
-def constant(value: Any) -> Callable[..., Any]:
+def constant(value: Scalar | None) -> Callable[..., Any]:
     return lambda size, *args, **kwargs: np.full(size, args[0] if args else value)
 
 

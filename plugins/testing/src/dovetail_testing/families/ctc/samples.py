@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby, product
 from typing import Any
@@ -28,7 +28,7 @@ def probabilities(make: TensorMaker, *shape: int) -> Any:
 
 
 def given(lengths: bool = False) -> Any:
-    def as_given(make: TensorMaker, values: Any) -> Any:
+    def as_given(make: TensorMaker, values: Sequence[int]) -> Any:
         return make.values(values, int64) if lengths else values
 
     def samples(make: TensorMaker) -> Iterator[SampleInput]:
@@ -50,7 +50,7 @@ def given(lengths: bool = False) -> Any:
     return samples
 
 
-def likelihood(x: Any, target: Any, blank: int) -> float:
+def likelihood(x: np.ndarray, target: Sequence[int], blank: int) -> float:
     """Return minus the logarithm of the probability of a target: that of every path that shows
     it.
     """
@@ -63,10 +63,10 @@ def likelihood(x: Any, target: Any, blank: int) -> float:
 
 
 def ctc_loss(
-    x: Any,
-    targets: Any,
-    inputs: Any,
-    lengths: Any,
+    x: np.ndarray,
+    targets: np.ndarray,
+    inputs: np.ndarray | Sequence[int],
+    lengths: np.ndarray | Sequence[int],
     blank: int = 0,
     reduction: int = MEAN,
     zero_infinity: bool = False,

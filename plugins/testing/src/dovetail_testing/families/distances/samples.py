@@ -27,7 +27,7 @@ info = partial(op_info, family="distances")
 FULL = frozenset({float32, float64})
 
 
-def norm(x: Any, p: float, dim: Any, keepdim: bool = False) -> Any:
+def norm(x: np.ndarray, p: float, dim: Any, keepdim: bool = False) -> Any:
     size = np.abs(x)
     if p == 0:
         return (size != 0).sum(dim, keepdims=keepdim).astype(size.dtype)
@@ -53,7 +53,7 @@ def alike(make: TensorMaker) -> Iterator[SampleInput]:
         yield SampleInput(make(shape), make(other), dim)
 
 
-def cosine(x: Any, y: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+def cosine(x: np.ndarray, y: np.ndarray, dim: int = 1, eps: float = 1e-8) -> Any:
     x, y = np.broadcast_arrays(x, y)
     sizes = [np.maximum(norm(each, 2, dim, True), eps) for each in (x, y)]
     return (x / sizes[0] * (y / sizes[1])).sum(dim)
@@ -66,7 +66,7 @@ def apart(make: TensorMaker) -> Iterator[SampleInput]:
         yield SampleInput(make(2, 3), make(2, 3), p)
 
 
-def dist(x: Any, y: Any, p: float = 2) -> Any:
+def dist(x: np.ndarray, y: np.ndarray, p: float = 2) -> Any:
     return norm(np.asarray(x - y), p, None)
 
 
@@ -82,7 +82,7 @@ def rows(make: TensorMaker) -> Iterator[SampleInput]:
         yield SampleInput(make(4, 3), p)
 
 
-def pdist(x: Any, p: float = 2.0) -> Any:
+def pdist(x: np.ndarray, p: float = 2.0) -> Any:
     i, j = np.triu_indices(len(x), 1)
     return norm(x[i] - x[j], p, 1) if x.shape[1] else np.zeros(len(i))
 
@@ -97,7 +97,7 @@ def two_sets(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(30, 3), make(2, 3), 2.0, 2)
 
 
-def cdist(x: Any, y: Any, p: float = 2.0, mode: Any = None) -> Any:
+def cdist(x: Any, y: Any, p: float = 2.0, mode: object = None) -> Any:
     return norm(x[..., :, None, :] - y[..., None, :, :], p, -1)
 
 
@@ -114,7 +114,7 @@ def long_rows(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(0, 3), 2, 0, 1)
 
 
-def renorm(x: Any, p: float, dim: int, limit: float) -> Any:
+def renorm(x: np.ndarray, p: float, dim: int, limit: float) -> Any:
     if not x.size:
         return x
     size = norm(np.moveaxis(x, dim, 0).reshape(x.shape[dim], -1), p, 1)

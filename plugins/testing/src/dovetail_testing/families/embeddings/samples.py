@@ -31,13 +31,13 @@ def bags(make: TensorMaker) -> Iterator[SampleInput]:
 
 
 def bagged(
-    weight: Any,
-    picked: Any,
-    starts: Any,
+    weight: np.ndarray,
+    picked: np.ndarray,
+    starts: np.ndarray,
     scale: bool = False,
     mode: int = SUM,
     sparse: bool = False,
-    factors: Any = None,
+    factors: np.ndarray | None = None,
     last: bool = False,
     padding: int = -1,
 ) -> Any:
@@ -83,12 +83,12 @@ def bags_with_padding(make: TensorMaker) -> Iterator[SampleInput]:
             yield SampleInput(make(5, 3), picked, starts, False, mode, False, None, False, padding)
 
 
-def bagged_with_padding(weight: Any, *args: Any) -> Any:
+def bagged_with_padding(weight: np.ndarray, *args: Any) -> Any:
     padding = -1 if args[-1] is None else args[-1] % len(weight)
     return bagged(weight, *[*args[:-1], padding])
 
 
-def renormed(weight: Any, picked: Any, max_norm: float, norm_type: float) -> Any:
+def renormed(weight: np.ndarray, picked: Any, max_norm: float, norm_type: float) -> Any:
     result = weight.copy()
     for row in set(picked.astype(int).reshape(-1).tolist()):
         norm = np.linalg.norm(np.abs(weight[row]).astype(np.float64), norm_type)
@@ -112,7 +112,7 @@ def embedding_gradients(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 2, 3), indices(make, [[0, 1], [1, 3]]), 4, 1, False)
 
 
-def gathered(grad: Any, index: Any, count: int, padding: int, scale: bool) -> Any:
+def gathered(grad: np.ndarray, index: np.ndarray, count: int, padding: int, scale: bool) -> Any:
     result = np.zeros((count, grad.shape[-1]), grad.dtype)
     rows = grad.reshape(-1, grad.shape[-1])
     for row, place in zip(rows, index.astype(int).reshape(-1), strict=True):

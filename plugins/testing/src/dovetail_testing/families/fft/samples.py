@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -75,16 +75,20 @@ bad_plane = refusals(
 def along(name: str) -> Callable[..., Any]:
     """Return NumPy's transform along one dimension."""
 
-    def reference(x: Any, n: Any = None, dim: int = -1, norm: Any = None) -> Any:
+    def reference(
+        x: np.ndarray, n: int | None = None, dim: int = -1, norm: str | None = None
+    ) -> Any:
         return getattr(np.fft, name)(x, n, dim, norm)
 
     return reference
 
 
-def along_several(name: str, dims: Any = None) -> Callable[..., Any]:
+def along_several(name: str, dims: Sequence[int] | None = None) -> Callable[..., Any]:
     """Return SciPy's transform along several dimensions, in the dtype of double precision."""
 
-    def reference(x: Any, s: Any = None, dim: Any = dims, norm: Any = None) -> Any:
+    def reference(
+        x: Any, s: Sequence[int] | None = None, dim: Any = dims, norm: str | None = None
+    ) -> Any:
         fft = import_module("scipy.fft")
         dim = tuple(range(-len(s), 0)) if dim is None and s is not None else dim
         if s is not None:
@@ -144,13 +148,13 @@ def kernels(*last: Any) -> Samples:
     return samples
 
 
-def c2c(x: Any, dim: Any, scale: int, forward: bool) -> Any:
+def c2c(x: np.ndarray, dim: Sequence[int], scale: int, forward: bool) -> Any:
     fft = import_module("scipy.fft")
     transform = fft.fftn if forward else fft.ifftn
     return transform(x, axes=dim, norm=SCALES[forward][scale])
 
 
-def r2c(x: Any, dim: Any, scale: int, onesided: bool) -> Any:
+def r2c(x: np.ndarray, dim: Sequence[int], scale: int, onesided: bool) -> Any:
     fft = import_module("scipy.fft")
     transform = fft.rfftn if onesided else fft.fftn
     return transform(x, axes=dim, norm=SCALES[True][scale])
@@ -192,7 +196,7 @@ def numbered(*rows: tuple[Any, ...]) -> Samples:
     return lambda make: [SampleInput(*row, dtype=make.dtype, device=make.device) for row in rows]
 
 
-def without_options(reference: Callable[..., Any]) -> Callable[..., Any]:
+def without_options(reference: Callable[..., object]) -> Callable[..., Any]:
     return lambda *args, **options: reference(*args)
 
 

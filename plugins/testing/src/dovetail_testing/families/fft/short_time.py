@@ -43,11 +43,11 @@ def uncentered(make: TensorMaker) -> Iterator[SampleInput]:
 
 
 def stft(
-    x: Any,
+    x: np.ndarray,
     n_fft: int,
     hop: int | None = None,
     length: int | None = None,
-    window: Any = None,
+    window: np.ndarray | None = None,
     center: bool = True,
     *,
     pad_mode: str = "reflect",
@@ -88,11 +88,11 @@ def spectra(make: TensorMaker) -> Iterator[SampleInput]:
 
 
 def istft(
-    x: Any,
+    x: np.ndarray,
     n_fft: int,
     hop: int | None = None,
     win_length: int | None = None,
-    window: Any = None,
+    window: np.ndarray | None = None,
     *,
     normalized: bool = False,
     onesided: bool = True,

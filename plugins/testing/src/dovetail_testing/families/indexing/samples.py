@@ -29,7 +29,7 @@ def chosen(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(0, 2), [indices(make, [])])
 
 
-def subscript(index: Any) -> Any:
+def subscript(index: np.ndarray) -> Any:
     return tuple(
         [slice(None) if i is None else i if i.dtype == bool else i.astype(int) for i in index]
     )
@@ -42,7 +42,7 @@ def puts(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(3, 2), [None, indices(make, [1])], make(()), True)
 
 
-def put(x: Any, index: Any, values: Any, accumulate: bool = False) -> Any:
+def put(x: np.ndarray, index: np.ndarray, values: np.ndarray, accumulate: bool = False) -> Any:
     result = x.copy()
     if accumulate:
         np.add.at(result, subscript(index), values)
@@ -71,7 +71,9 @@ def added_rows(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(3, 2), 0, indices(make, [1, 1]), make(2, 2), alpha=2)
 
 
-def with_rows(x: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
+def with_rows(
+    x: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, alpha: object = 1
+) -> Any:
     result = np.moveaxis(x, dim, 0).copy()
     np.add.at(result, index.astype(int), alpha * np.moveaxis(source, dim, 0))
     return np.moveaxis(result, 0, dim)
@@ -100,20 +102,22 @@ def scatters(source: str) -> Any:
     return samples
 
 
-def cut(x: Any, dim: int, index: Any) -> Any:
+def cut(x: np.ndarray, dim: int, index: np.ndarray) -> Any:
     """Return the part of a tensor that an index tensor of a smaller shape is about."""
     return x[
         tuple([slice(None) if d == dim % x.ndim else slice(n) for d, n in enumerate(index.shape)])
     ]
 
 
-def gathered(x: Any, dim: int, index: Any) -> Any:
+def gathered(x: np.ndarray, dim: int, index: np.ndarray) -> Any:
     if not index.ndim:
         return x[index.astype(int)]
     return np.take_along_axis(cut(x, dim, index), index.astype(int), dim)
 
 
-def scattered(x: Any, dim: int, index: Any, source: Any, add: bool = False) -> Any:
+def scattered(
+    x: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, add: bool = False
+) -> Any:
     result, index = x.copy(), index.astype(int)
     values = np.broadcast_to(source, index.shape)
     for place in np.ndindex(*index.shape):
@@ -128,7 +132,7 @@ def masks(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(()), mask(make)).with_metadata(name="0-dim")
 
 
-def selected(x: Any, m: Any) -> Any:
+def selected(x: np.ndarray, m: object) -> Any:
     x, m = np.broadcast_arrays(x, m != 0)
     return x[m]
 

@@ -33,12 +33,12 @@ from .makers import (
 info = partial(op_info, family="linalg", dtypes=LAPACK)
 
 
-def cholesky(x: Any, upper: bool = False) -> Any:
+def cholesky(x: np.ndarray, upper: bool = False) -> Any:
     lower = np.linalg.cholesky(x.swapaxes(-2, -1).conj() if upper else x)
     return lower.swapaxes(-2, -1).conj() if upper else lower
 
 
-def lu(x: Any) -> Any:
+def lu(x: np.ndarray) -> Any:
     if x.size:
         factors: tuple[Any, ...] = import_module("scipy.linalg").lu(x)
         return factors
@@ -122,7 +122,9 @@ def old_systems(make: TensorMaker) -> Iterator[SampleInput]:
             yield SampleInput(side, triangular(make, *batch, upper=upper), upper=upper)
 
 
-def triangular_solve(x: Any, a: Any, upper: bool = True, transpose: bool = False) -> Any:
+def triangular_solve(
+    x: np.ndarray, a: np.ndarray, upper: bool = True, transpose: bool = False
+) -> Any:
     return np.linalg.solve(a.swapaxes(-2, -1) if transpose else a, x), a
 
 
@@ -152,7 +154,7 @@ def products_of_reflections(make: TensorMaker) -> Iterator[SampleInput]:
                 yield SampleInput(*args, left=left, transpose=transpose)
 
 
-def product_of_reflections(x: Any, tau: Any) -> Any:
+def product_of_reflections(x: np.ndarray, tau: Any) -> Any:
     """Return the first columns of the product, reflection by reflection."""
     made = np.zeros(x.shape, x.dtype) + np.eye(*x.shape[-2:], dtype=x.dtype)
     for at in reversed(range(tau.shape[-1])):
@@ -164,12 +166,12 @@ def product_of_reflections(x: Any, tau: Any) -> Any:
     return made
 
 
-def hermitian_inverse(x: Any, upper: bool = False) -> Any:
+def hermitian_inverse(x: np.ndarray, upper: bool = False) -> Any:
     turned = x.swapaxes(-2, -1).conj()
     return np.linalg.inv(turned @ x if upper else x @ turned)
 
 
-def solved_with(x: Any, a: Any, upper: bool = False) -> Any:
+def solved_with(x: np.ndarray, a: np.ndarray, upper: bool = False) -> Any:
     return hermitian_inverse(a, upper) @ x
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from dovetail_aten import Tensor
 from dovetail_dispatcher.testing import (
     SampleInput,
     Skip,
@@ -51,7 +52,7 @@ ONE_TRIANGLE: Final = tuple(
 SINGULAR: Final = (Skip("layouts", "an expanded matrix is singular"),)
 
 
-def leaf(make: TensorMaker, x: Any) -> Any:
+def leaf(make: TensorMaker, x: Tensor) -> Any:
     """Return a tensor that was computed as one that is given: it requires grad where all do."""
     made = x.detach().clone()
     return made.requires_grad_() if make.requires_grad and is_inexact(make) else made

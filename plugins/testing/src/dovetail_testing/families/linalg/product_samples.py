@@ -35,7 +35,7 @@ def vectors(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(3, 2), make(3, 2), dim=0)
 
 
-def cross(x: Any, y: Any, dim: int | None = None) -> Any:
+def cross(x: np.ndarray, y: np.ndarray, dim: int | None = None) -> Any:
     axis = dim if dim is not None else x.shape.index(3)
     return np.cross(x, y, axis=axis).astype(x.dtype)
 
@@ -69,7 +69,7 @@ def cartesian_prod(tensors: Any) -> Any:
     return np.stack([np.asarray(row) for row in itertools.product(*tensors)])
 
 
-def combinations(x: Any, r: int = 2, with_replacement: bool = False) -> Any:
+def combinations(x: np.ndarray, r: int = 2, with_replacement: bool = False) -> Any:
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     return np.asarray([list(row) for row in choose(x, r)], x.dtype)
 
@@ -88,7 +88,9 @@ def outer_added(make: TensorMaker) -> Iterator[SampleInput]:
         yield SampleInput(make(2, 3), make(2), make(3), beta=0)
 
 
-def addr(x: Any, left: Any, right: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+def addr(
+    x: np.ndarray, left: np.ndarray, right: np.ndarray, beta: object = 1, alpha: object = 1
+) -> Any:
     if x.dtype == bool:
         return x | np.logical_and.outer(left, right)
     product = alpha * np.multiply.outer(left, right)
@@ -117,16 +119,16 @@ POWERS_OF_VECTORS = each(
 )
 
 
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+def vander(x: np.ndarray, N: int | None = None, increasing: bool = False) -> Any:
     return np.vander(x, N, increasing)
 
 
-def trailing_powers(x: Any, N: int | None = None) -> Any:
+def trailing_powers(x: np.ndarray, N: int | None = None) -> Any:
     count = x.shape[-1] if N is None else N
     return np.stack([x**power for power in range(count)], -1)
 
 
-def tensordot(x: Any, y: Any, first: Any, second: Any) -> Any:
+def tensordot(x: Any, y: Any, first: Any, second: np.ndarray) -> Any:
     return np.tensordot(x, y, (list(first), list(second)))
 
 

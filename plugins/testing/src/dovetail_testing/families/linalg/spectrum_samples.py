@@ -63,7 +63,7 @@ def tall_or_wide(*options: dict[str, Any]) -> Any:
     return samples
 
 
-def svd(x: Any, some: bool = True, compute_uv: bool = True) -> Any:
+def svd(x: np.ndarray, some: bool = True, compute_uv: bool = True) -> Any:
     u, values, vh = np.linalg.svd(x, full_matrices=False)
     return np.abs(u), values, np.abs(vh.swapaxes(-2, -1))
 
@@ -95,7 +95,7 @@ def named_norms(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(generic(make, 2, 1, 2), "nuc", (0, 2), True)
 
 
-def norm(x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Any:
+def norm(x: np.ndarray, ord: float | None = None, dim: Any = None, keepdim: bool = False) -> Any:
     axis = None if dim is None else tuple(dim) if len(dim) == 2 else dim[0]
     return np.linalg.norm(x, ord, axis=axis, keepdims=keepdim)
 
@@ -110,7 +110,7 @@ def modest(make: TensorMaker, *batch: int, n: int | None = None) -> Any:
     return generic(make, *batch, n, n)
 
 
-def matrix_exp(x: Any) -> Any:
+def matrix_exp(x: np.ndarray) -> Any:
     return (
         import_module("scipy.linalg").expm(x.astype(np.result_type(x, np.float32))).astype(x.dtype)
     )

@@ -43,7 +43,7 @@ def systems(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(regular(make, n=0), make(0, 2))
 
 
-def solve(a: Any, b: Any, left: bool = True) -> Any:
+def solve(a: np.ndarray, b: np.ndarray, left: bool = True) -> Any:
     if not left:
         return (np.linalg.inv(a).T @ b.T).T if a.ndim == 2 else b @ np.linalg.inv(a)
     if b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1]):
@@ -65,7 +65,7 @@ def triangles(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(triangular(make, n=0), make(0, 2), upper=False)
 
 
-def solve_triangular(a: Any, b: Any, upper: bool, left: bool = True) -> Any:
+def solve_triangular(a: np.ndarray, b: np.ndarray, upper: bool, left: bool = True) -> Any:
     return np.linalg.solve(a, b) if left else b @ np.linalg.inv(a)
 
 
@@ -160,7 +160,12 @@ def rank(
 
 
 def pinv(
-    x: Any, rcond: Any = None, *, atol: Any = None, rtol: Any = None, hermitian: Any = False
+    x: np.ndarray,
+    rcond: object = None,
+    *,
+    atol: Any = None,
+    rtol: object = None,
+    hermitian: object = False,
 ) -> Any:
     if not x.size:
         return np.zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype)
@@ -180,7 +185,7 @@ def infos(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make.values(0), "linalg.inv", is_matrix=True)
 
 
-def logdet(x: Any) -> Any:
+def logdet(x: np.ndarray) -> Any:
     sign, logarithm = np.linalg.slogdet(x)
     return np.log(sign) + logarithm
 

@@ -45,20 +45,22 @@ def distance_gradients(*more: Any) -> Callable[[TensorMaker], Iterator[SampleInp
     return samples
 
 
-def smooth_l1(x: Any, y: Any, reduction: int = MEAN, beta: float = 1.0) -> Any:
+def smooth_l1(x: np.ndarray, y: np.ndarray, reduction: int = MEAN, beta: float = 1.0) -> Any:
     d = np.abs(x - y)
     return reduced(np.where(d < beta, 0.5 * d * d / (beta or 1), d - 0.5 * beta), reduction)
 
 
-def averaged(grad: Any, x: Any, reduction: int) -> Any:
+def averaged(grad: np.ndarray, x: np.ndarray, reduction: int) -> Any:
     return grad / (x.size if reduction == MEAN else 1)
 
 
-def mse_gradient(grad: Any, x: Any, y: Any, reduction: int) -> Any:
+def mse_gradient(grad: np.ndarray, x: np.ndarray, y: np.ndarray, reduction: int) -> Any:
     return 2 * (x - y) * averaged(grad, x, reduction)
 
 
-def smooth_l1_gradient(grad: Any, x: Any, y: Any, reduction: int, beta: float) -> Any:
+def smooth_l1_gradient(
+    grad: np.ndarray, x: np.ndarray, y: np.ndarray, reduction: int, beta: float
+) -> Any:
     return np.clip((x - y) / beta, -1, 1) * averaged(grad, x, reduction)
 
 
@@ -80,7 +82,7 @@ def cross_entropy_of_logits(
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
-def huber(x: Any, y: Any, reduction: int = MEAN, delta: float = 1.0) -> Any:
+def huber(x: np.ndarray, y: np.ndarray, reduction: int = MEAN, delta: float = 1.0) -> Any:
     d = np.abs(x - y)
     return reduced(np.where(d < delta, 0.5 * d * d, delta * (d - 0.5 * delta)), reduction)
 
@@ -95,7 +97,9 @@ def probabilities(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(0, 3, **inside), make(0, 3, **inside), None, SUM)
 
 
-def binary_cross_entropy(x: Any, y: Any, weight: Any = None, reduction: int = MEAN) -> Any:
+def binary_cross_entropy(
+    x: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None, reduction: int = MEAN
+) -> Any:
     loss = -(y * np.log(x) + (1 - y) * np.log1p(-x))
     return reduced(loss if weight is None else loss * weight, reduction)
 
@@ -109,7 +113,7 @@ def divergences(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3), make(3, low=0.1, high=0.9))
 
 
-def kl_div(x: Any, y: Any, reduction: int = MEAN, *, log_target: bool = False) -> Any:
+def kl_div(x: np.ndarray, y: np.ndarray, reduction: int = MEAN, *, log_target: bool = False) -> Any:
     return reduced(np.exp(y) * (y - x) if log_target else y * (np.log(y) - x), reduction)
 
 
@@ -120,7 +124,9 @@ def rates(make: TensorMaker) -> Iterator[SampleInput]:
             yield SampleInput(x, make(2, 3, low=1.5, high=4), log_input, full, 1e-8, reduction)
 
 
-def poisson(x: Any, y: Any, log_input: bool, full: bool, eps: float, reduction: int) -> Any:
+def poisson(
+    x: np.ndarray, y: np.ndarray, log_input: bool, full: bool, eps: float, reduction: int
+) -> Any:
     loss = np.exp(x) - y * x if log_input else x - y * np.log(x + eps)
     rest = y * np.log(y) - y + 0.5 * np.log(2 * np.pi * y)
     return reduced(loss + np.where(y > 1, rest, 0) if full else loss, reduction)
@@ -165,13 +171,13 @@ def gradients_of_places(make: TensorMaker) -> Iterator[SampleInput]:
         yield SampleInput(grad, make(2, 3, 2, 2), target, None, reduction, -100, total)
 
 
-def nll_of_places(x: Any, target: Any, *more: Any) -> tuple[Any, Any]:
+def nll_of_places(x: np.ndarray, target: np.ndarray, *more: Any) -> tuple[Any, Any]:
     lines = x.transpose(0, 2, 3, 1).reshape(-1, x.shape[1])
     loss, total = nll(lines, target.reshape(-1), *more)
     return loss.reshape(target.shape) if loss.size > 1 else loss, total
 
 
-def nll_gradient_of_places(grad: Any, x: Any, target: Any, *more: Any) -> Any:
+def nll_gradient_of_places(grad: np.ndarray, x: np.ndarray, target: np.ndarray, *more: Any) -> Any:
     lines = x.transpose(0, 2, 3, 1)
     flat = lines.reshape(-1, x.shape[1])
     made = nll_gradient(grad.reshape(-1) if grad.ndim else grad, flat, target.reshape(-1), *more)
@@ -179,7 +185,11 @@ def nll_gradient_of_places(grad: Any, x: Any, target: Any, *more: Any) -> Any:
 
 
 def nll(
-    x: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100
+    x: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray | None = None,
+    reduction: int = MEAN,
+    ignore_index: int = -100,
 ) -> tuple[Any, Any]:
     """Return the loss, and the weight of all targets."""
     if x.ndim == 1:
@@ -206,7 +216,13 @@ def class_gradients(make: TensorMaker) -> Iterator[SampleInput]:
 
 
 def nll_gradient(
-    grad: Any, x: Any, target: Any, weight: Any, reduction: int, ignore: int, total: Any
+    grad: np.ndarray,
+    x: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray,
+    reduction: int,
+    ignore: int,
+    total: np.ndarray,
 ) -> Any:
     result = np.zeros_like(x)
     scale = -np.broadcast_to(grad, target.shape) / (total if reduction == MEAN else 1)
@@ -223,9 +239,9 @@ def entropies(make: TensorMaker) -> Iterator[SampleInput]:
 
 
 def cross_entropy(
-    x: Any,
-    target: Any,
-    weight: Any = None,
+    x: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray | None = None,
     reduction: int = MEAN,
     ignore: int = -100,
     smoothing: float = 0.0,

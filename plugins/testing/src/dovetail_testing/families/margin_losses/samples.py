@@ -36,12 +36,12 @@ def signed(*more: Any) -> Callable[[TensorMaker], Iterator[SampleInput]]:
     return samples
 
 
-def hinge(x: Any, y: Any, margin: float = 1.0, reduction: int = MEAN) -> Any:
+def hinge(x: np.ndarray, y: np.ndarray, margin: float = 1.0, reduction: int = MEAN) -> Any:
     apart = np.where(y != 1, np.maximum(margin - x, 0), 0)
     return reduced(apart + np.where(y != -1, x, 0), reduction)
 
 
-def soft_margin(x: Any, y: Any, reduction: int = MEAN) -> Any:
+def soft_margin(x: np.ndarray, y: np.ndarray, reduction: int = MEAN) -> Any:
     return reduced(np.log1p(np.exp(-y * x)), reduction)
 
 
@@ -51,7 +51,9 @@ def ranked(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(3), make(3), signs(make, 3))
 
 
-def ranking(x: Any, y: Any, sign: Any, margin: float = 0.0, reduction: int = MEAN) -> Any:
+def ranking(
+    x: np.ndarray, y: np.ndarray, sign: object, margin: float = 0.0, reduction: int = MEAN
+) -> Any:
     return reduced(np.maximum(margin - sign * (x - y), 0), reduction)
 
 
@@ -61,7 +63,9 @@ def embedded(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(3), make(3), signs(make))
 
 
-def cosine(x: Any, y: Any, sign: Any, margin: float = 0.0, reduction: int = MEAN) -> Any:
+def cosine(
+    x: np.ndarray, y: np.ndarray, sign: object, margin: float = 0.0, reduction: int = MEAN
+) -> Any:
     sizes = np.sqrt((x * x).sum(-1) * (y * y).sum(-1))
     found = (x * y).sum(-1) / sizes
     return reduced(np.where(sign == 1, 1 - found, np.maximum(found - margin, 0)), reduction)
@@ -76,9 +80,9 @@ def triplets(make: TensorMaker) -> Iterator[SampleInput]:
 
 
 def triplet(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
+    anchor: object,
+    positive: object,
+    negative: object,
     margin: float = 1.0,
     p: float = 2.0,
     eps: float = 1e-6,
@@ -102,7 +106,12 @@ def scored(make: TensorMaker) -> Iterator[SampleInput]:
 
 
 def multi_margin(
-    x: Any, y: Any, p: int = 1, margin: float = 1, weight: Any = None, reduction: int = MEAN
+    x: np.ndarray,
+    y: np.ndarray,
+    p: int = 1,
+    margin: float = 1,
+    weight: np.ndarray | None = None,
+    reduction: int = MEAN,
 ) -> Any:
     rows, classes = np.atleast_2d(x), np.atleast_1d(y).astype(int)
     losses = []
@@ -120,7 +129,7 @@ def labelled(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(4), indices(make, labels[0]))
 
 
-def multilabel_margin(x: Any, y: Any, reduction: int = MEAN) -> Any:
+def multilabel_margin(x: np.ndarray, y: np.ndarray, reduction: int = MEAN) -> Any:
     losses = []
     for row, labels in zip(np.atleast_2d(x), np.atleast_2d(y).astype(int), strict=True):
         own = [*labels[: [*labels, -1].index(-1)]]

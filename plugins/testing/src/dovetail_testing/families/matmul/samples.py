@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from dovetail_aten.typing import Scalar
 from dovetail_dispatcher.testing import SampleInput, TensorMaker
 
 from ..makers import ALL, NUMBERS, Samples, op_info, refusals, refused
@@ -25,7 +26,7 @@ EMPTY = (
 )
 
 
-def products(*terms: str, options: tuple[dict[str, Any], ...] = ({},)) -> Samples:
+def products(*terms: str, options: tuple[Mapping[str, object], ...] = ({},)) -> Samples:
     """Return operands whose shapes are spelt by letters: ``products("ij", "jk")`` are matrices."""
 
     def samples(make: TensorMaker) -> Iterator[SampleInput]:
@@ -52,7 +53,7 @@ def added(added: str, *terms: str) -> Samples:
 def scaled(function: Any) -> Any:
     """Return the reference of a product that is scaled and added to something."""
 
-    def reference(x: Any, left: Any, right: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    def reference(x: np.ndarray, left: Any, right: Any, beta: Scalar = 1, alpha: Scalar = 1) -> Any:
         found = function(left, right)
         return alpha * found + (beta * x if beta else 0 * x)
 
@@ -82,7 +83,7 @@ def layers(make: TensorMaker) -> Iterator[SampleInput]:
         yield SampleInput(make(shape), make(2, 3))
 
 
-def linear(x: Any, weight: Any, bias: Any = None) -> Any:
+def linear(x: Any, weight: Any, bias: np.ndarray | None = None) -> Any:
     return x @ weight.T if bias is None else x @ weight.T + bias
 
 
@@ -106,7 +107,9 @@ def pairs_of_vectors(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3), make(2, 4), make(5, 3, 4))
 
 
-def bilinear(x: Any, y: Any, weight: Any, bias: Any = None) -> Any:
+def bilinear(
+    x: np.ndarray, y: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None
+) -> Any:
     made = np.einsum("...i,kij,...j->...k", x, weight, y)
     return made if bias is None else made + bias
 

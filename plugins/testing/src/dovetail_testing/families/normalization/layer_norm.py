@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -32,13 +32,19 @@ def normalized(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(0, 4), (4,), make(4), make(4), 1e-5)
 
 
-def moments(x: Any, shape: Any, eps: float) -> Any:
+def moments(x: np.ndarray, shape: Sequence[int], eps: float) -> Any:
     dims = tuple(range(-len(shape), 0))
     mean = x.mean(dims, keepdims=True)
     return mean, 1 / np.sqrt(((x - mean) ** 2).mean(dims, keepdims=True) + eps)
 
 
-def layer_norm(x: Any, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+def layer_norm(
+    x: np.ndarray,
+    shape: object,
+    weight: np.ndarray | None = None,
+    bias: np.ndarray | None = None,
+    eps: float = 1e-5,
+) -> Any:
     return native_layer_norm(x, shape, weight, bias, eps)[0]
 
 

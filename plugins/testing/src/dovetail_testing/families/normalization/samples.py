@@ -25,14 +25,16 @@ def column(x: Any, ndim: int) -> Any:
     return np.reshape(x, (1, -1, *(1,) * (ndim - 2)))
 
 
-def others(x: Any) -> tuple[int, ...]:
+def others(x: np.ndarray) -> tuple[int, ...]:
     return (0, *range(2, x.ndim))
 
 
 # -- over the batch --------------------------------------------------------------------------------
 
 
-def batches(*more: Any, statistics: bool = True, modes: tuple[Any, ...] = (True, False)) -> Samples:
+def batches(
+    *more: Any, statistics: bool = True, modes: tuple[object, ...] = (True, False)
+) -> Samples:
     """Return inputs with weights, running statistics and whether to train, unless a mode is None,
     and the other arguments.
     """
@@ -51,7 +53,14 @@ def batches(*more: Any, statistics: bool = True, modes: tuple[Any, ...] = (True,
 
 
 def normalized(
-    x: Any, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float, eps: float
+    x: np.ndarray,
+    weight: np.ndarray | None,
+    bias: np.ndarray | None,
+    mean: np.ndarray,
+    var: np.ndarray,
+    training: bool,
+    momentum: float,
+    eps: float,
 ) -> tuple[Any, ...]:
     """Return what batch normalization does, and the new running statistics."""
     if training:
@@ -76,7 +85,9 @@ def native_batch_norm(*args: Any) -> Any:
     return normalized(*args)[:3]
 
 
-def without_statistics(x: Any, weight: Any, bias: Any, *args: Any) -> Any:
+def without_statistics(
+    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, *args: Any
+) -> Any:
     return native_batch_norm(x, weight, bias, np.zeros(3), np.ones(3), *args)
 
 
@@ -131,7 +142,13 @@ def instances(make: TensorMaker) -> Iterator[SampleInput]:
 
 
 def instance_norm(
-    x: Any, weight: Any, bias: Any, mean: Any, var: Any, training: bool, *args: Any
+    x: np.ndarray,
+    weight: np.ndarray | None,
+    bias: np.ndarray | None,
+    mean: np.ndarray | None,
+    var: np.ndarray | None,
+    training: bool,
+    *args: Any,
 ) -> Any:
     rows = x.reshape(1, -1, *x.shape[2:])
     many = [None if each is None else np.tile(each, len(x)) for each in (weight, bias, mean, var)]
@@ -146,7 +163,13 @@ def groups(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 4, 3), 2)
 
 
-def group_norm(x: Any, count: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+def group_norm(
+    x: np.ndarray,
+    count: int,
+    weight: np.ndarray | None = None,
+    bias: np.ndarray | None = None,
+    eps: float = 1e-5,
+) -> Any:
     length = int(np.prod(x.shape[2:]))
     return native_group_norm(x, weight, bias, x.shape[0], x.shape[1], length, count, eps)[0]
 
@@ -184,7 +207,9 @@ def squares(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(0, 4), (4,))
 
 
-def rms_norm(x: Any, shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+def rms_norm(
+    x: np.ndarray, shape: Any, weight: np.ndarray | None = None, eps: float | None = None
+) -> Any:
     small = np.finfo(x.dtype).eps if eps is None else eps
     dims = tuple(range(-len(shape), 0))
     made = x / np.sqrt((x * x).mean(dims, keepdims=True) + small)

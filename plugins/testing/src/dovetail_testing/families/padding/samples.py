@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dovetail_aten.kernel_support import bordered_shape
+from dovetail_aten.typing import Scalar
 from dovetail_dispatcher.testing import OpInfo, SampleInput, TensorMaker
 
 from ..makers import ALL, NUMBERS, Samples, op_info, refusals
@@ -108,11 +109,11 @@ _SOURCES: dict[str, Callable[..., Any]] = {
 }
 
 
-def with_border(x: Any, pad: Any, mode: str) -> Any:
+def with_border(x: np.ndarray, pad: object, mode: str) -> Any:
     return x.reshape(-1)[indices_of_border(x.shape, pad, mode)]
 
 
-def without_border(grad: Any, pad: Any, mode: str, shape: Any) -> Any:
+def without_border(grad: Any, pad: object, mode: str, shape: Any) -> Any:
     made = np.zeros(math.prod(shape), grad.dtype)
     np.add.at(made, indices_of_border(shape, pad, mode), grad)
     return made.reshape(shape)
@@ -124,7 +125,7 @@ def diagonals(make: TensorMaker) -> Iterator[SampleInput]:
         yield SampleInput(make(shape), 1, True)
 
 
-def filled(x: Any, value: Any, wrap: bool = False) -> Any:
+def filled(x: np.ndarray, value: Scalar, wrap: bool = False) -> Any:
     result = x.copy()
     if x.size:
         np.fill_diagonal(result, value, wrap)

@@ -55,11 +55,11 @@ def signed(make: TensorMaker) -> Iterator[SampleInput]:
         yield SampleInput(tensor, tensor.reshape(-1, 1))
 
 
-def heaviside(x: Any, values: Any) -> Any:
+def heaviside(x: np.ndarray, values: np.ndarray) -> Any:
     return np.where(x == 0, values, x > 0)
 
 
-def rounded(x: Any, decimals: int) -> Any:
+def rounded(x: np.ndarray, decimals: int) -> Any:
     power = 10.0 ** abs(decimals)
     return np.rint(x * power) / power if decimals > 0 else np.rint(x / power) * power
 
@@ -116,7 +116,7 @@ def numbers_first(*numbers: float) -> Samples:
     return samples
 
 
-def xlogy(x: Any, y: Any) -> Any:
+def xlogy(x: np.ndarray, y: np.ndarray) -> Any:
     return np.where(x == 0, 0, x * np.log(np.where(np.asarray(x) == 0, 1, y)))
 
 
@@ -125,7 +125,7 @@ def powers(make: TensorMaker) -> Iterator[SampleInput]:
         yield SampleInput(make(left), make(right))
 
 
-def wide_power(x: Any, y: Any) -> Any:
+def wide_power(x: np.ndarray, y: np.ndarray) -> Any:
     kind = np.complex128 if np.iscomplexobj(x) or np.iscomplexobj(y) else np.float64
     return np.power(np.asarray(x, kind), np.asarray(y, kind))
 

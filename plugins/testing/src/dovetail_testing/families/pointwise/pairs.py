@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dovetail_aten.typing import Scalar
 from dovetail_dispatcher.testing import OpInfo, SampleInput, TensorMaker
 from dovetail_kernel import dtype
 
@@ -81,7 +82,7 @@ def two(name: str, ref: Any, dtypes: frozenset[dtype] = ALL, **expected: Any) ->
     return info(name, binary(), ref, dtypes, errors=mismatch(), **expected)
 
 
-def divided(x: Any, y: Any, rounding_mode: str | None = None) -> Any:
+def divided(x: np.ndarray, y: Scalar, rounding_mode: str | None = None) -> Any:
     if rounding_mode is None:
         return np.true_divide(x, y)
     if rounding_mode == "floor":
@@ -89,16 +90,16 @@ def divided(x: Any, y: Any, rounding_mode: str | None = None) -> Any:
     return np.trunc(np.true_divide(x, y)).astype(np.result_type(x, y))
 
 
-def raised(x: Any, y: Any) -> Any:
+def raised(x: Scalar, y: np.ndarray) -> Any:
     """Raise to a power; NumPy refuses those of bools and signed integers to a number below 0."""
     return np.power(x, y)
 
 
-def logaddexp(x: Any, y: Any) -> Any:
+def logaddexp(x: np.ndarray, y: np.ndarray) -> Any:
     return np.log(np.exp(x) + np.exp(y)) if np.iscomplexobj(x) else np.logaddexp(x, y)
 
 
-def xlogy(x: Any, y: Any) -> Any:
+def xlogy(x: np.ndarray, y: np.ndarray) -> Any:
     return np.where(x == 0, 0, x * np.log(np.where(x == 0, 1, y)))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dovetail_aten.typing import Scalar
 from dovetail_dispatcher.testing import SampleInput, Skip, TensorMaker
 from dovetail_kernel import dtype
 
@@ -53,12 +54,12 @@ wrong_type = refused(
 # -- one operand -----------------------------------------------------------------------------------
 
 
-def sign(x: Any) -> Any:
+def sign(x: np.ndarray) -> Any:
     """Return the sign, which NaN has not, and bools are."""
     return x if x.dtype == bool else np.where(np.isnan(x), 0, np.sign(x))
 
 
-def angle(x: Any) -> Any:
+def angle(x: np.ndarray) -> Any:
     """Return the angle; that of minus zero is zero."""
     return np.angle(x + 0.0)
 
@@ -67,7 +68,7 @@ def nan_to_num(x: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) 
     return np.nan_to_num(x, nan=nan or 0.0, posinf=posinf, neginf=neginf)
 
 
-def clip(x: Any, min: Any = None, max: Any = None) -> Any:
+def clip(x: np.ndarray, min: Scalar | None = None, max: Scalar | None = None) -> Any:
     x = x if min is None else np.maximum(x, min)
     return x if max is None else np.minimum(x, max)
 
@@ -161,7 +162,9 @@ ONE_OPERAND = [
 # -- tests ---------------------------------------------------------------------------------------
 
 
-def close(x: Any, y: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+def close(
+    x: np.ndarray, y: np.ndarray, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Any:
     return np.isclose(x, y, rtol, atol, equal_nan)
 
 
@@ -258,13 +261,13 @@ def filled(with_number: bool) -> Samples:
     return samples
 
 
-def lerps(weights: Callable[[TensorMaker], Any]) -> Samples:
+def lerps(weights: Callable[[TensorMaker], object]) -> Samples:
     return lambda make: [
         SampleInput(make(left), make(right), weights(make)) for left, right in BROADCAST
     ]
 
 
-def lerped(x: Any, end: Any, weight: Any) -> Any:
+def lerped(x: np.ndarray, end: np.ndarray, weight: np.ndarray) -> Any:
     return x + weight * (end - x)
 
 

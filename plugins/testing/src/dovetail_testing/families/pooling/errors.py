@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail_dispatcher.testing import SampleInput, TensorMaker
+from dovetail_kernel import dtype as DType
 from dovetail_kernel import float64, int64
 
 from ..makers import Errors, refusals
 
 
-def one(text: str, *shape: int, how: tuple[Any, ...]) -> Any:
+def one(text: str, *shape: int, how: tuple[object, ...]) -> Any:
     return lambda make: SampleInput(make(shape), *how), RuntimeError, text
 
 
@@ -53,7 +55,9 @@ def adaptive_line_errors(name: str) -> Errors:
 def fractional_errors(ndim: int) -> Errors:
     kernel, numbers = (2,) * ndim, (2,) * ndim
 
-    def call(*shape: int, sizes: tuple[int, ...] = numbers, samples: Any = (1, 2, ndim)) -> Any:
+    def call(
+        *shape: int, sizes: tuple[int, ...] = numbers, samples: Sequence[int] = (1, 2, ndim)
+    ) -> Any:
         return lambda make: SampleInput(make(shape), kernel, sizes, make(samples))
 
     four = (4,) * ndim
@@ -69,7 +73,9 @@ def fractional_errors(ndim: int) -> Errors:
 def unpool_errors(ndim: int) -> Errors:
     how = () if ndim == 2 else ((1,) * ndim, (0,) * ndim)
 
-    def call(places: Any, size: int = 1, count: int | None = None, dtype: Any = int64) -> Any:
+    def call(
+        places: Sequence[int], size: int = 1, count: int | None = None, dtype: DType = int64
+    ) -> Any:
         return lambda make: SampleInput(
             make(1, 1, *(1,) * (ndim - 1), 2),
             make.values(places, dtype).reshape(1, 1, *(1,) * (ndim - 1), size),

@@ -19,7 +19,12 @@ def _each(values: Any, ndim: int) -> list[int]:
 
 
 def spans_of(
-    sizes: Sequence[int], kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+    sizes: Sequence[int],
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    ceil_mode: bool,
 ) -> Spans:
     ndim = len(sizes)
     rows = zip(
@@ -38,7 +43,7 @@ def spans_of(
     return made
 
 
-def adaptive_spans(sizes: Sequence[int], numbers: Any) -> Spans:
+def adaptive_spans(sizes: Sequence[int], numbers: Sequence[int]) -> Spans:
     return [
         [range(math.floor(i * n / out), math.ceil((i + 1) * n / out)) for i in range(out)]
         for n, out in zip(sizes, _each(numbers, len(sizes)), strict=True)
@@ -83,8 +88,8 @@ def averages(x: Any, spans: Spans, count: Callable[[list[range], int], int]) -> 
 
 def max_pool(ndim: int) -> Callable[..., Any]:
     def reference(
-        x: Any, kernel: Any, stride: Any = (), padding: Any = (0,), dilation: Any = (1,),
-        ceil_mode: bool = False,
+        x: np.ndarray, kernel: Sequence[int], stride: Sequence[int] = (),
+        padding: Sequence[int] = (0,), dilation: Sequence[int] = (1,), ceil_mode: bool = False,
     ) -> Any:  # fmt: skip
         return maxima(x, spans_of(x.shape[-ndim:], kernel, stride, padding, dilation, ceil_mode))
 
@@ -93,8 +98,9 @@ def max_pool(ndim: int) -> Callable[..., Any]:
 
 def avg_pool(ndim: int) -> Callable[..., Any]:
     def reference(
-        x: Any, kernel: Any, stride: Any = (), padding: Any = (0,), ceil_mode: bool = False,
-        count_include_pad: bool = True, divisor_override: int | None = None,
+        x: np.ndarray, kernel: Sequence[int], stride: Sequence[int] = (),
+        padding: Sequence[int] = (0,), ceil_mode: bool = False, count_include_pad: bool = True,
+        divisor_override: int | None = None,
     ) -> Any:  # fmt: skip
         sizes, pads = x.shape[-ndim:], _each(padding, ndim)
 
@@ -127,7 +133,9 @@ def adaptive_avg_pool(ndim: int) -> Callable[..., Any]:
 
 
 def fractional_max_pool(ndim: int) -> Callable[..., Any]:
-    def reference(x: Any, kernel: Any, numbers: Any, samples: Any) -> Any:
+    def reference(
+        x: np.ndarray, kernel: Sequence[int], numbers: Sequence[int], samples: np.ndarray
+    ) -> Any:
         images = x if x.ndim == ndim + 2 else x[None]
         values = np.empty((*images.shape[:2], *numbers), x.dtype)
         places = np.empty(values.shape, np.int64)
@@ -161,7 +169,7 @@ def put(ndim: int) -> Callable[..., Any]:
 def added_back(ndim: int) -> Callable[..., Any]:
     """Return the reference of the gradients of maxima, whose places are the last argument."""
 
-    def reference(grad: Any, x: Any, *how: Any) -> Any:
+    def reference(grad: np.ndarray, x: np.ndarray, *how: Any) -> Any:
         made = np.zeros_like(x)
         lead = x.ndim - ndim
         for index in np.ndindex(*grad.shape):
@@ -172,10 +180,10 @@ def added_back(ndim: int) -> Callable[..., Any]:
     return reference
 
 
-def adjoint(function: Callable[..., Any]) -> Callable[..., Any]:
+def adjoint(function: Callable[..., object]) -> Callable[..., Any]:
     """Return the reference of the gradient of a linear function, element by element."""
 
-    def reference(grad: Any, x: Any, *how: Any) -> Any:
+    def reference(grad: np.ndarray, x: np.ndarray, *how: Any) -> Any:
         made = np.zeros_like(x)
         for index in np.ndindex(*x.shape):
             unit = np.zeros_like(x)

@@ -46,7 +46,7 @@ def bad(*args: Any) -> Callable[[TensorMaker], SampleInput]:
 SINGLE_AND_DOUBLE = frozenset({float32, float64})
 
 
-def gradient_of_gamma(alpha: Any, drawn: Any) -> Any:
+def gradient_of_gamma(alpha: Any, drawn: object) -> Any:
     """Return how quantiles of the gamma distribution move with its shape, by SciPy's quantiles."""
     special, h = import_module("scipy.special"), 1e-4
     share = special.gammainc(alpha, drawn)

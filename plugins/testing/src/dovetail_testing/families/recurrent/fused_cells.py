@@ -13,7 +13,7 @@ from dovetail_kernel import float16
 from ..makers import refusals
 
 
-def sigmoid(x: Any) -> Any:
+def sigmoid(x: np.ndarray) -> Any:
     return 1 / (1 + np.exp(-x))
 
 

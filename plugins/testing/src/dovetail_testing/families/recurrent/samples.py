@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
 from typing import Any
@@ -33,7 +33,7 @@ PROJECTED = 3
 # -- references ------------------------------------------------------------------------------------
 
 
-def sigmoid(x: Any) -> Any:
+def sigmoid(x: np.ndarray) -> Any:
     return 1 / (1 + np.exp(-x))
 
 
@@ -59,12 +59,12 @@ def wide(arrays: Any) -> Any:
     return [None if each is None else wide_array(each) for each in arrays]
 
 
-def wide_array(x: Any) -> Any:
+def wide_array(x: np.ndarray) -> Any:
     return np.asarray(x, np.complex128 if np.iscomplexobj(x) else np.float64)
 
 
 def cell_reference(name: str) -> Callable[..., Any]:
-    def reference(x: Any, hx: Any, *weights: Any) -> Any:
+    def reference(x: np.ndarray, hx: np.ndarray, *weights: Any) -> Any:
         states = list(hx) if name == "lstm" else [hx]
         found = next_state(name, wide([x])[0], wide(states), *wide(weights))
         found = [each.astype(x.dtype) for each in found]
@@ -107,8 +107,8 @@ def network(
 
 def padded_reference(name: str) -> Callable[..., Any]:
     def reference(
-        x: Any, hx: Any, params: Any, biases: bool, layers: int, p: float, train: bool, both: bool,
-        batch_first: bool,
+        x: np.ndarray, hx: np.ndarray, params: Sequence[np.ndarray], biases: bool,
+        layers: int, p: float, train: bool, both: bool, batch_first: bool,
     ) -> Any:  # fmt: skip
         by_sequence = wide_array(x)
         if not batch_first:
@@ -122,8 +122,8 @@ def padded_reference(name: str) -> Callable[..., Any]:
 
 def packed_reference(name: str) -> Callable[..., Any]:
     def reference(
-        data: Any, sizes: Any, hx: Any, params: Any, biases: bool, layers: int, p: float,
-        train: bool, both: bool,
+        data: np.ndarray, sizes: Any, hx: np.ndarray, params: Sequence[np.ndarray], biases: bool,
+        layers: int, p: float, train: bool, both: bool,
     ) -> Any:  # fmt: skip
         places = [(n, t) for t, size in enumerate(sizes) for n in range(size)]
         rows = dict(zip(places, wide_array(data), strict=True))
@@ -249,7 +249,7 @@ def unfit(name: str) -> Any:
 def unfit_sizes(name: str) -> Any:
     """Return calls with sizes of packed sequences that are none."""
 
-    def call(sizes: list[Any]) -> Any:
+    def call(sizes: Sequence[object]) -> Any:
         return lambda make: SampleInput(
             make(4, width(make)),
             make.values(sizes) if isinstance(sizes[0], float) else indices(make, sizes),
@@ -348,7 +348,7 @@ SEQUENCES = refusals(
 )
 
 
-def pack_reference(x: Any, lengths: Any, batch_first: bool) -> Any:
+def pack_reference(x: np.ndarray, lengths: Any, batch_first: bool) -> Any:
     x = x.swapaxes(0, 1) if batch_first else x
     sizes = [sum(length > t for length in lengths) for t in range(lengths[0])]
     data = np.concatenate([x[t, :size] for t, size in enumerate(sizes)])

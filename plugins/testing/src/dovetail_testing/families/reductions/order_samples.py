@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from math import nan
 from typing import Any
@@ -134,7 +134,7 @@ def stable_sorts(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3), stable=False)
 
 
-def by_keyword(reference: Any) -> Any:
+def by_keyword(reference: Callable[..., object]) -> Any:
     """Return the reference of a sort without what says that it is stable."""
     return lambda x, stable, dim=-1, descending=False: reference(x, dim, descending)
 

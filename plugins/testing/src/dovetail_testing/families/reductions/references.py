@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+
+from dovetail_kernel import dtype as DType
 
 
 def numpys(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return NumPy's function with PyTorch's argument names."""
 
     def reference(
-        x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None, **more: Any
+        x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: object = None, **more: Any
     ) -> Any:
         if dim is not None and not isinstance(dim, int):
             dim = tuple(dim) or None
@@ -51,27 +53,31 @@ def deviation(function: Any) -> Callable[..., Any]:
 
 
 def vector_norm(
-    x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None
+    x: np.ndarray,
+    ord: Any = 2,
+    dim: Sequence[int] | None = None,
+    keepdim: bool = False,
+    dtype: DType | None = None,
 ) -> Any:
     ord = 2 if ord is None else ord
     return numpys(lambda x, **k: (np.abs(x) ** ord).sum(**k) ** (1 / ord))(x, dim, keepdim)
 
 
-def logsumexp(x: Any, dim: Any, keepdim: bool = False) -> Any:
+def logsumexp(x: np.ndarray, dim: object, keepdim: bool = False) -> Any:
     return numpys(lambda x, **k: np.log(np.exp(x).sum(**k)))(x, dim, keepdim)
 
 
-def counted(x: Any, dim: Any = None) -> Any:
+def counted(x: np.ndarray, dim: object = None) -> Any:
     return numpys(np.count_nonzero)(x, dim)
 
 
-def sorted_(x: Any, dim: int = -1, descending: bool = False) -> Any:
+def sorted_(x: np.ndarray, dim: int = -1, descending: bool = False) -> Any:
     order = order_of(x, dim, descending)
     rows = np.take_along_axis(x.reshape(x.shape or 1), order.reshape(x.shape or 1), dim)
     return rows.reshape(x.shape), order
 
 
-def order_of(x: Any, dim: int = -1, descending: bool = False) -> Any:
+def order_of(x: np.ndarray, dim: int = -1, descending: bool = False) -> Any:
     """Return the order of a stable sort."""
     rows = x.reshape(x.shape or 1)
     if not descending:
@@ -80,7 +86,7 @@ def order_of(x: Any, dim: int = -1, descending: bool = False) -> Any:
     return np.argsort(-ranks, axis=dim, kind="stable").reshape(x.shape)
 
 
-def largest(x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+def largest(x: np.ndarray, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     values, order = sorted_(x, dim, largest)
     if x.ndim == 0:
         return values, order
@@ -95,7 +101,7 @@ def summed_to(x: Any, size: Any) -> Any:
     return x.sum(ones, keepdims=True) if ones else x
 
 
-def selected_backward(grad: Any, dim: int, index: Any, sizes: Any, keepdim: bool) -> Any:
+def selected_backward(grad: Any, dim: int, index: np.ndarray, sizes: Any, keepdim: bool) -> Any:
     result = np.zeros(sizes, grad.dtype)
     if not keepdim:
         grad, index = np.expand_dims(grad, dim), np.expand_dims(index, dim)

@@ -34,13 +34,13 @@ PLACES: Any = (
 )
 
 
-def fills(make: TensorMaker, value: Callable[[], Any]) -> Iterator[SampleInput]:
+def fills(make: TensorMaker, value: Callable[[], object]) -> Iterator[SampleInput]:
     for shape, dim, values, _ in SLICES:
         yield SampleInput(make(shape), dim, indices(make, values), value())
     yield SampleInput(make(3, 2), 0, indices(make, [-1, -1]), value())
 
 
-def filled(x: Any, dim: int, index: Any, value: Any) -> Any:
+def filled(x: np.ndarray, dim: int, index: np.ndarray, value: object) -> Any:
     result = np.atleast_1d(x).copy()
     np.moveaxis(result, dim, 0)[index.astype(int)] = value
     return result.reshape(x.shape)
@@ -56,7 +56,7 @@ def slices(*rows: Any, **kwargs: Any) -> Samples:
     return samples
 
 
-def copied(x: Any, dim: int, index: Any, source: Any) -> Any:
+def copied(x: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> Any:
     result, given = np.atleast_1d(x).copy(), np.atleast_1d(source)
     np.moveaxis(result, dim, 0)[index.astype(int)] = np.moveaxis(given, dim, 0)
     return result.reshape(x.shape)
@@ -90,7 +90,14 @@ def scatter_reductions(*names: str) -> Samples:
     return samples
 
 
-def reduced(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True) -> Any:
+def reduced(
+    x: np.ndarray,
+    dim: int,
+    index: np.ndarray,
+    src: np.ndarray,
+    reduce: str,
+    include_self: bool = True,
+) -> Any:
     """Return what scatter_reduce gives, element by element."""
     result, index, src = np.atleast_1d(x).copy(), np.atleast_1d(index), np.atleast_1d(src)
     found: dict[Any, list[Any]] = {}
@@ -111,7 +118,12 @@ def reduced(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: b
 
 
 def index_reduced(
-    x: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool = True
+    x: np.ndarray,
+    dim: int,
+    index: np.ndarray,
+    source: np.ndarray,
+    reduce: str,
+    include_self: bool = True,
 ) -> Any:
     shape = [1] * max(source.ndim, 1)
     shape[dim] = -1
@@ -130,7 +142,7 @@ def scatters(source: str) -> Samples:
     return samples
 
 
-def scattered_with(x: Any, dim: int, index: Any, src: Any, reduce: str) -> Any:
+def scattered_with(x: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str) -> Any:
     src = np.broadcast_to(np.asarray(src, x.dtype), index.shape)
     return reduced(x, dim, index, src, {"add": "sum", "multiply": "prod"}[reduce])
 
@@ -146,7 +158,7 @@ def masked(make: TensorMaker) -> Iterator[SampleInput]:
         yield SampleInput(make(shape), mask(make, *of_mask), make(source))
 
 
-def masked_written(x: Any, m: Any, source: Any) -> Any:
+def masked_written(x: np.ndarray, m: object, source: np.ndarray) -> Any:
     x, m = np.broadcast_arrays(x, m != 0)
     result = x.copy()
     result[m] = source.reshape(-1)[: m.sum()]
@@ -166,7 +178,7 @@ def puts(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3), indices(make, [4, 4]), make(2), True)
 
 
-def put(x: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+def put(x: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bool = False) -> Any:
     result = x.copy().reshape(-1)
     if accumulate:
         np.add.at(result, index.astype(int).reshape(-1), source.reshape(-1))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dovetail_aten.typing import Scalar
 from dovetail_dispatcher.testing import SampleInput, Skip, TensorMaker
 from dovetail_kernel import bool as bool_
 
@@ -62,26 +63,28 @@ def runs(make: TensorMaker) -> Iterator[SampleInput]:
 NONE = np.zeros(0, np.int64)
 
 
-def unique(x: Any, sorted: bool = True, inverse: bool = False, counts: bool = False) -> Any:
+def unique(x: np.ndarray, sorted: bool = True, inverse: bool = False, counts: bool = False) -> Any:
     found, places, sizes = np.unique(x, return_inverse=True, return_counts=True)
     return [found, places.reshape(x.shape) if inverse else NONE, sizes if counts else NONE]
 
 
 def unique_slices(
-    x: Any, dim: int, sorted: bool = True, inverse: bool = False, counts: bool = False
+    x: np.ndarray, dim: int, sorted: bool = True, inverse: bool = False, counts: bool = False
 ) -> Any:
     found, places, sizes = np.unique(x, return_inverse=True, return_counts=True, axis=dim)
     return [found, places.reshape(-1), sizes]
 
 
-def consecutive_slices(x: Any, dim: int, inverse: bool = False, counts: bool = False) -> Any:
+def consecutive_slices(x: np.ndarray, dim: int, inverse: bool = False, counts: bool = False) -> Any:
     rows = np.moveaxis(x, dim, 0)
     differs = [i == 0 or bool((rows[i] != rows[i - 1]).any()) for i in range(len(rows))]
     groups = np.cumsum(differs, dtype=np.int64) - 1
     return [x.compress(differs, dim), groups, np.bincount(groups) if len(groups) else NONE]
 
 
-def consecutive(x: Any, inverse: bool = False, counts: bool = False, dim: int | None = None) -> Any:
+def consecutive(
+    x: np.ndarray, inverse: bool = False, counts: bool = False, dim: int | None = None
+) -> Any:
     if dim is not None:
         return consecutive_slices(x, dim)
     found, groups, sizes = consecutive_slices(x.reshape(-1), 0)
@@ -263,7 +266,12 @@ def members(make: TensorMaker) -> Iterator[SampleInput]:
         yield SampleInput(repeated(make, *shape), make.values([[1], [3]]), invert=True)
 
 
-def is_in(x: Any, tests: Any, assume_unique: bool = False, invert: bool = False) -> Any:
+def is_in(
+    x: np.ndarray | Scalar,
+    tests: np.ndarray | Scalar,
+    assume_unique: bool = False,
+    invert: bool = False,
+) -> Any:
     return np.isin(x, tests, invert=invert)
 
 

@@ -40,7 +40,7 @@ def repeated_evenly(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 3), 2, 1, output_size=6)
 
 
-def repeat(x: Any, repeats: Any, dim: int | None = None, output_size: Any = None) -> Any:
+def repeat(x: Any, repeats: Any, dim: int | None = None, output_size: object = None) -> Any:
     return np.repeat(x, repeats, dim)
 
 
@@ -109,7 +109,7 @@ def segment(
     offsets: Any = None,
     axis: int = 0,
     unsafe: bool = False,
-    initial: Any = None,
+    initial: object = None,
 ) -> Any:
     """Return the reduction of each segment, one by one."""
     if axis:

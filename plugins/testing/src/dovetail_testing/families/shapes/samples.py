@@ -27,7 +27,7 @@ def bad(*args: Any, text: str, error: type[Exception] = RuntimeError) -> Errors:
     return refused(lambda make: SampleInput(make(2, 3), *args), error, text)
 
 
-def same(x: Any, *args: Any, **kwargs: Any) -> Any:
+def same(x: np.ndarray, *args: Any, **kwargs: Any) -> Any:
     """Return a tensor that is copied or converted to a wider dtype."""
     return x
 
@@ -82,7 +82,7 @@ def rolled(x: Any, shifts: Any, dims: Any = ()) -> Any:
     return np.roll(x, shifts, dims) if dims else np.roll(x, shifts[0])
 
 
-def embedded(x: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+def embedded(x: np.ndarray, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     size = x.shape[-1] + abs(offset)
     result = np.zeros((*x.shape[:-1], size, size), x.dtype)
     rows = np.arange(x.shape[-1]) + max(-offset, 0)
@@ -104,7 +104,7 @@ def padded(x: Any, pad: Any, value: Any = 0) -> Any:
     ]
 
 
-def padded_by(x: Any, pad: Any, mode: str = "constant", value: Any = 0) -> Any:
+def padded_by(x: np.ndarray, pad: object, mode: str = "constant", value: object = 0) -> Any:
     return padded(x, pad, value or 0)
 
 

@@ -38,12 +38,12 @@ def along(*more: Any) -> Samples:
     return samples
 
 
-def softmax(x: Any, dim: int, *args: Any, **kwargs: Any) -> Any:
+def softmax(x: np.ndarray, dim: int, *args: Any, **kwargs: Any) -> Any:
     made = np.exp(x - x.max(dim, keepdims=True)) if x.ndim else np.ones_like(x)
     return made / made.sum(dim, keepdims=True) if x.ndim else made
 
 
-def log_softmax(x: Any, dim: int, *args: Any, **kwargs: Any) -> Any:
+def log_softmax(x: np.ndarray, dim: int, *args: Any, **kwargs: Any) -> Any:
     if x.ndim == 0 or x.size == 0:
         return np.zeros_like(x)
     x = x - x.max(dim, keepdims=True)
@@ -55,7 +55,7 @@ def softmax_gradients(make: TensorMaker) -> Iterator[SampleInput]:
         yield SampleInput(make(shape), make(shape), dim, make.dtype)
 
 
-def summed(x: Any, dim: int) -> Any:
+def summed(x: np.ndarray, dim: int) -> Any:
     return x.sum(dim, keepdims=True)
 
 
@@ -68,7 +68,7 @@ def masked_rows(make: TensorMaker) -> Iterator[SampleInput]:
         yield SampleInput(make.values([[low, low, low], [1.0, low, 2.0]]), 1)
 
 
-def safe_softmax(x: Any, dim: int, *args: Any) -> Any:
+def safe_softmax(x: np.ndarray, dim: int, *args: Any) -> Any:
     if not x.size:
         return x
     masked = np.isneginf(x).all(dim, keepdims=True)

@@ -63,7 +63,7 @@ wrong_type = refused(
 # -- one operand -----------------------------------------------------------------------------------
 
 
-def lgamma(x: Any) -> Any:
+def lgamma(x: np.ndarray) -> Any:
     return np.where(np.isneginf(x), np.inf, scipy("gammaln")(x))
 
 
@@ -116,7 +116,7 @@ def logit(x: Any, eps: Any = None) -> Any:
     return scipy("logit")(x if eps is None else np.clip(x, eps, 1 - eps))
 
 
-def logit_backward(grad: Any, x: Any, eps: Any = None) -> Any:
+def logit_backward(grad: np.ndarray, x: np.ndarray, eps: Any = None) -> Any:
     low, high = (0, 1) if eps is None else (eps, 1 - eps)
     beyond = np.nan if eps is None else 0
     return np.where((x < low) | (x > high), beyond, grad / (x * (1 - x)))
@@ -145,19 +145,19 @@ def in_place_orders(make: TensorMaker) -> Iterator[SampleInput]:
         yield SampleInput(sample.args[0], sample.input)
 
 
-def polygamma(n: int, x: Any) -> Any:
+def polygamma(n: int, x: np.ndarray) -> Any:
     if n == 0:
         return scipy("psi")(x)
     zeta = np.where(np.isposinf(x), 0, scipy("zeta")(n + 1.0, x))
     return (-1) ** (n + 1) * math.factorial(n) * zeta
 
 
-def multigammaln(x: Any, p: int) -> Any:
+def multigammaln(x: np.ndarray, p: int) -> Any:
     constant = p * (p - 1) / 4 * math.log(math.pi)
     return constant + sum(lgamma(x - i / 2) for i in range(p))
 
 
-def rounded(x: Any, decimals: int = 0) -> Any:
+def rounded(x: np.ndarray, decimals: int = 0) -> Any:
     return np.rint(x * 10**decimals) / 10**decimals
 
 
@@ -215,11 +215,11 @@ ONE_OPERAND = [
 # -- two operands ----------------------------------------------------------------------------------
 
 
-def xlog1py(x: Any, y: Any) -> Any:
+def xlog1py(x: np.ndarray, y: np.ndarray) -> Any:
     return np.where((x == 0) & ~np.isnan(y), 0, x * np.log1p(y))
 
 
-def xlogy(x: Any, y: Any) -> Any:
+def xlogy(x: np.ndarray, y: np.ndarray) -> Any:
     return np.where((np.asarray(x) == 0) & ~np.isnan(y), 0, x * np.log(y))
 
 
@@ -254,7 +254,7 @@ def zeta_pairs(make: TensorMaker) -> Iterator[SampleInput]:
 def with_overloads(
     name: str,
     samples: Samples,
-    ref: Callable[..., Any],
+    ref: Callable[..., object],
     dtypes: frozenset[dtype],
     *,
     names: tuple[str, str] = ("self_scalar", "other_scalar"),
@@ -297,7 +297,7 @@ TWO_OPERANDS = [
 def of_degrees(evaluate: str, shift: bool = False) -> Callable[..., Any]:
     """Return the reference of polynomials of whole degrees: zero below zero."""
 
-    def reference(x: Any, n: Any) -> Any:
+    def reference(x: np.ndarray, n: np.ndarray | int) -> Any:
         degree = np.trunc(np.asarray(n, float)).astype(int)
         place = np.asarray(x, float) * (2 if shift else 1) - (1 if shift else 0)
         return np.where(degree < 0, 0, scipy(evaluate)(np.maximum(degree, 0), place))
@@ -308,7 +308,7 @@ def of_degrees(evaluate: str, shift: bool = False) -> Callable[..., Any]:
 def jacobi(alpha: float, shift: bool = False) -> Callable[..., Any]:
     """Return the reference of Chebyshev's third or fourth kind, which are Jacobi polynomials."""
 
-    def reference(x: Any, n: Any) -> Any:
+    def reference(x: np.ndarray, n: int) -> Any:
         degree = np.trunc(np.asarray(n, float)).astype(int)
         place = np.asarray(x, float) * (2 if shift else 1) - (1 if shift else 0)
         own = np.maximum(degree, 0)
@@ -361,15 +361,15 @@ ORTHOGONAL = [
 # -- along a dimension -----------------------------------------------------------------------------
 
 
-def softmax(x: Any, dim: int, dtype: Any = None) -> Any:
+def softmax(x: np.ndarray, dim: int, dtype: Any = None) -> Any:
     return import_module("scipy.special").softmax(x, dim)
 
 
-def log_softmax(x: Any, dim: int, dtype: Any = None) -> Any:
+def log_softmax(x: np.ndarray, dim: int, dtype: Any = None) -> Any:
     return import_module("scipy.special").log_softmax(x, dim)
 
 
-def logsumexp(x: Any, dim: Any, keepdim: bool = False) -> Any:
+def logsumexp(x: np.ndarray, dim: object, keepdim: bool = False) -> Any:
     return import_module("scipy.special").logsumexp(x, dim, keepdims=keepdim)
 
 

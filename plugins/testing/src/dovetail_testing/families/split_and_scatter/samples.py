@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -32,7 +32,7 @@ def by_tensors(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(2, 4), indices(make, 3).cpu(), 1)
 
 
-def windows(x: Any, dim: int, size: int, step: int) -> Any:
+def windows(x: np.ndarray, dim: int, size: int, step: int) -> Any:
     if not x.ndim:
         return x.reshape(1)[:size]
     dim %= x.ndim
@@ -59,7 +59,7 @@ def parts_of(*each: tuple[Any, ...]) -> Samples:
 def written(part: Any) -> Any:
     """Return the reference of what writes into the view that `part` gives."""
 
-    def reference(x: Any, src: Any, *args: Any) -> Any:
+    def reference(x: np.ndarray, src: Any, *args: Any) -> Any:
         result = x.copy()
         part(result, *args)[...] = src
         return result
@@ -73,7 +73,7 @@ def diagonal(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     return view
 
 
-def strided(x: Any, size: Any, stride: Any, offset: int = 0) -> Any:
+def strided(x: np.ndarray, size: Sequence[int], stride: Sequence[int], offset: int = 0) -> Any:
     steps = tuple([step * x.itemsize for step in stride])
     return np.lib.stride_tricks.as_strided(x.reshape(-1)[offset:], size, steps)
 

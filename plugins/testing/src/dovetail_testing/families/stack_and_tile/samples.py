@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -31,7 +32,7 @@ def blocks(tensors: Any) -> Any:
     return result
 
 
-def chunks(tensors: Any, dim: int, count: int) -> Any:
+def chunks(tensors: Sequence[np.ndarray], dim: int, count: int) -> Any:
     made = []
     for each in tensors:
         padding = [(0, -each.shape[d] % count if d == dim else 0) for d in range(each.ndim)]

@@ -44,7 +44,7 @@ def quantiles(*given: Any) -> Samples:
     return samples
 
 
-def _q(make: TensorMaker, q: Any) -> Any:
+def _q(make: TensorMaker, q: object) -> Any:
     return q if isinstance(q, float) else make.values(q)
 
 
@@ -215,7 +215,7 @@ def with_steps(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(1))
 
 
-def cumulative(y: Any, x: Any = None, dx: float = 1.0, dim: int = -1) -> Any:
+def cumulative(y: np.ndarray, x: np.ndarray | None = None, dx: float = 1.0, dim: int = -1) -> Any:
     """Return the integrals up to each sample, as sums of areas."""
     width: Any = dx
     if x is not None:
@@ -226,7 +226,7 @@ def cumulative(y: Any, x: Any = None, dx: float = 1.0, dim: int = -1) -> Any:
     return np.cumsum(both * width / 2, axis=dim)
 
 
-def integral(y: Any, x: Any = None, dx: float = 1.0, dim: int = -1) -> Any:
+def integral(y: np.ndarray, x: np.ndarray | None = None, dx: float = 1.0, dim: int = -1) -> Any:
     return np.trapezoid(y, x, dx, dim)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from dovetail_aten.typing import Scalar
 from dovetail_dispatcher.testing import SampleInput, TensorMaker
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import float32, float64, int64
@@ -27,7 +28,7 @@ def counts(make: TensorMaker) -> Iterator[SampleInput]:
     yield SampleInput(make(0, 3), 3)
 
 
-def histc(x: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
+def histc(x: np.ndarray, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
     """Return NumPy's histogram, which leaves out as much at equal bounds as is asked for."""
     if min == max:
         min, max = (x.min(), x.max()) if x.size else (0, 0)
@@ -60,13 +61,13 @@ def in_ranges(make: TensorMaker) -> Iterator[SampleInput]:
 
 
 def histogram(
-    x: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False
+    x: np.ndarray, bins: Any, range: Any = None, weight: Any = None, density: bool = False
 ) -> Any:
     weight = None if weight is None else weight.reshape(-1)
     return np.histogram(x.reshape(-1), bins, range, density, weight)
 
 
-def points(bins: Any) -> Samples:
+def points(bins: Sequence[object]) -> Samples:
     """Return samples of points with bins, and with or without weights."""
 
     def samples(make: TensorMaker) -> Iterator[SampleInput]:
@@ -89,7 +90,11 @@ def in_range(samples: Samples) -> Samples:
 
 
 def edges_and_hist(
-    x: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False
+    x: Any,
+    bins: Any,
+    range: Sequence[Scalar] | None = None,
+    weight: Any = None,
+    density: bool = False,
 ) -> Any:
     pairs: Any = None if range is None else np.reshape(range, (-1, 2))
     weight = None if weight is None else weight.reshape(-1)

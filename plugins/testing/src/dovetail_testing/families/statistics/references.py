@@ -9,7 +9,7 @@ import numpy as np
 from ..reductions.references import deviation, numpys
 
 
-def _ranked(x: Any, rank: Any, dim: int, keepdim: bool) -> tuple[Any, Any]:
+def _ranked(x: np.ndarray, rank: np.ndarray, dim: int, keepdim: bool) -> tuple[Any, Any]:
     """Return the elements of a rank along a dimension, and where they are."""
     rows = x.reshape(x.shape or 1)
     order = np.argsort(rows, axis=dim, kind="stable")
@@ -20,38 +20,38 @@ def _ranked(x: Any, rank: Any, dim: int, keepdim: bool) -> tuple[Any, Any]:
     return found if keepdim else (found[0].squeeze(dim), found[1].squeeze(dim))
 
 
-def _nans(x: Any, dim: int) -> Any:
+def _nans(x: np.ndarray, dim: int) -> Any:
     rows = x.reshape(x.shape or 1)
     return np.isnan(rows.astype(np.float64)).sum(dim, keepdims=True), rows.shape[dim]
 
 
-def median(x: Any, dim: int, keepdim: bool = False) -> Any:
+def median(x: np.ndarray, dim: int, keepdim: bool = False) -> Any:
     nans, size = _nans(x, dim)
     return _ranked(x, np.where(nans > 0, size - nans, (size - 1) // 2), dim, keepdim)
 
 
-def nanmedian(x: Any, dim: int, keepdim: bool = False) -> Any:
+def nanmedian(x: np.ndarray, dim: int, keepdim: bool = False) -> Any:
     nans, size = _nans(x, dim)
     return _ranked(x, np.maximum(size - nans - 1, 0) // 2, dim, keepdim)
 
 
-def kthvalue(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+def kthvalue(x: np.ndarray, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     nans, _ = _nans(x, dim)
     return _ranked(x, np.full_like(nans, k - 1), dim, keepdim)
 
 
-def middle(x: Any) -> Any:
+def middle(x: np.ndarray) -> Any:
     """Return the lower median of all elements."""
     if not x.size:
         return np.array(np.nan)
     return median(x.reshape(-1), 0)[0]
 
 
-def nanmiddle(x: Any) -> Any:
+def nanmiddle(x: np.ndarray) -> Any:
     return nanmedian(x.reshape(-1), 0)[0] if x.size else np.array(np.nan)
 
 
-def mode(x: Any, dim: int = -1, keepdim: bool = False) -> Any:
+def mode(x: np.ndarray, dim: int = -1, keepdim: bool = False) -> Any:
     """Return the most frequent elements, by counting, and their last places."""
     rows = x.reshape(x.shape or 1)
     counts = np.expand_dims(rows, dim % rows.ndim + 1)
@@ -65,7 +65,7 @@ def mode(x: Any, dim: int = -1, keepdim: bool = False) -> Any:
     return found if keepdim else (found[0].squeeze(dim), found[1].squeeze(dim))
 
 
-def _along(x: Any, dim: int) -> Any:
+def _along(x: np.ndarray, dim: int) -> Any:
     """Return the number of each element along a dimension."""
     shape = [1] * x.ndim
     shape[dim] = x.shape[dim]
@@ -75,7 +75,7 @@ def _along(x: Any, dim: int) -> Any:
 def running(ufunc: Any) -> Any:
     """Return the reference of a running extremum."""
 
-    def reference(x: Any, dim: int) -> Any:
+    def reference(x: np.ndarray, dim: int) -> Any:
         rows = x.reshape(x.shape or 1)
         values = ufunc.accumulate(rows, dim)
         reached = (rows == values) | (rows != rows)
@@ -85,15 +85,15 @@ def running(ufunc: Any) -> Any:
     return reference
 
 
-def logcumsumexp(x: Any, dim: int) -> Any:
+def logcumsumexp(x: np.ndarray, dim: int) -> Any:
     return np.log(np.cumsum(np.exp(x.reshape(x.shape or 1)), dim)).reshape(x.shape)
 
 
-def with_mean(function: Any) -> Any:
+def with_mean(function: object) -> Any:
     """Return NumPy's variance or deviation, and the mean."""
     spread = deviation(function)
 
-    def reference(x: Any, dim: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def reference(x: np.ndarray, dim: int | None = None, *args: Any, **kwargs: Any) -> Any:
         keepdim = kwargs.get("keepdim", args[1] if len(args) > 1 else False)
         over = None if isinstance(dim, bool) else dim
         return spread(x, dim, *args, **kwargs), numpys(np.mean)(x, over, keepdim)
@@ -101,11 +101,11 @@ def with_mean(function: Any) -> Any:
     return reference
 
 
-def aminmax(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def aminmax(x: np.ndarray, dim: object = None, keepdim: bool = False) -> Any:
     return numpys(np.min)(x, dim, keepdim), numpys(np.max)(x, dim, keepdim)
 
 
-def nonzero_static(x: Any, size: int, fill_value: int = -1) -> Any:
+def nonzero_static(x: np.ndarray, size: int, fill_value: int = -1) -> Any:
     found = np.argwhere(x)[:size]
     rest = np.full((size - len(found), x.ndim), fill_value)
     return np.concatenate([found, rest])

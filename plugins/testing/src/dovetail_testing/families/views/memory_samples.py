@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from math import prod
 from typing import Any, Final
@@ -29,12 +30,12 @@ NOT_ITSELF: Final = (
 UNTOLD: Final = Skip("schema", "PyTorch's schema does not tell that results show the source")
 
 
-def beginning(x: Any, size: Any, **_options: Any) -> Any:
+def beginning(x: np.ndarray, size: Sequence[int], **_options: Any) -> Any:
     """Return the first elements in another shape."""
     return x.reshape(-1)[: prod(size)].reshape(size)
 
 
-def part(_self: Any, source: Any, offset: int, size: Any, stride: Any = ()) -> Any:
+def part(_self: object, source: np.ndarray, offset: int, size: Any, stride: Any = ()) -> Any:
     """Return elements of a line by sizes, strides and offset."""
     steps = stride or [prod(size[dim + 1 :]) for dim in range(len(size))]
     places = offset + sum(

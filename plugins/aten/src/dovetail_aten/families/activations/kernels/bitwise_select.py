@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail_kernel import int8, int16, int32, int64
+from dovetail_kernel.typing import NativeDtype
 
 from ....kernel_support.capabilities import Capabilities
 from ....kernel_support.family import Family
 from ....kernel_support.table import KernelTable
+from ....typing import Namespace
 
 _FEW = 4096
 """Elements up to which a choice by a mask is fastest as ``where``, which stumbles over masks it
@@ -20,11 +22,11 @@ cannot predict.
 class PerDtype(dict[Any, Any]):
     """What `make` returns for a native dtype, made once: constants, found by one look-up."""
 
-    def __init__(self, make: Callable[[Any], Any]) -> None:
+    def __init__(self, make: Callable[..., object]) -> None:
         super().__init__()
         self._make = make
 
-    def __missing__(self, native_dtype: Any) -> Any:
+    def __missing__(self, native_dtype: NativeDtype) -> Any:
         made = self[native_dtype] = self._make(native_dtype)
         return made
 
@@ -37,7 +39,7 @@ class Choosing(Family):
     """
 
     def __init__(
-        self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
+        self, xp: Namespace, capabilities: Capabilities, table: KernelTable | None = None
     ) -> None:
         super().__init__(xp, capabilities, table)
         native, of_dtype = self.native_dtypes, self.numbers.of_dtype

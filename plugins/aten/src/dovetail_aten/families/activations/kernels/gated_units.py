@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ....kernel_support.dims import wrap_dim
 from ....kernel_support.family import operator, widened
+from ....typing import Array
 from .bitwise_select import Choosing
 
 _SATURATED = 20
@@ -15,7 +17,7 @@ _SATURATED = 20
 class GatedUnits(Choosing):
     """mish, and the gated linear unit."""
 
-    def _gate(self, x: Any) -> tuple[Any, Any]:
+    def _gate(self, x: Array) -> tuple[Any, Any]:
         """Return ``exp(x)``, bounded, and ``tanh(softplus(x))``, which is a ratio of polynomials
         of it.
         """
@@ -26,14 +28,14 @@ class GatedUnits(Choosing):
 
     @operator("mish")
     @widened
-    def mish(self, x: Any) -> Any:
+    def mish(self, x: Array) -> Any:
         """Return ``x * tanh(softplus(x))`` (Misra 2019, arXiv:1908.08681)."""
         self.check_float("mish_cpu", x)
         return self.xp.multiply(x, self._gate(x)[1])
 
     @operator("mish_backward")
     @widened
-    def mish_backward(self, grad_output: Any, x: Any) -> Any:
+    def mish_backward(self, grad_output: Array, x: Array) -> Any:
         """Return the gradient of `mish`: with t = tanh(softplus(x)), ``grad * (t + x * sigmoid(x) *
         (1 - t ** 2))``.
         """
@@ -45,7 +47,7 @@ class GatedUnits(Choosing):
         bend = xp.multiply(sigmoid, xp.subtract(one, xp.multiply(gate, gate)))
         return xp.multiply(grad_output, xp.add(gate, xp.multiply(x, bend)))
 
-    def _halves(self, name: str, x: Any, dim: int) -> tuple[int, Any, Any]:
+    def _halves(self, name: str, x: Array, dim: int) -> tuple[int, Any, Any]:
         """Return the dimension that is halved, counted from 0, the first half, and the sigmoid of
         the second.
         """
@@ -60,7 +62,7 @@ class GatedUnits(Choosing):
 
     @operator("glu")
     @widened
-    def glu(self, x: Any, dim: int = -1) -> Any:
+    def glu(self, x: Array, dim: int = -1) -> Any:
         """Return the first half along `dim` times the sigmoid of the second (Dauphin et al. 2016,
         arXiv:1612.08083).
         """
@@ -69,7 +71,7 @@ class GatedUnits(Choosing):
 
     @operator("glu_backward")
     @widened
-    def glu_backward(self, grad_output: Any, x: Any, dim: int) -> Any:
+    def glu_backward(self, grad_output: Array, x: Array, dim: int) -> Any:
         """Return the gradient of `glu`: with s the sigmoid, of the first half ``grad * s``, of the
         second ``grad * value * s * (1 - s)``.
         """
@@ -80,7 +82,7 @@ class GatedUnits(Choosing):
         return xp.concatenate([to_value, xp.multiply(to_value, slope)], axis=axis)
 
 
-def check_glu(shape: Any, dim: int) -> int:
+def check_glu(shape: Sequence[int], dim: int) -> int:
     """Return the dimension that `glu` halves, counted from 0.
 
     Raises

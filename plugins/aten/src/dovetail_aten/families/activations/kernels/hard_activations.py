@@ -7,13 +7,14 @@ from __future__ import annotations
 from typing import Any
 
 from ....kernel_support.family import operator, widened
+from ....typing import Array, Scalar
 from .bitwise_select import Choosing
 
 
 class HardActivations(Choosing):
     """hardswish, hardsigmoid, hardshrink and softshrink."""
 
-    def _sixth(self, x: Any) -> Any:
+    def _sixth(self, x: Array) -> Any:
         """Return ``(x + 3) / 6``, limited to 0 and 1."""
         xp, like = self.xp, self.numbers.like
         bounded = xp.minimum(xp.maximum(xp.add(x, like(x, 3)), self._zeros[x.dtype]), like(x, 6))
@@ -21,14 +22,14 @@ class HardActivations(Choosing):
 
     @operator("hardswish")
     @widened
-    def hardswish(self, x: Any) -> Any:
+    def hardswish(self, x: Array) -> Any:
         """Return ``x * min(max(x + 3, 0), 6) / 6`` (Howard et al. 2019, arXiv:1905.02244)."""
         self.check_float("hardswish_cpu", x)
         return self.xp.multiply(x, self._sixth(x))
 
     @operator("hardswish_backward")
     @widened
-    def hardswish_backward(self, grad_output: Any, x: Any) -> Any:
+    def hardswish_backward(self, grad_output: Array, x: Array) -> Any:
         """Return the gradient of `hardswish`: ``grad * (x / 3 + 1 / 2)`` between -3 and 3."""
         xp, like = self.xp, self.numbers.like
         self.check_float("hardswish_backward_cpu", x)
@@ -39,14 +40,14 @@ class HardActivations(Choosing):
 
     @operator("hardsigmoid")
     @widened
-    def hardsigmoid(self, x: Any) -> Any:
+    def hardsigmoid(self, x: Array) -> Any:
         """Return ``min(max(x + 3, 0), 6) / 6``."""
         self.check_float("hardsigmoid_cpu", x)
         return self._sixth(x)
 
     @operator("hardsigmoid_backward")
     @widened
-    def hardsigmoid_backward(self, grad_output: Any, x: Any) -> Any:
+    def hardsigmoid_backward(self, grad_output: Array, x: Array) -> Any:
         """Return the gradient of `hardsigmoid`, a sixth strictly between -3 and 3."""
         xp, like = self.xp, self.numbers.like
         self.check_float("hardsigmoid_backward", x)
@@ -54,7 +55,7 @@ class HardActivations(Choosing):
         return self._keep(inside, xp.multiply(grad_output, like(grad_output, 1 / 6)))
 
     @operator("hardshrink")
-    def hardshrink(self, x: Any, lambd: Any = 0.5) -> Any:
+    def hardshrink(self, x: Array, lambd: object = 0.5) -> Any:
         """Return 0 where ``abs(x)`` is at most `lambd`, else `x`."""
         self.check_float("hardshrink_cpu", x)
         return self._keep(self._is_beyond(x, lambd), x)
@@ -66,7 +67,7 @@ class HardActivations(Choosing):
 
     @operator("softshrink")
     @widened
-    def softshrink(self, x: Any, lambd: Any = 0.5) -> Any:
+    def softshrink(self, x: Array, lambd: float = 0.5) -> Any:
         """Return `x` moved towards 0 by `lambd`, and 0 where that would go past it."""
         xp = self.xp
         self.check_float("softshrink_check", x)
@@ -82,7 +83,7 @@ class HardActivations(Choosing):
         return xp.subtract(x, within)
 
     @operator("hardshrink_backward", "softshrink_backward")
-    def shrink_backward(self, grad_output: Any, x: Any, lambd: Any) -> Any:
+    def shrink_backward(self, grad_output: Array, x: Array, lambd: Scalar) -> Any:
         """Return the gradient of `hardshrink` and of `softshrink`, which passes beyond the
         bounds.
         """

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_kernel.types import COMPLEX
+from dovetail_kernel.typing import NativeDtype
 
 from ....kernel_support.capabilities import Capabilities
 from ....kernel_support.family import operator, widened
 from ....kernel_support.operands import check_representable
 from ....kernel_support.table import KernelTable
+from ....typing import Array, Namespace, Scalar
 from .bitwise_select import Choosing, PerDtype
 
 
@@ -17,7 +19,7 @@ class Rectifiers(Choosing):
     """relu, threshold, hardtanh, leaky_relu, prelu, elu and celu."""
 
     def __init__(
-        self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
+        self, xp: Namespace, capabilities: Capabilities, table: KernelTable | None = None
     ) -> None:
         super().__init__(xp, capabilities, table)
         self._zeros_of_relu = PerDtype(self._zero_of_relu)
@@ -27,7 +29,7 @@ class Rectifiers(Choosing):
         super().define_in(kernel)
         kernel("elu", self.elu, fast_path=self.plain_elu)
 
-    def _zero_of_relu(self, own: Any) -> Any:
+    def _zero_of_relu(self, own: NativeDtype) -> Any:
         """Return the 0 that relu compares with."""
         if own == self.xp.bool_:
             raise RuntimeError("Boolean inputs not supported for relu. Convert the tensor first.")
@@ -45,13 +47,13 @@ class Rectifiers(Choosing):
         return self.numbers.like(array, value)
 
     @operator("relu")
-    def relu(self, x: Any) -> Any:
+    def relu(self, x: Array) -> Any:
         """Return ``max(x, 0)``."""
         # Of equal operands, 0 and -0, namespaces return the second.
         return self.xp.maximum(self._zeros_of_relu[x.dtype], x)
 
     @operator("threshold")
-    def threshold(self, x: Any, threshold: Any, value: Any) -> Any:
+    def threshold(self, x: Array, threshold: object, value: object) -> Any:
         """Return `x` where it is greater than `threshold`, else `value`."""
         xp = self.xp
         return xp.where(
@@ -61,7 +63,7 @@ class Rectifiers(Choosing):
         )
 
     @operator("threshold_backward")
-    def threshold_backward(self, grad_output: Any, x: Any, threshold: Any) -> Any:
+    def threshold_backward(self, grad_output: Array, x: Array, threshold: int) -> Any:
         """Return the gradient of `threshold` and, with a bound of 0, of `relu`."""
         xp = self.xp
         bound = self._own_number(x, threshold) if threshold else self._zeros_of_relu[x.dtype]
@@ -82,7 +84,7 @@ class Rectifiers(Choosing):
             )
 
     @operator("hardtanh")
-    def hardtanh(self, x: Any, min_val: Any = -1, max_val: Any = 1) -> Any:
+    def hardtanh(self, x: Array, min_val: Scalar = -1, max_val: Scalar = 1) -> Any:
         """Return ``min(max(x, min_val), max_val)``."""
         xp = self.xp
         if x.dtype in self.precision.integral:
@@ -91,7 +93,9 @@ class Rectifiers(Choosing):
         return xp.minimum(greatest, xp.maximum(least, x))
 
     @operator("hardtanh_backward")
-    def hardtanh_backward(self, grad_output: Any, x: Any, min_val: Any, max_val: Any) -> Any:
+    def hardtanh_backward(
+        self, grad_output: Array, x: Array, min_val: Scalar, max_val: Scalar
+    ) -> Any:
         """Return the gradient of `hardtanh`, which passes strictly between the limits."""
         xp = self.xp
         if min_val == -1 and max_val == 1:
@@ -103,7 +107,7 @@ class Rectifiers(Choosing):
 
     @operator("leaky_relu")
     @widened
-    def leaky_relu(self, x: Any, negative_slope: Any = 0.01) -> Any:
+    def leaky_relu(self, x: Array, negative_slope: Any = 0.01) -> Any:
         """Return `x` where it is positive, else ``negative_slope * x``."""
         self.check_float("leaky_relu_cpu", x)
         xp = self.xp
@@ -129,7 +133,7 @@ class Rectifiers(Choosing):
     @operator("leaky_relu_backward")
     @widened
     def leaky_relu_backward(
-        self, grad_output: Any, x: Any, negative_slope: Any, self_is_result: bool
+        self, grad_output: Array, x: Array, negative_slope: object, self_is_result: bool
     ) -> Any:
         """Return the gradient of `leaky_relu`, from its input or its result."""
         if self_is_result:
@@ -139,14 +143,14 @@ class Rectifiers(Choosing):
 
     @operator("_prelu_kernel")
     @widened
-    def prelu(self, x: Any, weight: Any) -> Any:
+    def prelu(self, x: Array, weight: Array) -> Any:
         """Return `x` where it is positive, else ``weight * x``."""
         self.check_float("prelu_cpu", x)
         return self._choose(x > self._zeros[x.dtype], x, self.xp.multiply(x, weight))
 
     @operator("_prelu_kernel_backward")
     @widened
-    def prelu_backward(self, grad_output: Any, x: Any, weight: Any) -> tuple[Any, Any]:
+    def prelu_backward(self, grad_output: Array, x: Array, weight: Array) -> tuple[Any, Any]:
         """Return the gradients of `prelu`: of `x`, and of `weight` before it is summed."""
         xp = self.xp
         positive = x > self._zeros[x.dtype]
@@ -154,7 +158,7 @@ class Rectifiers(Choosing):
         return to_self, self._keep(xp.logical_not(positive), xp.multiply(x, grad_output))
 
     @widened
-    def plain_elu(self, x: Any) -> Any:
+    def plain_elu(self, x: Array) -> Any:
         """Return ``max(x, exp(x) - 1)``: elu with its default factors."""
         xp = self.xp
         self.check_float("elu_cpu", x)
@@ -163,7 +167,7 @@ class Rectifiers(Choosing):
 
     @operator("elu")
     @widened
-    def elu(self, x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
+    def elu(self, x: Array, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> Any:
         """Return ``scale * x`` where `x` is positive, else ``scale * alpha * (exp(input_scale * x)
         - 1)``.
         """
@@ -180,7 +184,7 @@ class Rectifiers(Choosing):
         )
 
     @operator("celu")
-    def celu(self, x: Any, alpha: Any = 1.0) -> Any:
+    def celu(self, x: Array, alpha: Scalar = 1.0) -> Any:
         """Return ``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))`` (Barron 2017,
         arXiv:1704.07483).
         """
@@ -192,12 +196,12 @@ class Rectifiers(Choosing):
     @widened
     def elu_backward(
         self,
-        grad_output: Any,
-        alpha: Any,
-        scale: Any,
-        input_scale: Any,
+        grad_output: Array,
+        alpha: Scalar,
+        scale: Scalar,
+        input_scale: Scalar,
         is_result: bool,
-        self_or_result: Any,
+        self_or_result: Array,
     ) -> Any:
         """Return the gradient of `elu`, from its input or its result."""
         xp = self.xp

@@ -8,6 +8,7 @@ from typing import Any
 from ....kernel_support.capabilities import Capabilities
 from ....kernel_support.family import operator, widened
 from ....kernel_support.table import KernelTable
+from ....typing import Array, Namespace
 from .bitwise_select import Choosing, PerDtype
 
 _SQRT_HALF = math.sqrt(0.5)
@@ -20,7 +21,7 @@ class Sigmoids(Choosing):
     """sigmoid, silu, softplus, log_sigmoid and gelu, and the gradient of tanh."""
 
     def __init__(
-        self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
+        self, xp: Namespace, capabilities: Capabilities, table: KernelTable | None = None
     ) -> None:
         super().__init__(xp, capabilities, table)
         self._of_erf = self._constants(1, 0.5, _SQRT_HALF)
@@ -41,12 +42,12 @@ class Sigmoids(Choosing):
 
     @operator("sigmoid")
     @widened
-    def sigmoid(self, x: Any) -> Any:
+    def sigmoid(self, x: Array) -> Any:
         """Return ``1 / (1 + exp(-x))``."""
         xp = self.xp
         return xp.reciprocal(xp.exp(xp.negative(x)) + self.numbers.like(x, 1))
 
-    def _logistic(self, numerator: Any, x: Any) -> Any:
+    def _logistic(self, numerator: Array, x: Array) -> Any:
         """Return ``numerator / (1 + exp(-x))``, which overflow of the power takes to the right
         limits.
         """
@@ -55,7 +56,7 @@ class Sigmoids(Choosing):
 
     @operator("sigmoid_backward")
     @widened
-    def sigmoid_backward(self, grad_output: Any, output: Any) -> Any:
+    def sigmoid_backward(self, grad_output: Array, output: Array) -> Any:
         """Return the gradient of sigmoid, from its result: ``grad * output * (1 - output)``."""
         xp = self.xp
         slope = xp.multiply(xp.subtract(self._ones[output.dtype], output), output)
@@ -65,7 +66,7 @@ class Sigmoids(Choosing):
 
     @operator("tanh_backward")
     @widened
-    def tanh_backward(self, grad_output: Any, output: Any) -> Any:
+    def tanh_backward(self, grad_output: Array, output: Array) -> Any:
         """Return the gradient of tanh, from its result: ``grad * (1 - output ** 2)``."""
         xp = self.xp
         slope = xp.subtract(self._ones[output.dtype], xp.multiply(output, output))
@@ -75,14 +76,14 @@ class Sigmoids(Choosing):
 
     @operator("silu")
     @widened
-    def silu(self, x: Any) -> Any:
+    def silu(self, x: Array) -> Any:
         """Return ``x * sigmoid(x)``."""
         self.check_float("silu_cpu", x)
         return self._logistic(x, x)
 
     @operator("silu_backward")
     @widened
-    def silu_backward(self, grad_output: Any, x: Any) -> Any:
+    def silu_backward(self, grad_output: Array, x: Array) -> Any:
         """Return the gradient of `silu`: with s = sigmoid(x), ``grad * s * (1 + x * (1 - s))``."""
         xp = self.xp
         one = self._ones[x.dtype]
@@ -94,7 +95,7 @@ class Sigmoids(Choosing):
 
     @operator("softplus")
     @widened
-    def softplus(self, x: Any, beta: Any = 1, threshold: Any = 20) -> Any:
+    def softplus(self, x: Array, beta: int = 1, threshold: int = 20) -> Any:
         """Return ``log(1 + exp(beta * x)) / beta``, and `x` where ``beta * x`` is above
         `threshold`.
         """
@@ -112,7 +113,7 @@ class Sigmoids(Choosing):
 
     @operator("softplus_backward")
     @widened
-    def softplus_backward(self, grad_output: Any, x: Any, beta: Any, threshold: Any) -> Any:
+    def softplus_backward(self, grad_output: Array, x: Array, beta: int, threshold: int) -> Any:
         """Return the gradient of `softplus`: ``grad * sigmoid(beta * x)``."""
         scaled = x if beta == 1 else self.xp.multiply(x, self.numbers.like(x, beta))
         return self._choose(
@@ -123,7 +124,7 @@ class Sigmoids(Choosing):
 
     @operator("log_sigmoid_forward")
     @widened
-    def log_sigmoid_forward(self, x: Any) -> tuple[Any, Any]:
+    def log_sigmoid_forward(self, x: Array) -> tuple[Any, Any]:
         """Return ``log(sigmoid(x))`` as ``min(x, 0) - log1p(exp(-abs(x)))``, and that power for
         backward.
         """
@@ -134,14 +135,14 @@ class Sigmoids(Choosing):
 
     @operator("log_sigmoid_backward")
     @widened
-    def log_sigmoid_backward(self, grad_output: Any, x: Any, buffer: Any) -> Any:
+    def log_sigmoid_backward(self, grad_output: Array, x: Array, buffer: object) -> Any:
         """Return the gradient of log_sigmoid: ``grad * sigmoid(-x)``."""
         xp = self.xp
         # Computing the power again takes fewer passes than telling the signs apart, which `buffer`
         # has lost.
         return xp.true_divide(grad_output, xp.add(xp.exp(x), self._ones[x.dtype]))
 
-    def _power(self, x: Any, square: Any) -> Any:
+    def _power(self, x: Array, square: object) -> Any:
         """Return ``1 + exp(-2 u)`` for u = sqrt(2 / pi) (x + 0.044715 x³)."""
         xp = self.xp
         one, linear, cubic = self._of_sigmoid[x.dtype]
@@ -154,7 +155,7 @@ class Sigmoids(Choosing):
         return approximate == "tanh"
 
     @widened
-    def exact_gelu(self, x: Any) -> Any:
+    def exact_gelu(self, x: Array) -> Any:
         """Return ``x * (1 + erf(x / sqrt(2))) / 2``."""
         xp = self.xp
         self.check_float("GeluKernelImpl", x)
@@ -165,7 +166,7 @@ class Sigmoids(Choosing):
 
     @operator("gelu")
     @widened
-    def gelu(self, x: Any, *, approximate: str = "none") -> Any:
+    def gelu(self, x: Array, *, approximate: str = "none") -> Any:
         """Return x times the normal distribution function: exactly, or approximated by a tanh
         (Hendrycks and Gimpel 2016, arXiv:1606.08415).
         """
@@ -177,7 +178,7 @@ class Sigmoids(Choosing):
 
     @operator("gelu_backward")
     @widened
-    def gelu_backward(self, grad_output: Any, x: Any, *, approximate: str = "none") -> Any:
+    def gelu_backward(self, grad_output: Array, x: Array, *, approximate: str = "none") -> Any:
         """Return the gradient of `gelu`: the distribution function plus x times the density, or the
         derivative of the approximation.
         """

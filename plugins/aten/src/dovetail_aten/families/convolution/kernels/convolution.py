@@ -11,6 +11,7 @@ from typing import Any, Final
 from ....kernel_support.family import operator, widened
 from ....kernel_support.geometry.window_geometry import Window
 from ....kernel_support.sliding_windows import SlidingWindows
+from ....typing import Array
 from .convolution_geometry import check_convolution_dtypes, convolution_of
 
 FEW: Final = 4
@@ -74,9 +75,9 @@ class Convolutions(SlidingWindows):
     @widened
     def convolution_backward(
         self,
-        grad_output: Any,
-        input: Any,
-        weight: Any,
+        grad_output: Array,
+        input: Array,
+        weight: Array,
         bias_sizes: Sequence[int] | None,
         stride: Sequence[int],
         padding: Sequence[int],
@@ -110,13 +111,13 @@ class Convolutions(SlidingWindows):
             to_bias = self.xp.sum(grad_output, axis=dims, dtype=grad_output.dtype)
         return to_input, to_weight, to_bias
 
-    def _check_dtypes(self, input: Any, weight: Any, bias: Any) -> None:
+    def _check_dtypes(self, input: Array, weight: Array, bias: Array | None) -> None:
         own = self.dtypes
         check_convolution_dtypes(
             own[input.dtype], own[weight.dtype], None if bias is None else own[bias.dtype]
         )
 
-    def _conj(self, x: Any) -> Any:
+    def _conj(self, x: Array) -> Any:
         """Return the complex conjugate; of what is not complex itself."""
         return self.xp.conjugate(x) if x.dtype in self.precision.complex else x
 
@@ -161,13 +162,13 @@ class Convolutions(SlidingWindows):
             return self._product(self._side_by_side(results), turned(self._side_by_side(patches)))
         return self.xp.sum(self._product(results, turned(patches)), axis=0, dtype=y.dtype)
 
-    def _product(self, left: Any, right: Any) -> Any:
+    def _product(self, left: Array, right: Array) -> Any:
         """Return the products of matrices; of a column and a row without BLAS, which is no help."""
         if left.shape[-1] == 1:
             return self.xp.multiply(left, right)
         return self.xp.matmul(left, right)
 
-    def _matrices_of_patches(self, x: Any, windows: Sequence[Window], groups: int) -> Any:
+    def _matrices_of_patches(self, x: Array, windows: Sequence[Window], groups: int) -> Any:
         """Return the patches as ``(images, groups, channels in * places, windows)``."""
         images, channels = x.shape[0], x.shape[1] // groups
         parted = self.xp.reshape(x, (images, groups, channels, *x.shape[2:]))
@@ -178,7 +179,7 @@ class Convolutions(SlidingWindows):
     # -- groups of one channel ---------------------------------------------------------------------
 
     def _summed_over_places(
-        self, x: Any, weight: Any, windows: Sequence[Window], groups: int
+        self, x: Array, weight: Array, windows: Sequence[Window], groups: int
     ) -> Any:
         """Return ``(images, groups, channels out of a group, *counts)``."""
         parted = self.xp.reshape(x, (x.shape[0], groups, 1, *x.shape[2:]))
@@ -187,7 +188,7 @@ class Convolutions(SlidingWindows):
         return self._summed([(part, each) for part, each in zip(slices, weights, strict=True)])
 
     def _products_with_places(
-        self, y: Any, weight: Any, windows: Sequence[Window], groups: int
+        self, y: Array, weight: Array, windows: Sequence[Window], groups: int
     ) -> Iterator[Any]:
         """Yield ``(images, groups, 1, *counts)`` for each place of the window."""
         counts = [window.number for window in windows]
@@ -198,7 +199,7 @@ class Convolutions(SlidingWindows):
                 product = self.xp.sum(product, axis=2, keepdims=True, dtype=y.dtype)
             yield product
 
-    def _weighed_by_places(self, x: Any, y: Any, windows: Sequence[Window], groups: int) -> Any:
+    def _weighed_by_places(self, x: Array, y: Array, windows: Sequence[Window], groups: int) -> Any:
         """Return ``(groups, channels out of a group, places)``."""
         parted = self.xp.reshape(x, (x.shape[0], groups, 1, *x.shape[2:]))
         counts = [window.number for window in windows]
@@ -210,7 +211,7 @@ class Convolutions(SlidingWindows):
         ]
         return self.xp.stack(sums, axis=2)
 
-    def _summed(self, factors: Sequence[tuple[Any, Any]]) -> Any:
+    def _summed(self, factors: Sequence[tuple[object, object]]) -> Any:
         """Return the sum of products of elements."""
         first, *rest = factors
         made = self.xp.multiply(*first)
@@ -218,12 +219,12 @@ class Convolutions(SlidingWindows):
             made = self.xp.add(made, self.xp.multiply(left, right))
         return made
 
-    def _matrices_of_weight(self, weight: Any, groups: int) -> Any:
+    def _matrices_of_weight(self, weight: Array, groups: int) -> Any:
         """Return the weight as ``(groups, channels out, channels in * places)``."""
         rows = weight.shape[0] // groups
         return self.xp.reshape(weight, (groups, rows, math.prod(weight.shape[1:])))
 
-    def _places_of_weight(self, weight: Any, groups: int) -> list[Any]:
+    def _places_of_weight(self, weight: Array, groups: int) -> list[Any]:
         """Return the weight of groups of one channel by places, beside ``(images, groups, channels,
         *counts)``.
         """
@@ -231,7 +232,7 @@ class Convolutions(SlidingWindows):
         shape = (*matrices.shape[:2], *(1,) * (weight.ndim - 2))
         return [self.xp.reshape(matrices[:, :, place], shape) for place in range(matrices.shape[2])]
 
-    def _matrices_of_channels(self, y: Any, groups: int) -> Any:
+    def _matrices_of_channels(self, y: Array, groups: int) -> Any:
         """Return results as ``(images, groups, channels of a group, windows)``."""
         parted = (y.shape[0], groups, y.shape[1] // groups, math.prod(y.shape[2:]))
         return self.xp.reshape(y, parted)
@@ -242,7 +243,7 @@ class Convolutions(SlidingWindows):
         return self.xp.reshape(matrices.transpose(1, 2, 0, 3), (groups, rows, images * columns))
 
 
-def _is_apart(weight: Any, groups: int) -> bool:
+def _is_apart(weight: Array, groups: int) -> bool:
     """Say whether each group is one channel, of which few are made."""
     return bool(weight.shape[1] == 1 and weight.shape[0] <= FEW * groups and groups > 1)
 

@@ -9,6 +9,7 @@ from typing import Any
 from ....kernel_support.family import operator, widened
 from ....kernel_support.geometry.window_geometry import Window
 from ....kernel_support.sliding_windows import SlidingWindows
+from ....typing import Array
 from .patch_geometry import blocks_of, folded_blocks_of
 
 
@@ -19,7 +20,7 @@ class Patches(SlidingWindows):
     @widened
     def im2col(
         self,
-        x: Any,
+        x: Array,
         kernel_size: Sequence[int],
         dilation: Sequence[int],
         padding: Sequence[int],
@@ -42,7 +43,7 @@ class Patches(SlidingWindows):
     @widened
     def col2im(
         self,
-        x: Any,
+        x: Array,
         output_size: Sequence[int],
         kernel_size: Sequence[int],
         dilation: Sequence[int],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....kernel_support.family import Family, operator
+from ....typing import Array
 from .shuffle_geometry import check_channel_shuffle, shuffled_shape, unshuffled_shape
 
 
@@ -12,7 +13,7 @@ class Shuffles(Family):
     """Rearrangements of the channels of images. Each makes a new array."""
 
     @operator("pixel_shuffle")
-    def pixel_shuffle(self, x: Any, upscale_factor: int) -> Any:
+    def pixel_shuffle(self, x: Array, upscale_factor: int) -> Any:
         """Return ``(*, C * r², H, W)`` as ``(*, C, H * r, W * r)``."""
         shape, r = shuffled_shape(x.shape, upscale_factor), upscale_factor
         *lead, channels = shape[:-2]
@@ -22,7 +23,7 @@ class Shuffles(Family):
         return self.xp.reshape(moved.copy(), shape)
 
     @operator("pixel_unshuffle")
-    def pixel_unshuffle(self, x: Any, downscale_factor: int) -> Any:
+    def pixel_unshuffle(self, x: Array, downscale_factor: int) -> Any:
         """Return ``(*, C, H * r, W * r)`` as ``(*, C * r², H, W)``."""
         shape, r = unshuffled_shape(x.shape, downscale_factor), downscale_factor
         *lead, channels = x.shape[:-2]
@@ -33,7 +34,7 @@ class Shuffles(Family):
         return self.xp.reshape(moved.copy(), shape)
 
     @operator("channel_shuffle")
-    def channel_shuffle(self, x: Any, groups: int) -> Any:
+    def channel_shuffle(self, x: Array, groups: int) -> Any:
         """Return the channels, dimension 1, dealt out to `groups` in turn."""
         check_channel_shuffle(x.shape, groups)
         images, channels = x.shape[:2]

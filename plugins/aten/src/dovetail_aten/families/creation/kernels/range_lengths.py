@@ -39,7 +39,7 @@ def range_length(start: Any, end: Any, step: Any, wanted: dtype) -> int:
     return check_size((length,), max(wanted.itemsize, 8))[0]
 
 
-def check_bounds(function: str, start: Any, end: Any, wanted: dtype) -> None:
+def check_bounds(function: str, start: int, end: int, wanted: dtype) -> None:
     """Refuse complex bounds of real numbers.
 
     Raises

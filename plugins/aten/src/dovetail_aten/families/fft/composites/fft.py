@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.dims import wrap_dim
 from dovetail_kernel import get_default_dtype
+
+if TYPE_CHECKING:
+    from ....tensor.tensor_class import Tensor
 
 UNSCALED, BY_ROOT, BY_SIZE = range(3)
 """What a transform is divided by: nothing, the root of its size, or its size."""
@@ -50,24 +53,24 @@ def fft_hfft(self: Any, n: int | None = None, dim: int = -1, norm: str | None = 
     return F._fft_c2r(F.conj(x), dims, _normalization(norm, True), size)
 
 
-def fft_fftn(self: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+def fft_fftn(self: Any, s: object = None, dim: object = None, norm: str | None = None) -> Any:
     """Return the discrete Fourier transform along several dimensions."""
     return _complex(*_box(self, s, dim), _normalization(norm, True), True)
 
 
-def fft_ifftn(self: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+def fft_ifftn(self: Any, s: object = None, dim: object = None, norm: str | None = None) -> Any:
     """Return the inverse of `fft_fftn`."""
     return _complex(*_box(self, s, dim), _normalization(norm, False), False)
 
 
-def fft_rfftn(self: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+def fft_rfftn(self: Any, s: object = None, dim: object = None, norm: str | None = None) -> Any:
     """Return the half of the transform of real numbers along several dimensions that says all."""
     _check_real(self, "rfftn expects a real-valued input tensor, but got ")
     x, dims = _some("rfftn", *_box(self, s, dim))
     return F._fft_r2c(x, dims, _normalization(norm, True), True)
 
 
-def fft_ihfftn(self: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+def fft_ihfftn(self: Any, s: object = None, dim: object = None, norm: str | None = None) -> Any:
     """Return the half of the inverse transform of real numbers along several dimensions that says
     all.
     """
@@ -82,7 +85,7 @@ def fft_irfftn(self: Any, s: Any = None, dim: Any = None, norm: str | None = Non
     return F._fft_c2r(x, dims, _normalization(norm, False), size)
 
 
-def fft_hfftn(self: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+def fft_hfftn(self: Any, s: object = None, dim: object = None, norm: str | None = None) -> Any:
     """Return the transform, which is real, along several dimensions, of numbers of which `self` is
     one half.
     """
@@ -90,43 +93,43 @@ def fft_hfftn(self: Any, s: Any = None, dim: Any = None, norm: str | None = None
     return F._fft_c2r(F.conj(x), dims, _normalization(norm, True), size)
 
 
-def fft_fft2(self: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+def fft_fft2(self: Any, s: object = None, dim: object = (-2, -1), norm: str | None = None) -> Any:
     """Return the discrete Fourier transform along two dimensions."""
     return fft_fftn(self, s, dim, norm)
 
 
-def fft_ifft2(self: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+def fft_ifft2(self: Any, s: object = None, dim: object = (-2, -1), norm: str | None = None) -> Any:
     """Return the inverse of `fft_fft2` along two dimensions."""
     return fft_ifftn(self, s, dim, norm)
 
 
-def fft_rfft2(self: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+def fft_rfft2(self: Any, s: object = None, dim: object = (-2, -1), norm: str | None = None) -> Any:
     """Return the half of the transform of real numbers that says all, along two dimensions."""
     return fft_rfftn(self, s, dim, norm)
 
 
-def fft_irfft2(self: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+def fft_irfft2(self: Any, s: object = None, dim: object = (-2, -1), norm: str | None = None) -> Any:
     """Return the real numbers of which `fft_rfft2` gives `self`, along two dimensions."""
     return fft_irfftn(self, s, dim, norm)
 
 
-def fft_hfft2(self: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+def fft_hfft2(self: Any, s: object = None, dim: object = (-2, -1), norm: str | None = None) -> Any:
     """Return the real transform of numbers of which `self` is half, along two dimensions."""
     return fft_hfftn(self, s, dim, norm)
 
 
-def fft_ihfft2(self: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+def fft_ihfft2(self: Any, s: object = None, dim: object = (-2, -1), norm: str | None = None) -> Any:
     """Return half of the inverse transform of real numbers along two dimensions."""
     return fft_ihfftn(self, s, dim, norm)
 
 
-def fft_fftshift(self: Any, dim: Any = None) -> Any:
+def fft_fftshift(self: Any, dim: object = None) -> Any:
     """Return `self` with the frequency 0 in the middle of each of `dim`."""
     dims = _dims(self, dim)
     return F.roll(self, [self.shape[each] // 2 for each in dims], dims)
 
 
-def fft_ifftshift(self: Any, dim: Any = None) -> Any:
+def fft_ifftshift(self: Any, dim: Sequence[int] | None = None) -> Any:
     """Return `self` with the frequency 0, which is in the middle, at the beginning."""
     dims = _dims(self, dim)
     return F.roll(self, [(self.shape[each] + 1) // 2 for each in dims], dims)
@@ -156,11 +159,11 @@ def _frequency_options(name: str, options: dict[str, Any]) -> dict[str, Any]:
     return {**options, "dtype": dtype}
 
 
-def _scaled(steps: Any, n: int, d: float) -> Any:
+def _scaled(steps: Tensor, n: int, d: float) -> Any:
     return F.mul(steps, 1.0 / (n * d) if n * d else math.inf)
 
 
-def _complex(x: Any, dims: Sequence[int], normalization: int, forward: bool) -> Any:
+def _complex(x: Tensor, dims: Sequence[int], normalization: int, forward: bool) -> Any:
     """Return the transform of real or complex numbers."""
     if x.dtype.is_complex or not dims:
         x = x if x.dtype.is_complex else F.to(x, dtype=x.dtype.to_complex())
@@ -220,7 +223,7 @@ def _half_line(self: Any, n: int | None, dim: int) -> tuple[Any, list[int], int]
     return _resized(x, dims, [size // 2 + 1]), dims, size
 
 
-def _box(self: Any, s: Any, dim: Any) -> tuple[Any, list[int]]:
+def _box(self: Any, s: object, dim: object) -> tuple[Any, list[int]]:
     """Return what is transformed along several dimensions, of the sizes `s` there; and the
     dimensions.
     """
@@ -267,7 +270,7 @@ def _shape(self: Any, s: Any, dim: Any) -> tuple[list[int], list[int]]:
     ]
 
 
-def _some(name: str, x: Any, dims: list[int]) -> tuple[Any, list[int]]:
+def _some(name: str, x: Tensor, dims: list[int]) -> tuple[Any, list[int]]:
     if not dims:
         raise RuntimeError(f"{name} must transform at least one axis. Name one.")
     return x, dims
@@ -290,7 +293,7 @@ def _check_size(size: int) -> None:
         raise RuntimeError(f"Invalid number of data points ({size}) specified. Give one or more.")
 
 
-def _resized(x: Any, dims: Sequence[int], sizes: Sequence[int]) -> Any:
+def _resized(x: Tensor, dims: Sequence[int], sizes: Sequence[int]) -> Any:
     """Return `x` cut off, or filled up with zeros, to `sizes` in `dims`."""
     for dim, size in zip(dims, sizes, strict=True):
         _check_size(size)

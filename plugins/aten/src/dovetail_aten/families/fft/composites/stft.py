@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import int64, warn_user, warn_user_once
 
 from .fft import BY_ROOT, BY_SIZE, UNSCALED
+
+if TYPE_CHECKING:
+    from ....tensor.tensor_class import Tensor
 
 _LEAST_SUM = 1e-11
 """What the windows that overlap must sum up to for a signal to be found again."""
@@ -18,7 +21,7 @@ def stft(
     n_fft: int,
     hop_length: int | None = None,
     win_length: int | None = None,
-    window: Any = None,
+    window: Tensor | None = None,
     center: bool = True,
     pad_mode: str = "reflect",
     normalized: bool = False,
@@ -89,7 +92,7 @@ def stft_uncentered(
     n_fft: int,
     hop_length: int | None = None,
     win_length: int | None = None,
-    window: Any = None,
+    window: Tensor | None = None,
     normalized: bool = False,
     onesided: bool | None = None,
     return_complex: bool | None = None,
@@ -116,7 +119,7 @@ def istft(
     n_fft: int,
     hop_length: int | None = None,
     win_length: int | None = None,
-    window: Any = None,
+    window: Tensor | None = None,
     center: bool = True,
     normalized: bool = False,
     onesided: bool | None = None,
@@ -164,7 +167,7 @@ def istft(
 
 
 def _put_together(
-    pieces: Any, window: Any, n_fft: int, hop: int, center: bool, length: int | None
+    pieces: Tensor, window: Tensor, n_fft: int, hop: int, center: bool, length: int | None
 ) -> tuple[Any, Any, int]:
     """Return the sum of the pieces where they lie, that of the squares of the windows, and how many
     values of `length` lie behind both.
@@ -198,7 +201,7 @@ def _places(like: Any, n_fft: int, hop: int, count: int) -> Any:
     return F.reshape(F.add(F.unsqueeze(begin, 1), within), (count * n_fft,))
 
 
-def _full_window(like: Any, window: Any, n_fft: int, length: int) -> Any:
+def _full_window(like: Tensor, window: Tensor | None, n_fft: int, length: int) -> Any:
     """Return the window with zeros on both sides, so that it has `n_fft` values; None if it is all
     ones.
     """
@@ -212,12 +215,12 @@ def _full_window(like: Any, window: Any, n_fft: int, length: int) -> Any:
     return window
 
 
-def _ones(like: Any, length: int) -> Any:
+def _ones(like: Tensor, length: int) -> Any:
     """Return a window of ones; not from `like`, which may be a batch."""
     return F.ones((length,), dtype=like.dtype.to_real(), device=like.device)
 
 
-def _padded(signal: Any, before: int, behind: int, mode: str) -> Any:
+def _padded(signal: Tensor, before: int, behind: int, mode: str) -> Any:
     """Return a batch of signals with values before and behind them."""
     if mode == "constant":
         return F.constant_pad_nd(signal, [before, behind])
@@ -237,7 +240,9 @@ def _check_return_complex(is_complex: bool, return_complex: bool | None) -> None
         )
 
 
-def _check_pieces(name: str, size: int, n_fft: int, hop: int, length: int, window: Any) -> None:
+def _check_pieces(
+    name: str, size: int, n_fft: int, hop: int, length: int, window: Tensor | None
+) -> None:
     if not 0 < n_fft <= size:
         raise RuntimeError(f"{name} expected 0 < n_fft <= {size}, but got n_fft={n_fft}.")
     if hop <= 0:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import get_default_dtype
+
+if TYPE_CHECKING:
+    from ....tensor.tensor_class import Tensor
 
 
 def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -> Any:
@@ -17,7 +20,7 @@ def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -
 def blackman_window(window_length: int, periodic: bool = True, **options: Any) -> Any:
     """Return ``0.42 - 0.5 cos(2 pi k / (n - 1)) + 0.08 cos(4 pi k / (n - 1))``."""
 
-    def blackman(k: Any, n: int) -> Any:
+    def blackman(k: Tensor, n: int) -> Any:
         first = F.mul(F.cos(F.mul(k, 2 * math.pi / (n - 1))), -0.5)
         return F.add(F.add(first, F.mul(F.cos(F.mul(k, 4 * math.pi / (n - 1))), 0.08)), 0.42)
 
@@ -55,13 +58,13 @@ def kaiser_window(
 
 
 def _cosine(alpha: float, beta: float) -> Any:
-    def cosine(k: Any, n: int) -> Any:
+    def cosine(k: Tensor, n: int) -> Any:
         return F.add(F.mul(F.cos(F.mul(k, 2 * math.pi / (n - 1))), -beta), alpha)
 
     return cosine
 
 
-def _triangle(k: Any, n: int) -> Any:
+def _triangle(k: Tensor, n: int) -> Any:
     return F.rsub(F.abs(F.sub(F.mul(k, 2 / (n - 1)), 1)), 1)
 
 

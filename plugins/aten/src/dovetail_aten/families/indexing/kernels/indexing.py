@@ -16,6 +16,7 @@ from ....kernel_support.dims import check_room
 from ....kernel_support.family import Family, never_warns, operator
 from ....kernel_support.geometry.broadcasting import indexed_layout
 from ....kernel_support.geometry.memory_layout import inverse
+from ....typing import Array
 
 _ALL = slice(None)
 _OUT_OF_BOUNDS = re.compile(r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)")
@@ -65,7 +66,7 @@ class Indexing(Family):
         """Return the error for more indices than dimensions."""
         return IndexError(f"too many indices for tensor of dimension {ndim} (got {got})")
 
-    def _worded(self, error: Exception, key: tuple[Any, ...]) -> Exception:
+    def _worded(self, error: Exception, key: tuple[object, ...]) -> Exception:
         """Return the error of an array namespace in PyTorch's words."""
         found = _OUT_OF_BOUNDS.search(str(error))
         if found:
@@ -82,7 +83,7 @@ class Indexing(Family):
 
     @operator("index.Tensor")
     @never_warns
-    def index(self, x: Any, indices: Sequence[Any]) -> Any:
+    def index(self, x: Any, indices: Sequence[object]) -> Any:
         """Return the elements at `indices`, one for each dimension; None takes all of it."""
         if not indices:
             raise IndexError("at least one index must be provided")
@@ -128,7 +129,7 @@ class Indexing(Family):
 
     @operator("index_put")
     def index_put(
-        self, x: Any, indices: Sequence[Any], values: Any, accumulate: bool = False
+        self, x: Array, indices: Sequence[Any], values: Any, accumulate: bool = False
     ) -> Any:
         """Return a copy with `values` at `indices`, or added there, also at repeated places."""
         if values.dtype != x.dtype:
@@ -158,7 +159,7 @@ class Indexing(Family):
                 of_indices = max(of_indices, 1 if is_mask else index.ndim)
         return int(ndim) + of_indices
 
-    def _unfitting(self, x: Any, key: tuple[Any, ...], values: Any) -> Exception:
+    def _unfitting(self, x: Array, key: tuple[object, ...], values: Array) -> Exception:
         """Return the error for values that do not fit the places they are put at."""
         try:
             shape = list(self.index(x, [None if each is _ALL else each for each in key]).shape)
@@ -172,7 +173,7 @@ class Indexing(Family):
 
     @operator("masked_select")
     @never_warns
-    def masked_select(self, x: Any, mask: Any) -> Any:
+    def masked_select(self, x: Any, mask: Array) -> Any:
         """Return the elements where `mask` is true, in one dimension."""
         xp = self.xp
         if mask.dtype != xp.bool_:
@@ -189,7 +190,7 @@ class Indexing(Family):
         return x[mask]
 
     @operator("take")
-    def take(self, x: Any, index: Any) -> Any:
+    def take(self, x: Array, index: Array) -> Any:
         """Return the elements at `index` of the array read as one dimension."""
         xp = self.xp
         if self.dtypes[index.dtype] is not int64:
@@ -202,5 +203,5 @@ class Indexing(Family):
         return xp.take(xp.reshape(x, (-1,)), index, axis=0)
 
 
-def _beyond(dim: int, size: int, index: Any) -> Exception:
+def _beyond(dim: int, size: int, index: Array) -> Exception:
     return IndexError(f"index {int(index)} is out of bounds for dimension {dim} with size {size}")

@@ -10,6 +10,7 @@ from dovetail_kernel import int32, int64
 from ....kernel_support.checks.index_checks import PlacesAlong
 from ....kernel_support.dims import check_size, wrap_dim
 from ....kernel_support.family import helper, never_warns, operator
+from ....typing import Array, Scalar
 
 _ALL = slice(None)
 
@@ -35,7 +36,9 @@ class IndexingAlong(PlacesAlong):
         return self.xp.take(x, index, axis=axis)
 
     @operator("index_add")
-    def index_add(self, x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+    def index_add(
+        self, x: Array, dim: int, index: Array, source: Array, *, alpha: Scalar = 1
+    ) -> Any:
         """Return a copy with ``alpha * source`` added to the slices at `index` along `dim`."""
         axis, index = self._check_slices("index_add_", x, dim, index, source)
         if alpha != 1:
@@ -69,8 +72,8 @@ class IndexingAlong(PlacesAlong):
     @operator("embedding_dense_backward")
     def embedding_dense_backward(
         self,
-        grad_output: Any,
-        indices: Any,
+        grad_output: Array,
+        indices: Array,
         num_weights: int,
         padding_idx: int,
         scale_grad_by_freq: bool,
@@ -109,7 +112,7 @@ class IndexingAlong(PlacesAlong):
 
     @operator("gather")
     @never_warns
-    def gather(self, x: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
+    def gather(self, x: Any, dim: int, index: Array, *, sparse_grad: bool = False) -> Any:
         """Return the elements at `index` along `dim`, at the same place in all other dimensions."""
         xp = self.xp
         axis = wrap_dim(dim, x.ndim)
@@ -130,7 +133,7 @@ class IndexingAlong(PlacesAlong):
         return self.capabilities.contiguous(xp.take_along_axis(x, index, axis=axis))
 
     def _scattered(
-        self, name: str, x: Any, dim: int, index: Any, source: Any, accumulate: bool
+        self, name: str, x: Array, dim: int, index: Array, source: Array | Scalar, accumulate: bool
     ) -> Any:
         """Return a copy with the elements of `source` at `index` along `dim`, or added there."""
         shape = x.shape
@@ -140,18 +143,18 @@ class IndexingAlong(PlacesAlong):
         return self.xp.reshape(self.capabilities.scatter(x, axis, index, source, accumulate), shape)
 
     @operator("scatter.src", "scatter.value")
-    def scatter(self, x: Any, dim: int, index: Any, src: Any) -> Any:
+    def scatter(self, x: Array, dim: int, index: Any, src: Array | int) -> Any:
         """Return a copy with the elements of `src` at `index` along `dim`."""
         return self._scattered("scatter", x, dim, index, src, False)
 
     @operator("scatter_add")
-    def scatter_add(self, x: Any, dim: int, index: Any, src: Any) -> Any:
+    def scatter_add(self, x: Array, dim: int, index: Array, src: Array) -> Any:
         """Return a copy with the elements of `src` added at `index` along `dim`."""
         return self._scattered("scatter", x, dim, index, src, True)
 
     @helper("value_selecting_reduction_backward")
     def value_selecting_reduction_backward(
-        self, grad: Any, dim: int, indices: Any, sizes: Sequence[int], keepdim: bool
+        self, grad: Array, dim: int, indices: Array, sizes: Sequence[int], keepdim: bool
     ) -> Any:
         """Return the gradient of a reduction that selects: zeros with `grad` at `indices` along
         `dim`.

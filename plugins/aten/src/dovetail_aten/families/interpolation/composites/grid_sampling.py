@@ -4,15 +4,19 @@ regular grid.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 
 from ..kernels.grid_sampling import check_grid_sampler
 
+if TYPE_CHECKING:
+    from ....tensor.tensor_class import Tensor
+
 
 def grid_sampler(
-    input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Any:
     """Return the values of images, or of volumes, at points."""
     ndim = input.ndim
@@ -24,7 +28,7 @@ def grid_sampler(
     return check_grid_sampler(*sizes, *dtypes, interpolation_mode, padding_mode)
 
 
-def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
+def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Any:
     """Return the points to which affine maps take those of a regular grid."""
     if not theta.dtype.is_floating_point:
         raise NotImplementedError(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
+
+if TYPE_CHECKING:
+    from ....tensor.tensor_class import Tensor
 
 Sizes = Sequence[int] | None
 Factors = Sequence[float] | None
 
 
-def _sizes_and_scales(input: Any, sizes: Sizes, factors: Factors) -> tuple[Any, Any]:
+def _sizes_and_scales(input: Tensor, sizes: Sizes, factors: Factors) -> tuple[Any, Any]:
     """Return the sizes of the result, and the factors or None for each."""
     spatial = tuple(input.shape[2:])
     if (sizes is None) == (factors is None):
@@ -31,44 +34,44 @@ def _sizes_and_scales(input: Any, sizes: Sizes, factors: Factors) -> tuple[Any, 
     ), tuple(factors)
 
 
-def upsample_nearest1d_vec(input: Any, output_size: Sizes, scale_factors: Factors) -> Any:
+def upsample_nearest1d_vec(input: Tensor, output_size: Sizes, scale_factors: Factors) -> Any:
     """Return `upsample_nearest1d`."""
     sizes, scales = _sizes_and_scales(input, output_size, scale_factors)
     return F.upsample_nearest1d(input, sizes, *scales)
 
 
-def upsample_nearest2d_vec(input: Any, output_size: Sizes, scale_factors: Factors) -> Any:
+def upsample_nearest2d_vec(input: Tensor, output_size: Sizes, scale_factors: Factors) -> Any:
     """Return `upsample_nearest2d`."""
     sizes, scales = _sizes_and_scales(input, output_size, scale_factors)
     return F.upsample_nearest2d(input, sizes, *scales)
 
 
-def upsample_nearest3d_vec(input: Any, output_size: Sizes, scale_factors: Factors) -> Any:
+def upsample_nearest3d_vec(input: Tensor, output_size: Sizes, scale_factors: Factors) -> Any:
     """Return `upsample_nearest3d`."""
     sizes, scales = _sizes_and_scales(input, output_size, scale_factors)
     return F.upsample_nearest3d(input, sizes, *scales)
 
 
-def upsample_nearest_exact1d_vec(input: Any, output_size: Sizes, scale_factors: Factors) -> Any:
+def upsample_nearest_exact1d_vec(input: Tensor, output_size: Sizes, scale_factors: Factors) -> Any:
     """Return `_upsample_nearest_exact1d`."""
     sizes, scales = _sizes_and_scales(input, output_size, scale_factors)
     return F._upsample_nearest_exact1d(input, sizes, *scales)
 
 
-def upsample_nearest_exact2d_vec(input: Any, output_size: Sizes, scale_factors: Factors) -> Any:
+def upsample_nearest_exact2d_vec(input: Tensor, output_size: Sizes, scale_factors: Factors) -> Any:
     """Return `_upsample_nearest_exact2d`."""
     sizes, scales = _sizes_and_scales(input, output_size, scale_factors)
     return F._upsample_nearest_exact2d(input, sizes, *scales)
 
 
-def upsample_nearest_exact3d_vec(input: Any, output_size: Sizes, scale_factors: Factors) -> Any:
+def upsample_nearest_exact3d_vec(input: Tensor, output_size: Sizes, scale_factors: Factors) -> Any:
     """Return `_upsample_nearest_exact3d`."""
     sizes, scales = _sizes_and_scales(input, output_size, scale_factors)
     return F._upsample_nearest_exact3d(input, sizes, *scales)
 
 
 def upsample_linear1d_vec(
-    input: Any, output_size: Sizes, align_corners: bool, scale_factors: Factors
+    input: Tensor, output_size: Sizes, align_corners: bool, scale_factors: Factors
 ) -> Any:
     """Return `upsample_linear1d`."""
     sizes, scales = _sizes_and_scales(input, output_size, scale_factors)
@@ -76,7 +79,7 @@ def upsample_linear1d_vec(
 
 
 def upsample_bilinear2d_vec(
-    input: Any, output_size: Sizes, align_corners: bool, scale_factors: Factors
+    input: Tensor, output_size: Sizes, align_corners: bool, scale_factors: Factors
 ) -> Any:
     """Return `upsample_bilinear2d`."""
     sizes, scales = _sizes_and_scales(input, output_size, scale_factors)
@@ -84,7 +87,7 @@ def upsample_bilinear2d_vec(
 
 
 def upsample_trilinear3d_vec(
-    input: Any, output_size: Sizes, align_corners: bool, scale_factors: Factors
+    input: Tensor, output_size: Sizes, align_corners: bool, scale_factors: Factors
 ) -> Any:
     """Return `upsample_trilinear3d`."""
     sizes, scales = _sizes_and_scales(input, output_size, scale_factors)
@@ -92,7 +95,7 @@ def upsample_trilinear3d_vec(
 
 
 def upsample_bicubic2d_vec(
-    input: Any, output_size: Sizes, align_corners: bool, scale_factors: Factors
+    input: Tensor, output_size: Sizes, align_corners: bool, scale_factors: Factors
 ) -> Any:
     """Return `upsample_bicubic2d`."""
     sizes, scales = _sizes_and_scales(input, output_size, scale_factors)
@@ -100,7 +103,7 @@ def upsample_bicubic2d_vec(
 
 
 def upsample_bilinear2d_aa_vec(
-    input: Any, output_size: Sizes, align_corners: bool, scale_factors: Factors
+    input: Tensor, output_size: Sizes, align_corners: bool, scale_factors: Factors
 ) -> Any:
     """Return `_upsample_bilinear2d_aa`."""
     sizes, scales = _sizes_and_scales(input, output_size, scale_factors)
@@ -108,7 +111,7 @@ def upsample_bilinear2d_aa_vec(
 
 
 def upsample_bicubic2d_aa_vec(
-    input: Any, output_size: Sizes, align_corners: bool, scale_factors: Factors
+    input: Tensor, output_size: Sizes, align_corners: bool, scale_factors: Factors
 ) -> Any:
     """Return `_upsample_bicubic2d_aa`."""
     sizes, scales = _sizes_and_scales(input, output_size, scale_factors)

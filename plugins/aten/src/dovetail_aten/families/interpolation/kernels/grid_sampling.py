@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from dovetail_kernel import dtype, int64
 
 from ....kernel_support.family import Family, helper, operator, widened
+from ....typing import Array
 
 BILINEAR, NEAREST, BICUBIC = range(3)
 ZEROS, BORDER, REFLECTION = range(3)
@@ -70,7 +71,7 @@ class GridSampling(Family):
 
     @operator("grid_sampler_2d")
     def sampled_images(
-        self, x: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool
+        self, x: Array, grid: Array, interpolation_mode: int, padding_mode: int, align_corners: bool
     ) -> Any:
         """Return the values of images at points."""
         self._check(x, grid, interpolation_mode, padding_mode, 4)
@@ -78,7 +79,7 @@ class GridSampling(Family):
 
     @operator("grid_sampler_3d")
     def sampled_volumes(
-        self, x: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool
+        self, x: Array, grid: Array, interpolation_mode: int, padding_mode: int, align_corners: bool
     ) -> Any:
         """Return the values of volumes at points."""
         self._check(x, grid, interpolation_mode, padding_mode, 5)
@@ -133,7 +134,7 @@ class GridSampling(Family):
             to_grid = xp.reshape(xp.stack(lines, axis=-1), grid.shape)
         return to_x, to_grid
 
-    def _slopes(self, counts: Any, taps: Taps) -> Any:
+    def _slopes(self, counts: Array, taps: Taps) -> Any:
         """Return the gradients of coordinates, ``(dimensions, samples, points)``, given how much
         each tap counts for its weight.
         """
@@ -155,7 +156,7 @@ class GridSampling(Family):
 
     def _taps(
         self,
-        grid: Any,
+        grid: Array,
         sizes: Sequence[int],
         mode: int,
         padding: int,
@@ -209,7 +210,7 @@ class GridSampling(Family):
         half = xp.multiply(last if align_corners else length, self.numbers.of_dtype(0.5, native))
         return Geometry(length, last, half, xp.reshape(xp.asarray(steps, dtype=wide), shape))
 
-    def _cubic(self, place: Any, sloped: bool) -> Taps:
+    def _cubic(self, place: Array, sloped: bool) -> Taps:
         """Return four taps of every place."""
         xp, like = self.xp, self.numbers.like
         low = xp.floor(place)
@@ -266,13 +267,13 @@ class GridSampling(Family):
         place = xp.where(xp.equal(place, place), place, zero)
         return xp.minimum(xp.maximum(place, zero), last), side, within
 
-    def _found(self, x: Any, index: Any, inside: Any) -> Any:
+    def _found(self, x: Array, index: Array, inside: Array) -> Any:
         """Return the elements of all images together at an index, zeros outside."""
         xp = self.xp
         found = xp.take(xp.reshape(x, (-1,)), xp.reshape(index, (-1,)), axis=0)
         return xp.where(inside, xp.reshape(found, index.shape), self.numbers.like(x, 0))
 
-    def _in_all(self, places: Any, shape: Sequence[int], geometry: Geometry) -> tuple[Any, Any]:
+    def _in_all(self, places: Array, shape: Sequence[int], geometry: Geometry) -> tuple[Any, Any]:
         """Return where in all images together the elements at places lie, as ``(taps, samples,
         channels, points)``, and which of them lie within their image.
         """
@@ -281,7 +282,7 @@ class GridSampling(Family):
         begins = self._begins(images, channels, prod(sizes))
         return self.xp.add(index[:, :, None, ...], begins), inside[:, :, None, ...]
 
-    def _in_one(self, places: Any, geometry: Geometry) -> tuple[Any, Any]:
+    def _in_one(self, places: Array, geometry: Geometry) -> tuple[Any, Any]:
         """Return where in a channel of an image the elements at places lie, as ``(taps, samples,
         points)``, and which of them lie within.
         """
@@ -297,7 +298,7 @@ class GridSampling(Family):
         begins = begins * self.numbers.like(begins, size)
         return self.xp.reshape(begins, (images, channels, 1))
 
-    def _over_all(self, combine: Any, along: Any) -> Any:
+    def _over_all(self, combine: object, along: Array) -> Any:
         """Return what `combine` makes of every choice of a tap for each dimension."""
         return self._outer(combine, [along[:, dim, ...] for dim in range(along.shape[1])])
 
@@ -309,7 +310,7 @@ class GridSampling(Family):
             made = self.xp.reshape(pairs, (made.shape[0] * each.shape[0], *each.shape[1:]))
         return made
 
-    def _check(self, x: Any, grid: Any, mode: int, padding: int, ndim: int) -> None:
+    def _check(self, x: Array, grid: Array, mode: int, padding: int, ndim: int) -> None:
         dtypes = self.dtypes[x.dtype], self.dtypes[grid.dtype]
         check_grid_sampler(x.shape, grid.shape, *dtypes, mode, padding, ndim)
 

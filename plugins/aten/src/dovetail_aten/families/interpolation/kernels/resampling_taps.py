@@ -9,9 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from dovetail_kernel import float32, int64
+from dovetail_kernel.typing import NativeDtype
 
 from ....kernel_support.dims import check_room
 from ....kernel_support.family import Family
+from ....typing import Array, Namespace
 
 _CUBIC = -0.75
 """Slope parameter of the cubic convolution (R. Keys, 1981), as PyTorch has it."""
@@ -42,7 +44,7 @@ class ResamplingTaps(Family):
     """The taps of each way to resample."""
 
     def nearest_taps(self, scales: Sequence[float | None], shift: float) -> TapsOf:
-        def taps(place: int, size: int, length: int, dtype: Any) -> Taps:
+        def taps(place: int, size: int, length: int, dtype: NativeDtype) -> Taps:
             step = _step(size, length, _scale(scales, place))
             single = self.native_dtypes[float32]
             places = self.xp.arange(length, dtype=single)
@@ -53,7 +55,7 @@ class ResamplingTaps(Family):
         return taps
 
     def linear_taps(self, align_corners: bool, scales: Sequence[float | None]) -> TapsOf:
-        def taps(place: int, size: int, length: int, dtype: Any) -> Taps:
+        def taps(place: int, size: int, length: int, dtype: NativeDtype) -> Taps:
             xp = self.xp
             source = self._source(align_corners, size, length, _scale(scales, place), dtype)
             source = xp.maximum(source, self.number(0.0, dtype))
@@ -67,7 +69,7 @@ class ResamplingTaps(Family):
         return taps
 
     def cubic_taps(self, align_corners: bool, scales: Sequence[float | None]) -> TapsOf:
-        def taps(place: int, size: int, length: int, dtype: Any) -> Taps:
+        def taps(place: int, size: int, length: int, dtype: NativeDtype) -> Taps:
             xp = self.xp
             source = self._source(align_corners, size, length, _scale(scales, place), dtype)
             low = xp.floor(source)
@@ -89,13 +91,13 @@ class ResamplingTaps(Family):
         align_corners: bool,
         scales: Sequence[float | None],
         reach: int,
-        bell: Callable[[Any, Any], Any],
+        bell: Callable[..., object],
     ) -> TapsOf:
         """Return taps over all elements under a bell curve, which is as wide as `reach` elements of
         the image given, or of the result if that is smaller.
         """
 
-        def taps(place: int, size: int, length: int, dtype: Any) -> Taps:
+        def taps(place: int, size: int, length: int, dtype: NativeDtype) -> Taps:
             xp = self.xp
             step = _step(size, length, _scale(scales, place), align_corners)
             width = max(step, 1.0)
@@ -123,7 +125,7 @@ class ResamplingTaps(Family):
         return taps
 
     def _source(
-        self, align_corners: bool, size: int, length: int, scale: float | None, dtype: Any
+        self, align_corners: bool, size: int, length: int, scale: float | None, dtype: NativeDtype
     ) -> Any:
         """Return where in the image given the places of the result lie."""
         xp = self.xp
@@ -134,10 +136,10 @@ class ResamplingTaps(Family):
         half = self.number(0.5, dtype)
         return xp.subtract(xp.multiply(xp.add(places, half), step), half)
 
-    def number(self, value: float, dtype: Any) -> Any:
+    def number(self, value: float, dtype: NativeDtype) -> Any:
         return self.capabilities.number(value, dtype)
 
-    def _clipped(self, places: Any, size: int) -> Any:
+    def _clipped(self, places: Array, size: int) -> Any:
         """Return places as indices within the image."""
         xp, wide = self.xp, self.native_dtypes[int64]
         index = places.astype(wide)
@@ -157,16 +159,16 @@ def _step(size: int, length: int, scale: float | None, align_corners: bool = Fal
     return 1.0 / scale if scale is not None and scale > 0 else size / length
 
 
-def tent(distance: Any, xp: Any) -> Any:
+def tent(distance: Array, xp: Namespace) -> Any:
     """Return ``max(1 - |distance|, 0)``."""
     return xp.maximum(1 - xp.absolute(distance), distance * 0)
 
 
-def cubic_around(distance: Any, xp: Any) -> Any:
+def cubic_around(distance: object, xp: Namespace) -> Any:
     return _cubic(xp.absolute(distance), xp, _SMOOTH_CUBIC)
 
 
-def _cubic(x: Any, xp: Any, a: float) -> Any:
+def _cubic(x: Array, xp: Namespace, a: float) -> Any:
     """Return the cubic convolution kernel at distances of 0 to 2 and beyond."""
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = ((x - 5) * x + 8) * x * a - 4 * a

@@ -13,6 +13,7 @@ from dovetail_kernel import float32, float64, uint8
 
 from ....kernel_support.dims import check_size
 from ....kernel_support.family import operator, widened
+from ....typing import Array
 from .resampling_taps import ResamplingTaps, Taps, TapsOf, cubic_around, tent
 
 IN_C_ORDER: Final = frozenset(
@@ -33,12 +34,12 @@ class Upsampling(ResamplingTaps):
     """
 
     @operator("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
-    def nearest(self, x: Any, output_size: Sequence[int], *scales: float | None) -> Any:
+    def nearest(self, x: Array, output_size: Sequence[int], *scales: float | None) -> Any:
         """Return for every place the element before the place in the image given."""
         return self._picked(x, output_size, self.nearest_taps(scales, 0.0))
 
     @operator("_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d")
-    def nearest_exact(self, x: Any, output_size: Sequence[int], *scales: float | None) -> Any:
+    def nearest_exact(self, x: Array, output_size: Sequence[int], *scales: float | None) -> Any:
         """Return for every place the element whose middle is nearest."""
         return self._picked(x, output_size, self.nearest_taps(scales, 0.5))
 
@@ -51,14 +52,14 @@ class Upsampling(ResamplingTaps):
 
     @operator("upsample_bicubic2d")
     def bicubic(
-        self, x: Any, output_size: Sequence[int], align_corners: bool, *scales: float | None
+        self, x: Array, output_size: Sequence[int], align_corners: bool, *scales: float | None
     ) -> Any:
         """Return what lies on the cubics through four neighbours along each dimension."""
         return self._smoothed(x, output_size, self.cubic_taps(align_corners, scales))
 
     @operator("_upsample_bilinear2d_aa")
     def bilinear_antialiased(
-        self, x: Any, output_size: Sequence[int], align_corners: bool, *scales: float | None
+        self, x: Array, output_size: Sequence[int], align_corners: bool, *scales: float | None
     ) -> Any:
         """Return what `linear` does, over all elements that fall together where the image
         shrinks.
@@ -68,7 +69,7 @@ class Upsampling(ResamplingTaps):
 
     @operator("_upsample_bicubic2d_aa")
     def bicubic_antialiased(
-        self, x: Any, output_size: Sequence[int], align_corners: bool, *scales: float | None
+        self, x: Array, output_size: Sequence[int], align_corners: bool, *scales: float | None
     ) -> Any:
         """Return what `bicubic` does, over all elements that fall together where the image
         shrinks.
@@ -83,7 +84,7 @@ class Upsampling(ResamplingTaps):
     )
     def nearest_backward(
         self,
-        grad_output: Any,
+        grad_output: Array,
         output_size: Sequence[int],
         input_size: Sequence[int],
         *scales: float | None,
@@ -99,7 +100,7 @@ class Upsampling(ResamplingTaps):
     )
     def nearest_exact_backward(
         self,
-        grad_output: Any,
+        grad_output: Array,
         output_size: Sequence[int],
         input_size: Sequence[int],
         *scales: float | None,
@@ -115,7 +116,7 @@ class Upsampling(ResamplingTaps):
     )
     def linear_backward(
         self,
-        grad_output: Any,
+        grad_output: Array,
         output_size: Sequence[int],
         input_size: Sequence[int],
         align_corners: bool,
@@ -129,7 +130,7 @@ class Upsampling(ResamplingTaps):
     @operator("upsample_bicubic2d_backward")
     def bicubic_backward(
         self,
-        grad_output: Any,
+        grad_output: Array,
         output_size: Sequence[int],
         input_size: Sequence[int],
         align_corners: bool,
@@ -143,7 +144,7 @@ class Upsampling(ResamplingTaps):
     @operator("_upsample_bilinear2d_aa_backward")
     def bilinear_antialiased_backward(
         self,
-        grad_output: Any,
+        grad_output: Array,
         output_size: Sequence[int],
         input_size: Sequence[int],
         align_corners: bool,
@@ -157,7 +158,7 @@ class Upsampling(ResamplingTaps):
     @operator("_upsample_bicubic2d_aa_backward")
     def bicubic_antialiased_backward(
         self,
-        grad_output: Any,
+        grad_output: Array,
         output_size: Sequence[int],
         input_size: Sequence[int],
         align_corners: bool,
@@ -170,12 +171,12 @@ class Upsampling(ResamplingTaps):
 
     # -- sums of taps ------------------------------------------------------------------------------
 
-    def _picked(self, x: Any, output_size: Sequence[int], taps: TapsOf) -> Any:
+    def _picked(self, x: Array, output_size: Sequence[int], taps: TapsOf) -> Any:
         if self.dtypes[x.dtype] is not uint8:
             self.check_float("compute_indices_weights_nearest", x)
         return self._resampled(x, output_size, taps)
 
-    def _smoothed(self, x: Any, output_size: Sequence[int], taps: TapsOf) -> Any:
+    def _smoothed(self, x: Array, output_size: Sequence[int], taps: TapsOf) -> Any:
         if self.dtypes[x.dtype] is not uint8:
             self.check_float("compute_indices_weights_linear", x)
             return self._resampled(x, output_size, taps)
@@ -185,11 +186,11 @@ class Upsampling(ResamplingTaps):
         zero, most = self.number(0.0, single), self.number(255.0, single)
         return xp.minimum(xp.maximum(rounded, zero), most).astype(x.dtype)
 
-    def _antialiased_image(self, x: Any, output_size: Sequence[int], taps: TapsOf) -> Any:
+    def _antialiased_image(self, x: Array, output_size: Sequence[int], taps: TapsOf) -> Any:
         self._refuse_halves(x)
         return self._smoothed(x, output_size, taps)
 
-    def _refuse_halves(self, x: Any) -> None:
+    def _refuse_halves(self, x: Array) -> None:
         """Refuse half precision, for which PyTorch has no kernel either."""
         if x.dtype in self.precision.halves:
             dtype = self.dtypes[x.dtype].scalar_name
@@ -249,13 +250,13 @@ class Upsampling(ResamplingTaps):
             grad = made
         return self.ordered_like(grad, images) if keeps_format else self.ordered(grad)
 
-    def _along(self, weight: Any, axis: int, x: Any) -> Any:
+    def _along(self, weight: Array, axis: int, x: Array) -> Any:
         """Return weights of one dimension in the shape that meets that dimension of `x`."""
         return self.xp.reshape(
             weight.astype(x.dtype, copy=False), (-1,) + (1,) * (x.ndim - axis - 1)
         )
 
-    def _wide(self, x: Any) -> Any:
+    def _wide(self, x: Array) -> Any:
         """Return the dtype in which places are computed: that of PyTorch, whose rounding decides
         which element a place falls on.
         """

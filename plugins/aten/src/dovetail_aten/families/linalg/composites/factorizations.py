@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import warn_user_once
 
 from ..kernels.factor_checks import check_lu_solve, check_ormqr, check_reflections
 from ..kernels.matrix_checks import check_old_system, check_square, refuse_dtypes
+
+if TYPE_CHECKING:
+    from ....tensor.tensor_class import Tensor
 
 
 def _adjoint(x: Any) -> Any:
@@ -37,7 +40,7 @@ def cholesky(self: Any, upper: bool = False) -> Any:
     return factor
 
 
-def cholesky_solve(self: Any, input2: Any, upper: bool = False) -> Any:
+def cholesky_solve(self: Any, input2: Tensor, upper: bool = False) -> Any:
     """Return the solutions of ``A X = self`` for the matrices whose Cholesky factors are given."""
     check_old_system("cholesky_solve", input2.shape, self.shape, input2.dtype, self.dtype)
     refuse_dtypes("cholesky_solve_cpu", self.dtype)
@@ -49,7 +52,7 @@ def cholesky_solve(self: Any, input2: Any, upper: bool = False) -> Any:
 # -- LU and LDL ------------------------------------------------------------------------------------
 
 
-def linalg_lu_factor(A: Any, *, pivot: bool = True) -> Any:
+def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     """Return both triangular factors in one matrix, and the rows that were exchanged."""
     lu, pivots, info = F.linalg_lu_factor_ex(A, pivot=pivot)
     F._linalg_check_errors(info, "torch.linalg.lu_factor", is_matrix=A.ndim == 2)
@@ -66,7 +69,7 @@ def _lu_with_info(self: Any, pivot: bool = True, check_errors: bool = True) -> A
     return tuple(F.linalg_lu_factor_ex(self, pivot=pivot, check_errors=check_errors))
 
 
-def linalg_lu(A: Any, *, pivot: bool = True) -> Any:
+def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
     """Return the permutation and both triangular factors."""
     if A.ndim < 2:
         raise RuntimeError(
@@ -124,7 +127,7 @@ def linalg_ldl_factor(self: Any, *, hermitian: bool = False) -> Any:
 
 
 def triangular_solve(
-    self: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+    self: Any, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
     """Return the solutions of ``A X = self`` for triangular matrices, and a copy of these."""
     _warn_of_old(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import finfo, int32, int64
 
+from ....typing import TensorLike
 from ..kernels.matrix_checks import (
     check_inexact,
     check_matrix,
@@ -16,6 +17,9 @@ from ..kernels.matrix_checks import (
     failure,
     refuse_dtypes,
 )
+
+if TYPE_CHECKING:
+    from ....tensor.tensor_class import Tensor
 
 _REASONS = {
     "linalg.inv": "inv",
@@ -28,7 +32,7 @@ _REASONS = {
 }
 
 
-def _linalg_check_errors(info: Any, api_name: str, *, is_matrix: bool) -> None:
+def _linalg_check_errors(info: Tensor, api_name: str, *, is_matrix: bool) -> None:
     """Raise the error of the first matrix that LAPACK gives an info of."""
     if info.dtype is not int32:
         raise RuntimeError(f"{api_name}: the infos of LAPACK are int32, not {info.dtype}.")
@@ -39,7 +43,7 @@ def _linalg_check_errors(info: Any, api_name: str, *, is_matrix: bool) -> None:
         raise failure(api_name, _REASONS[api_name], infos, shape)
 
 
-def linalg_inv(A: Any) -> Any:
+def linalg_inv(A: Tensor) -> Any:
     """Return the inverses of square matrices."""
     made, info = F.linalg_inv_ex(A)
     F._linalg_check_errors(info, "linalg.inv", is_matrix=A.ndim == 2)
@@ -95,7 +99,7 @@ def linalg_tensorinv(self: Any, ind: int = 2) -> Any:
     return F.reshape(made, (*shape[ind:], *shape[:ind]))
 
 
-def linalg_tensorsolve(self: Any, other: Any, dims: Sequence[int] | None = None) -> Any:
+def linalg_tensorsolve(self: Any, other: Tensor, dims: Sequence[int] | None = None) -> Any:
     """Return X of ``tensordot(self, X, X.ndim) = other``; `dims` of `self` are moved to its end."""
     if dims is not None:
         self = F.movedim(self, dims, tuple(range(self.ndim - len(dims), self.ndim)))
@@ -113,7 +117,7 @@ def linalg_tensorsolve(self: Any, other: Any, dims: Sequence[int] | None = None)
 # -- ranks and pseudoinverses ----------------------------------------------------------------------
 
 
-def _check_tolerances(name: str, atol: Any, rtol: Any) -> None:
+def _check_tolerances(name: str, atol: TensorLike | None, rtol: Any) -> None:
     """Refuse complex tolerances."""
     for label, each in (("atol", atol), ("rtol", rtol)):
         if each is not None and each.dtype.is_complex:
@@ -123,7 +127,7 @@ def _check_tolerances(name: str, atol: Any, rtol: Any) -> None:
             )
 
 
-def _least(x: Any, greatest: Any, atol: Any, rtol: Any) -> Any:
+def _least(x: Tensor, greatest: Tensor, atol: Any, rtol: Any) -> Any:
     """Return what values that count are greater than: max(atol, rtol * greatest).
 
     None is 0 for `atol`, and for `rtol` the precision times the longer side, unless `atol` is
@@ -149,7 +153,9 @@ def _number(x: Any, value: float | None) -> Any:
     return None if value is None else F.new_full(x, (), value, dtype=x.dtype.to_real())
 
 
-def linalg_pinv(self: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
+def linalg_pinv(
+    self: Any, *, atol: Tensor | None = None, rtol: object = None, hermitian: bool = False
+) -> Any:
     """Return the pseudoinverses: singular values that are greater than max(atol, rtol s) are
     inverted, s being the greatest, and all others are taken for 0.
     """
@@ -207,7 +213,7 @@ def pinverse(self: Any, rcond: float = 1e-15) -> Any:
 
 
 def linalg_matrix_rank(
-    input: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False
+    input: Tensor, *, atol: Any = None, rtol: object = None, hermitian: bool = False
 ) -> Any:
     """Return how many singular values are greater than max(atol, rtol s), s being the greatest."""
     check_matrix("torch.linalg.matrix_rank", input.shape, "input")
@@ -238,7 +244,7 @@ def linalg_matrix_rank_of_tol(self: Any, tol: float, hermitian: bool = False) ->
     return linalg_matrix_rank_of_numbers(self, atol=tol, rtol=0.0, hermitian=hermitian)
 
 
-def linalg_matrix_rank_of_tol_tensor(input: Any, tol: Any, hermitian: bool = False) -> Any:
+def linalg_matrix_rank_of_tol_tensor(input: Tensor, tol: object, hermitian: bool = False) -> Any:
     """Return the ranks, with an absolute tolerance for each matrix."""
     none = _number(input, 0.0)
     return linalg_matrix_rank(input, atol=tol, rtol=none, hermitian=hermitian)

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 
 from ....kernel_support.checks.norm_checks import check_wider
 from ....kernel_support.dims import wrap_dim
+from ....typing import Scalar
 from ..kernels.matrix_checks import check_inexact, check_matrix, check_square
+
+if TYPE_CHECKING:
+    from ....tensor.tensor_class import Tensor
 
 _NAME = "linalg.matrix_norm"
 
 
 def linalg_norm(
-    self: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+    self: Any,
+    ord: float | None = None,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
 ) -> Any:
     """Return the norm of a vector or matrix; without `ord`, that of all elements over `dim`."""
     _check_dims(self, ord, dim)
@@ -67,7 +76,12 @@ def _matrix_dims(self: Any, dim: Sequence[int], dtype: Any) -> tuple[int, int]:
 
 
 def linalg_matrix_norm(
-    self: Any, ord: Any, dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+    self: Any,
+    ord: Scalar,
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
 ) -> Any:
     """Return a norm of matrices: for 1 and infinity the greatest sum of a column or a row, for 2
     the greatest singular value; for their negatives the least.
@@ -104,7 +118,12 @@ def _extreme(values: Any, dim: int, ord: Any, keepdim: bool = False) -> Any:
 
 
 def linalg_matrix_norm_by_name(
-    self: Any, ord: str = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+    self: Any,
+    ord: str = "fro",
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
 ) -> Any:
     """Return the Frobenius norm, the root of the sum of squares, or the nuclear norm, the sum of
     the singular values.
@@ -119,7 +138,7 @@ def linalg_matrix_norm_by_name(
     return _with_dims(made, first, second) if keepdim else made
 
 
-def _at_the_end(x: Any, first: int, second: int) -> Any:
+def _at_the_end(x: Tensor, first: int, second: int) -> Any:
     """Return `x` with two dimensions moved to its end."""
     rest = [dim for dim in range(x.ndim) if dim not in (first, second)]
     return F.permute(x, (*rest, first, second))
@@ -150,7 +169,7 @@ def frobenius_norm_dim(self: Any, dim: Any, keepdim: bool = False) -> Any:
 # -- condition numbers -----------------------------------------------------------------------------
 
 
-def linalg_cond(self: Any, p: Any = None) -> Any:
+def linalg_cond(self: Any, p: Scalar | None = None) -> Any:
     """Return the norms of matrices times those of their inverses; for 2, the ratio of the greatest
     and the least singular value.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_dispatcher.calls import check_writable_as
@@ -16,13 +16,16 @@ from ....kernel_support.checks.product_checks import check_expandable
 from ....kernel_support.dims import wrap_dim
 from ..kernels.matrix_checks import check_inexact, check_square, check_trace
 
+if TYPE_CHECKING:
+    from ....tensor.tensor_class import Tensor
 
-def linalg_matmul(self: Any, other: Any) -> Any:
+
+def linalg_matmul(self: Any, other: Tensor) -> Any:
     """Return the matrix product."""
     return F.matmul(self, other)
 
 
-def linalg_diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """Return a view of the diagonals of matrices."""
     return F.diagonal(A, offset, dim1, dim2)
 
@@ -47,7 +50,7 @@ def linalg_vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
     return F.sum(F.mul(F.conj(x), y), (dim,))
 
 
-def cross(self: Any, other: Any, dim: int | None = None) -> Any:
+def cross(self: Any, other: Tensor, dim: int | None = None) -> Any:
     """Return the cross products along `dim`, by default the first dimension of size 3."""
     if dim is None:
         warn_user_once(
@@ -62,7 +65,7 @@ def cross(self: Any, other: Any, dim: int | None = None) -> Any:
     return F.linalg_cross(self, other, dim=dim)
 
 
-def kron(self: Any, other: Any) -> Any:
+def kron(self: Any, other: Tensor) -> Any:
     """Return the Kronecker product: every element of `self` times `other`, as blocks."""
     ndim = max(self.ndim, other.ndim)
     left = (1,) * (ndim - self.ndim) + tuple(self.shape)
@@ -174,7 +177,7 @@ def _best_order(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
     return split
 
 
-def _product(chain: Sequence[Any], split: dict[tuple[int, int], int]) -> Any:
+def _product(chain: Sequence[object], split: dict[tuple[int, int], int]) -> Any:
     """Return the product of a chain, split as told."""
 
     def part(start: int, end: int) -> Any:
@@ -259,7 +262,7 @@ def addr(self: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> A
     return F.add(F.expand(self, shape) if beta == 1 else F.mul(self, beta), made)
 
 
-def addr_(self: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addr_(self: Any, vec1: object, vec2: object, *, beta: object = 1, alpha: object = 1) -> Any:
     """Write ``beta * self + alpha * outer(vec1, vec2)`` into `self`."""
     made = addr(self, vec1, vec2, beta=beta, alpha=alpha)
     check_writable_as(made.dtype, self.dtype)

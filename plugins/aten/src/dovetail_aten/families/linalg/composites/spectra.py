@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
+
+if TYPE_CHECKING:
+    from ....tensor.tensor_class import Tensor
 
 
 def linalg_eigh(self: Any, UPLO: str = "L") -> Any:
@@ -17,12 +20,12 @@ def linalg_eigvalsh(self: Any, UPLO: str = "L") -> Any:
     return F._linalg_eigh(self, UPLO, False)[0]
 
 
-def linalg_svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
+def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """Return left singular vectors, singular values and right singular vectors."""
     return F._linalg_svd(A, full_matrices, driver=driver)
 
 
-def linalg_svdvals(A: Any, *, driver: str | None = None) -> Any:
+def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Any:
     """Return the singular values."""
     return F._linalg_svd(A, False, False, driver=driver)[1]
 

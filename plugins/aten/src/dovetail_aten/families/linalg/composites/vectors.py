@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import combinations as _combinations
 from itertools import combinations_with_replacement as _repeated
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import int64
@@ -14,8 +14,11 @@ from dovetail_kernel import int64
 from ....kernel_support.dims import check_room
 from ....tensor.data.from_data import tensor
 
+if TYPE_CHECKING:
+    from ....tensor.tensor_class import Tensor
 
-def cartesian_prod(tensors: Sequence[Any]) -> Any:
+
+def cartesian_prod(tensors: Sequence[Tensor]) -> Any:
     """Return all combinations of an element of each vector, as rows."""
     for each in tensors:
         if each.ndim != 1:
@@ -50,7 +53,7 @@ def combinations(self: Any, r: int = 2, with_replacement: bool = False) -> Any:
     return F.reshape(F.index_select(self, 0, index), (-1, r) if places else (0, r))
 
 
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Any:
     """Return a matrix whose columns are powers of a vector, falling by default."""
     if x.ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor. Flatten it.")
@@ -61,7 +64,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     return made if increasing else F.flip(made, (-1,))
 
 
-def linalg_vander(x: Any, *, N: int | None = None) -> Any:
+def linalg_vander(x: Tensor, *, N: int | None = None) -> Any:
     """Return matrices whose columns are the powers of vectors from 0 on."""
     if x.dtype.scalar_name in ("Bool", "Half", "BFloat16"):
         raise RuntimeError(
@@ -76,7 +79,7 @@ def linalg_vander(x: Any, *, N: int | None = None) -> Any:
     return _powers(x, count)
 
 
-def _powers(x: Any, count: int) -> Any:
+def _powers(x: Tensor, count: int) -> Any:
     """Return the first powers of all elements along a new last dimension."""
     column = F.unsqueeze(x, -1)
     if x.dtype.category < 2:
@@ -91,7 +94,7 @@ def _powers(x: Any, count: int) -> Any:
 # -- covariances -----------------------------------------------------------------------------------
 
 
-def cov(self: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
+def cov(self: Any, *, correction: int = 1, fweights: object = None, aweights: Any = None) -> Any:
     """Return the covariances of variables, the rows, over observations, the columns."""
     if self.ndim > 2:
         raise RuntimeError(

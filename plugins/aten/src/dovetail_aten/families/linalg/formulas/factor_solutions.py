@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ....typing import Array, Namespace, TensorLike
+
 
 def _adjoint(k: Any, x: Any) -> Any:
     return k.conj(k.transpose(x, -2, -1))
 
 
-def _of_triangle(k: Any, x: Any, upper: bool) -> Any:
+def _of_triangle(k: Namespace, x: Array, upper: bool) -> Any:
     return k.triu(x) if upper else k.tril(x)
 
 
 def lu_solve_backward(
-    k: Any,
-    grad: Any,
-    LU: Any,
-    pivots: Any,
-    result: Any,
+    k: Namespace,
+    grad: TensorLike,
+    LU: object,
+    pivots: object,
+    result: TensorLike,
     left: bool,
     adjoint: bool,
     mask: Sequence[bool],
@@ -44,7 +46,7 @@ def lu_solve_backward(
 
 
 def cholesky_solve_backward(
-    k: Any, grad: Any, factor: Any, result: Any, upper: bool, mask: Sequence[bool]
+    k: Namespace, grad: Array, factor: Array, result: Array, upper: bool, mask: Sequence[bool]
 ) -> tuple[Any, Any]:
     """Return the gradients of the solution X of ``L L^H X = B``: that of B is ``G = A^-1 grad``,
     that of L is ``-(G X^H + X G^H) L``.
@@ -55,12 +57,14 @@ def cholesky_solve_backward(
     return to_B, _to_factor(k, k.matmul(to_B, _adjoint(k, result)), factor, upper)
 
 
-def cholesky_inverse_backward(k: Any, grad: Any, factor: Any, result: Any, upper: bool) -> Any:
+def cholesky_inverse_backward(
+    k: Namespace, grad: TensorLike, factor: Array, result: TensorLike, upper: bool
+) -> Any:
     """Return the gradient of the inverse X of ``L L^H``: ``-(M + M^H) L`` for ``M = X grad X``."""
     return _to_factor(k, k.matmul(result, k.matmul(grad, result)), factor, upper)
 
 
-def _to_factor(k: Any, slope: Any, factor: Any, upper: bool) -> Any:
+def _to_factor(k: Namespace, slope: Array, factor: Array, upper: bool) -> Any:
     both = k.add(slope, _adjoint(k, slope))
     factor = _of_triangle(k, factor, upper)  # the other triangle is not read, whatever it holds
     made = k.matmul(factor, both) if upper else k.matmul(both, factor)
@@ -86,7 +90,12 @@ def _reflections(k: Any, x: Any, tau: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def _to_reflections(
-    k: Any, columns: int, tau: Any, parts: tuple[Any, Any, Any, Any], to_V: Any, to_W: Any
+    k: Namespace,
+    columns: int,
+    tau: object,
+    parts: tuple[object, object, object, object],
+    to_V: object,
+    to_W: object,
 ) -> tuple[Any, Any]:
     """Return the gradients of the vectors of reflections and of their factors, given those of V
     and W.
@@ -106,7 +115,9 @@ def _to_reflections(
     return to_x if count == columns else k.constant_pad_nd(to_x, (0, columns - count)), to_tau
 
 
-def householder_product_backward(k: Any, grad: Any, x: Any, tau: Any) -> tuple[Any, Any]:
+def householder_product_backward(
+    k: Namespace, grad: TensorLike, x: TensorLike, tau: Any
+) -> tuple[Any, Any]:
     """Return the gradients of the first columns of ``I - V W``: that of V is ``-grad W^H`` with
     those columns of W, that of these columns ``-V^H grad``.
     """
@@ -121,9 +132,9 @@ def householder_product_backward(k: Any, grad: Any, x: Any, tau: Any) -> tuple[A
 
 
 def ormqr_backward(
-    k: Any,
-    grad: Any,
-    x: Any,
+    k: Namespace,
+    grad: TensorLike,
+    x: TensorLike,
     tau: Any,
     other: Any,
     left: bool,

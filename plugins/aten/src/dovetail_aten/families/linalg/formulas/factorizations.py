@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....typing import Namespace, TensorLike
+
 
 def _adjoint(k: Any, x: Any) -> Any:
     return k.conj(k.transpose(x, -2, -1))
 
 
-def _hermitian(k: Any, triangle: Any) -> Any:
+def _hermitian(k: Namespace, triangle: TensorLike) -> Any:
     """Return a Hermitian matrix with the given triangle and the real part of its diagonal."""
     both = k.add(triangle, _adjoint(k, triangle))
     diagonal = k.diagonal(both, 0, -2, -1)
     return k.sub(both, k.diag_embed(k.mul(diagonal, 0.5)))
 
 
-def _right(k: Any, triangular: Any, x: Any, *, upper: bool) -> Any:
+def _right(k: Namespace, triangular: TensorLike, x: TensorLike, *, upper: bool) -> Any:
     """Return X of ``X A = x`` for a triangular A."""
     return k.linalg_solve_triangular(triangular, x, upper=upper, left=False)
 
 
-def cholesky_ex_backward(k: Any, grad: Any, upper: bool, factor: Any) -> Any:
+def cholesky_ex_backward(k: Namespace, grad: TensorLike, upper: bool, factor: TensorLike) -> Any:
     """Return the gradient of ``A = L L^H`` with respect to A: with P the lower triangle of L^H grad
     made Hermitian, L^-H P L^-1 / 2.
     """
@@ -32,7 +34,9 @@ def cholesky_ex_backward(k: Any, grad: Any, upper: bool, factor: Any) -> Any:
     return k.mul(_right(k, lower, turned, upper=False), 0.5)
 
 
-def lu_unpack_backward(k: Any, grad_L: Any, grad_U: Any, data: Any) -> Any:
+def lu_unpack_backward(
+    k: Namespace, grad_L: TensorLike, grad_U: TensorLike, data: TensorLike
+) -> Any:
     """Return the gradient of both factors as that of the matrix that holds them."""
     rows, columns = data.shape[-2:]
     least = min(rows, columns)
@@ -46,7 +50,9 @@ def lu_unpack_backward(k: Any, grad_L: Any, grad_U: Any, data: Any) -> Any:
     return made
 
 
-def lu_factor_ex_backward(k: Any, grad: Any, lu: Any, pivots: Any) -> Any:
+def lu_factor_ex_backward(
+    k: Namespace, grad: TensorLike, lu: TensorLike, pivots: TensorLike
+) -> Any:
     """Return the gradient of ``A = P L U`` with respect to A.
 
     With the square parts L1 of L and U1 of U, that of the square part of P^T A is
@@ -77,15 +83,15 @@ def lu_factor_ex_backward(k: Any, grad: Any, lu: Any, pivots: Any) -> Any:
     return k.matmul(permutation, made)
 
 
-def _rows(k: Any, x: Any, start: int, end: int) -> Any:
+def _rows(k: Namespace, x: Any, start: int, end: int) -> Any:
     return k.slice(x, -2, start, end)
 
 
-def _columns(k: Any, x: Any, start: int, end: int) -> Any:
+def _columns(k: Namespace, x: Any, start: int, end: int) -> Any:
     return k.slice(x, -1, start, end)
 
 
-def qr_backward(k: Any, grad_Q: Any, grad_R: Any, q: Any, r: Any, mode: str) -> Any:
+def qr_backward(k: Namespace, grad_Q: object, grad_R: object, q: Any, r: Any, mode: str) -> Any:
     """Return the gradient of ``A = Q R`` with respect to A: with S the upper triangle of
     gR R^H - Q^H gQ made Hermitian, (gQ + Q S) R^-H.
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import TensorBase, finfo, without_wrappers
 
 from ....derivative_helpers.reductions import product_of_others
 from ....meta.meta_array import MetaArray
+from ....typing import Namespace, TensorLike
 from ..kernels.matrix_checks import is_vector_case
+
+if TYPE_CHECKING:
+    from ....tensor.tensor_class import Tensor
 
 _LARGEST_MINORS = 1 << 24
 """Elements of all minors of all matrices up to which they are computed: one matrix of 64 rows."""
@@ -18,7 +22,7 @@ TENSORS_ONLY = frozenset({"det_backward", "lstsq_backward"})
 """Functions that work on tensors only: formulas that call them get no body over arrays."""
 
 
-def is_complex(x: Any) -> bool:
+def is_complex(x: TensorLike) -> bool:
     """Return whether a tensor or an array has complex numbers."""
     return "complex" in str(x.dtype)
 
@@ -27,12 +31,12 @@ def _adjoint(k: Any, x: Any) -> Any:
     return k.conj(k.transpose(x, -2, -1))
 
 
-def _of_matrices(k: Any, x: Any) -> Any:
+def _of_matrices(k: Namespace, x: Any) -> Any:
     """Return numbers, one for each matrix, so that they broadcast over it."""
     return k.unsqueeze(k.unsqueeze(x, -1), -1)
 
 
-def readable(x: Any) -> Any:
+def readable(x: TensorLike) -> Any:
     """Return what values can be looked at: an array, or the tensor inside of all transforms, which
     has those of all samples. None on the meta device.
     """
@@ -42,14 +46,20 @@ def readable(x: Any) -> Any:
     return None if isinstance(inside.array, MetaArray) else inside
 
 
-def inv_ex_backward(k: Any, grad: Any, inverse: Any) -> Any:
+def inv_ex_backward(k: Namespace, grad: TensorLike, inverse: TensorLike) -> Any:
     """Return the gradient of the inverse X of A with respect to A: -X^H grad X^H."""
     turned = _adjoint(k, inverse)
     return k.neg(k.matmul(turned, k.matmul(grad, turned)))
 
 
 def solve_ex_backward(
-    k: Any, grad: Any, A: Any, B: Any, result: Any, left: bool, mask: Sequence[bool]
+    k: Namespace,
+    grad: TensorLike,
+    A: Any,
+    B: Any,
+    result: TensorLike,
+    left: bool,
+    mask: Sequence[bool],
 ) -> tuple[Any, Any]:
     """Return the gradients of the solution X of ``A X = B``: that of B is A^-H grad, that of A is
     -(A^-H grad) X^H. For ``X A = B`` the same from the right.
@@ -66,10 +76,10 @@ def solve_ex_backward(
 
 
 def solve_triangular_backward(
-    k: Any,
-    grad: Any,
-    A: Any,
-    result: Any,
+    k: Namespace,
+    grad: TensorLike,
+    A: TensorLike,
+    result: TensorLike,
     upper: bool,
     left: bool,
     unitriangular: bool,
@@ -90,14 +100,14 @@ def solve_triangular_backward(
     return to_A, to_B
 
 
-def _is_singular(k: Any, A: Any) -> Any:
+def _is_singular(k: Namespace, A: TensorLike) -> Any:
     """Return which matrices have no inverse in the precision that they are in."""
     values = k.linalg_svdvals(A)
     least = finfo(values.dtype).eps * A.shape[-1]
     return k.le(k.select(values, -1, -1), k.mul(k.select(values, -1, 0), least))
 
 
-def det_backward(k: Any, grad: Any, A: Any, det: Any) -> Any:
+def det_backward(k: Any, grad: TensorLike, A: Any, det: object) -> Any:
     """Return the gradient of the determinant: the conjugate of the matrix of cofactors, which is
     det(A) A^-1 transposed where there is an inverse. Where there is none, each cofactor is computed
     as the determinant of a minor, which is a polynomial: so every derivative of it is right.
@@ -120,12 +130,12 @@ def det_backward(k: Any, grad: Any, A: Any, det: Any) -> Any:
     )
 
 
-def _cofactors_by_inverse(k: Any, grad: Any, A: Any, det: Any) -> Any:
+def _cofactors_by_inverse(k: Namespace, grad: TensorLike, A: TensorLike, det: object) -> Any:
     scale = _of_matrices(k, k.mul(grad, k.conj(det)))
     return k.mul(scale, _adjoint(k, k.linalg_inv_ex(A)[0]))
 
 
-def _cofactors_by_minors(k: Any, grad: Any, A: Any) -> Any:
+def _cofactors_by_minors(k: Any, grad: TensorLike, A: Any) -> Any:
     """Return the gradient by the determinants of all minors: n^5 steps for n rows."""
     n, lead = A.shape[-1], tuple(A.shape[:-2])
     places = k.arange(n, device=A.device)
@@ -139,7 +149,7 @@ def _cofactors_by_minors(k: Any, grad: Any, A: Any) -> Any:
     return k.mul(_of_matrices(k, grad), k.conj(cofactors))
 
 
-def _cofactors_by_svd(k: Any, grad: Any, A: Any) -> Any:
+def _cofactors_by_svd(k: Namespace, grad: TensorLike, A: TensorLike) -> Any:
     """Return the gradient by the products of the other singular values, U P V^H det(U V^H): its
     own derivative is NaN where two of these are zero.
     """
@@ -149,7 +159,9 @@ def _cofactors_by_svd(k: Any, grad: Any, A: Any) -> Any:
     return k.mul(_of_matrices(k, k.mul(grad, factor)), k.matmul(k.mul(u, others), vh))
 
 
-def slogdet_backward(k: Any, grad_sign: Any, grad_logabsdet: Any, A: Any, sign: Any) -> Any:
+def slogdet_backward(
+    k: Namespace, grad_sign: object, grad_logabsdet: object, A: TensorLike, sign: object
+) -> Any:
     """Return the gradient of sign and logarithm of the determinant: A^-H times that of the
     logarithm, to which the phase of the sign adds its imaginary part.
     """
@@ -162,7 +174,7 @@ def slogdet_backward(k: Any, grad_sign: Any, grad_logabsdet: Any, A: Any, sign: 
     return k.mul(_of_matrices(k, slope), _adjoint(k, k.linalg_inv_ex(A)[0]))
 
 
-def pinv_backward(k: Any, grad: Any, pinv: Any, A: Any) -> Any:
+def pinv_backward(k: Namespace, grad: Tensor, pinv: Tensor, A: Tensor) -> Any:
     """Return the gradient of the pseudoinverse P of A, of constant rank: -P^H grad P^H
     + (I - A P) grad^H P P^H + P^H P grad^H (I - P A).
     """
@@ -175,12 +187,12 @@ def pinv_backward(k: Any, grad: Any, pinv: Any, A: Any) -> Any:
 
 
 def lstsq_backward(
-    k: Any,
-    grad_solution: Any,
+    k: Namespace,
+    grad_solution: Tensor,
     grad_residuals: Any,
-    A: Any,
-    B: Any,
-    solution: Any,
+    A: Tensor,
+    B: Tensor,
+    solution: Tensor,
     mask: Sequence[bool],
 ) -> tuple[Any, Any]:
     """Return the gradients of the solution ``pinv(A) @ B``, and of the sums of squares of

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....derivative_helpers.missing_gradients import added
+from ....typing import Namespace, TensorLike
 from .linear_systems import is_complex, readable
 
 _TOLERANCE = 1e-2
@@ -19,18 +20,18 @@ def _adjoint(k: Any, x: Any) -> Any:
     return k.conj(k.transpose(x, -2, -1))
 
 
-def _skew(k: Any, x: Any) -> Any:
+def _skew(k: Namespace, x: TensorLike) -> Any:
     return k.sub(x, _adjoint(k, x))
 
 
-def _differences(k: Any, values: Any) -> Any:
+def _differences(k: Namespace, values: TensorLike) -> Any:
     """Return the differences of all values, column minus row, with ones on the diagonal."""
     made = k.sub(k.unsqueeze(values, -2), k.unsqueeze(values, -1))
     ones = k.diag_embed(k.new_ones(values, values.shape))
     return k.add(made, ones)
 
 
-def _check_phases(k: Any, name: str, what: str, first: Any, second: Any = None) -> None:
+def _check_phases(k: Namespace, name: str, what: str, first: Any, second: Any = None) -> None:
     """Refuse a loss that depends on the phases of vectors, which are arbitrary: products of these
     and their gradients have numbers on the diagonal that are not real, in sum.
     """
@@ -70,12 +71,17 @@ def eigh_backward(
     return k.matmul(vectors, k.matmul(inner, _adjoint(k, vectors)))
 
 
-def _off_diagonal(k: Any, x: Any) -> Any:
+def _off_diagonal(k: Namespace, x: Any) -> Any:
     return k.sub(x, k.diag_embed(k.diagonal(x, 0, -2, -1)))
 
 
 def eig_backward(
-    k: Any, grad_values: Any, grad_vectors: Any, A: Any, values: Any, vectors: Any
+    k: Namespace,
+    grad_values: TensorLike,
+    grad_vectors: object,
+    A: TensorLike,
+    values: TensorLike,
+    vectors: object,
 ) -> Any:
     """Return the gradient of ``A = V diag(L) V^-1`` for vectors of norm 1: V^-H (diag(gL) +
     (V^H gV - V^H V diag(Re(V^H gV))) / E^*) V^H, E having the differences of eigenvalues.
@@ -159,7 +165,7 @@ def svd_backward(
     return made
 
 
-def matrix_exp_backward(k: Any, grad: Any, A: Any) -> Any:
+def matrix_exp_backward(k: Namespace, grad: TensorLike, A: TensorLike) -> Any:
     """Return the gradient of the matrix exponential: the upper right block of the exponential of
     A^H twice on the diagonal with `grad` above.
     """

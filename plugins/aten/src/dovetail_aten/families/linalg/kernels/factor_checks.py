@@ -56,7 +56,7 @@ def check_lu_solve(
     return batch
 
 
-def check_pivots(shape: Any, least: int, are_rows: bool) -> None:
+def check_pivots(shape: Sequence[int], least: int, are_rows: bool) -> None:
     """Refuse pivots that are not one row for each step of a factorization.
 
     Raises

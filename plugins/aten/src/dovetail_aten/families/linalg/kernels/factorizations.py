@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dovetail_kernel import dtype as DType
 from dovetail_kernel import int32
 
 from ....kernel_support.family import fitted, operator
 from ....kernel_support.geometry.broadcasting import broadcast_shapes
+from ....typing import Array
 from .factor_checks import check_ldl_pivots, check_pivots
 from .matrices import Matrices
 from .matrix_checks import (
@@ -27,7 +29,7 @@ class Factorizations(Matrices):
     """Cholesky, LU, LDL and QR factorizations."""
 
     @operator("linalg_cholesky_ex")
-    def cholesky_ex(self, x: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
+    def cholesky_ex(self, x: Array, *, upper: bool = False, check_errors: bool = False) -> Any:
         """Return the triangular factor of positive-definite matrices, and which fail and where."""
         check_square("linalg.cholesky", x.shape)
         check_inexact("linalg.cholesky", self._dtype(x))
@@ -44,7 +46,7 @@ class Factorizations(Matrices):
             self._check_infos("linalg.cholesky_ex", "cholesky", info)
         return self.capabilities.contiguous(self._adjoint(factor) if upper else factor), info
 
-    def _with_first_nan(self, factor: Any, info: Any) -> Any:
+    def _with_first_nan(self, factor: Array, info: Array) -> Any:
         """Return `info` with the step of the first NaN on the diagonal of a factor, which LAPACK of
         some libraries takes for positive.
         """
@@ -59,7 +61,7 @@ class Factorizations(Matrices):
         fails = xp.logical_and(xp.any(wrong, axis=-1), xp.equal(info, 0))
         return xp.where(fails, first.astype(info.dtype), info)
 
-    def _cholesky_one_by_one(self, x: Any) -> tuple[Any, Any]:
+    def _cholesky_one_by_one(self, x: Array) -> tuple[Any, Any]:
         """Return the factors of matrices of which some are not positive-definite."""
         potrf = self._lapack("potrf", "linalg_cholesky_ex", x)
         factor, info = self._one_by_one(lambda each: potrf(each, lower=1), x.shape[:-2], x)
@@ -165,7 +167,7 @@ class Factorizations(Matrices):
         return self._triangle(made, False), pivots, info
 
     @operator("linalg_ldl_solve")
-    def ldl_solve(self, ld: Any, pivots: Any, b: Any, *, hermitian: bool = False) -> Any:
+    def ldl_solve(self, ld: Array, pivots: Array, b: Array, *, hermitian: bool = False) -> Any:
         """Return the solutions of ``A X = B`` for the matrices whose LDL factors are given."""
         check_ldl_solve(ld, pivots, b, self._dtype(ld), self._dtype(pivots), self._dtype(b))
         batch = broadcast_shapes([ld.shape[:-2], b.shape[:-2]])
@@ -180,7 +182,7 @@ class Factorizations(Matrices):
         is_hermitian = hermitian and ld.dtype in self.precision.complex
         solve = self._lapack("hetrs" if is_hermitian else "sytrs", "linalg_ldl_solve", ld)
 
-        def solution(factors: Any, steps: Any, right: Any) -> tuple[Any]:
+        def solution(factors: Array, steps: Any, right: Array) -> tuple[Any]:
             # Host memory, as SciPy takes them.
             check_ldl_pivots(steps.__array__().tolist())
             return (solve(factors, steps, right, lower=1)[0],)
@@ -189,7 +191,7 @@ class Factorizations(Matrices):
         return self.capabilities.contiguous(made)
 
     @operator("linalg_qr")
-    def qr(self, x: Any, mode: str = "reduced") -> tuple[Any, Any]:
+    def qr(self, x: Array, mode: str = "reduced") -> tuple[Any, Any]:
         """Return an orthonormal and an upper triangular factor."""
         check_matrix("linalg.qr", x.shape)
         check_inexact("linalg.qr", self._dtype(x))
@@ -201,7 +203,7 @@ class Factorizations(Matrices):
         return q, r
 
     @operator("geqrf")
-    def geqrf(self, x: Any) -> tuple[Any, Any]:
+    def geqrf(self, x: Array) -> tuple[Any, Any]:
         """Return what LAPACK makes of a matrix in a QR factorization: the triangular factor above
         the vectors of Householder reflections, and the factors of these.
         """
@@ -223,7 +225,7 @@ def check_qr_mode(mode: str) -> None:
         )
 
 
-def check_ldl_solve(ld: Any, pivots: Any, b: Any, own: Any, places: Any, right: Any) -> None:
+def check_ldl_solve(ld: Any, pivots: Any, b: Any, own: Any, places: DType, right: DType) -> None:
     """Refuse factors, pivots and a right-hand side that do not fit."""
     name = "torch.linalg.ldl_solve"
     check_square(name, ld.shape)

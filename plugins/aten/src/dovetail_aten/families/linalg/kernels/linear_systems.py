@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dovetail_kernel import dtype as DType
 from dovetail_kernel import finfo, int64
 
 from ....kernel_support.dims import wrap_dim
 from ....kernel_support.family import operator
 from ....kernel_support.geometry.broadcasting import broadcast_shapes
+from ....typing import Array
 from .matrices import Matrices
 from .matrix_checks import (
     check_inexact,
@@ -27,7 +29,7 @@ class LinearSystems(Matrices):
     """Inverses, determinants, and solutions of linear equations."""
 
     @operator("linalg_inv_ex")
-    def inv_ex(self, x: Any, *, check_errors: bool = False) -> tuple[Any, Any]:
+    def inv_ex(self, x: Array, *, check_errors: bool = False) -> tuple[Any, Any]:
         """Return the inverses, NaN for singular matrices, and which are singular, and where."""
         check_square("linalg.inv", x.shape)
         check_inexact("linalg.inv", self._dtype(x), halves=False)
@@ -45,7 +47,7 @@ class LinearSystems(Matrices):
 
     @operator("linalg_solve_ex")
     def solve_ex(
-        self, a: Any, b: Any, *, left: bool = True, check_errors: bool = False
+        self, a: Any, b: Array, *, left: bool = True, check_errors: bool = False
     ) -> tuple[Any, Any]:
         """Return the solutions of ``A X = B``, NaN for singular matrices, and which these are."""
         check_square("linalg.solve", a.shape)
@@ -72,7 +74,7 @@ class LinearSystems(Matrices):
         made = made if left else self.capabilities.contiguous(made.swapaxes(-2, -1))
         return made[..., 0] if is_vector else made, info
 
-    def _zero_pivots(self, x: Any) -> Any:
+    def _zero_pivots(self, x: Array) -> Any:
         """Return the place of the first zero on the diagonal of the triangular factor of each
         matrix, counted from 1; 0 where there is none.
         """
@@ -81,7 +83,7 @@ class LinearSystems(Matrices):
         # A library that factors in another order may find a zero where this one finds none.
         return self.xp.where((info == 0) & (determinant == 0), info + x.shape[-1], info)
 
-    def _identity(self, x: Any) -> Any:
+    def _identity(self, x: Array) -> Any:
         return self._eye(x.shape[-1], x.shape[-1], x.dtype)
 
     def _or_nan(self, info: Any, made: Any) -> Any:
@@ -90,7 +92,7 @@ class LinearSystems(Matrices):
 
     @operator("linalg_solve_triangular")
     def solve_triangular(
-        self, a: Any, b: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
+        self, a: Array, b: Array, *, upper: bool, left: bool = True, unitriangular: bool = False
     ) -> Any:
         """Return the solutions of ``A X = B`` for triangular matrices; where one is singular, they
         are infinite or NaN.
@@ -110,13 +112,13 @@ class LinearSystems(Matrices):
 
         options = {"side": not left, "lower": not upper, "diag": unitriangular}
 
-        def solve(one: Any, side: Any) -> tuple[Any]:
+        def solve(one: Array, side: Array) -> tuple[Any]:
             return (trsm(1.0, one, side, **options),)
 
         return self.capabilities.contiguous(self._one_by_one(solve, batch, matrix, right)[0])
 
     @operator("linalg_det")
-    def det(self, x: Any) -> Any:
+    def det(self, x: Array) -> Any:
         """Return the determinants."""
         check_square("linalg.det", x.shape)
         check_inexact("linalg.det", self._dtype(x))
@@ -124,7 +126,7 @@ class LinearSystems(Matrices):
         return self.xp.asarray(self.xp.linalg.det(x))
 
     @operator("linalg_slogdet")
-    def slogdet(self, x: Any) -> tuple[Any, Any]:
+    def slogdet(self, x: Array) -> tuple[Any, Any]:
         """Return the signs and the logarithms of the absolute values of the determinants."""
         check_square("linalg.slogdet", x.shape)
         check_inexact("linalg.slogdet", self._dtype(x), halves=False)
@@ -133,7 +135,7 @@ class LinearSystems(Matrices):
 
     @operator("linalg_lstsq")
     def lstsq(
-        self, a: Any, b: Any, rcond: float | None = None, *, driver: str | None = None
+        self, a: Array, b: Array, rcond: float | None = None, *, driver: str | None = None
     ) -> tuple[Any, Any, Any, Any]:
         """Return the solutions of least squares and least norm, the sums of squares that are left,
         and rank and singular values, by a singular value decomposition.
@@ -166,7 +168,7 @@ class LinearSystems(Matrices):
         )
 
     def _rank_and_inverses(
-        self, values: Any, rows: int, columns: int, rcond: float | None
+        self, values: Array, rows: int, columns: int, rcond: float | None
     ) -> tuple[Any, Any]:
         """Return how many singular values count, and their inverses, 0 for those that do not."""
         xp = self.xp
@@ -208,7 +210,7 @@ def check_vector_left(is_vector: bool, left: bool) -> None:
         )
 
 
-def check_cross(x: Any, other: Any, dim: int, own: Any, right: Any) -> None:
+def check_cross(x: Any, other: Any, dim: int, own: DType, right: DType) -> None:
     """Refuse vectors that have no cross product."""
     if x.ndim != other.ndim:
         raise RuntimeError(
@@ -231,7 +233,7 @@ def check_cross(x: Any, other: Any, dim: int, own: Any, right: Any) -> None:
         )
 
 
-def check_lstsq(a: Any, b: Any, own: Any, right: Any, driver: str | None) -> bool:
+def check_lstsq(a: Array, b: Array, own: DType, right: DType, driver: str | None) -> bool:
     """Refuse a system that lstsq does not take; return whether its right-hand side is a vector."""
     name = "torch.linalg.lstsq"
     if a.ndim < 2 or b.ndim < 1:

@@ -10,8 +10,10 @@ from functools import cached_property, wraps
 from typing import Any
 
 from dovetail_kernel import dtype, int32
+from dovetail_kernel.typing import NativeDtype
 
 from ....kernel_support.family import Family
+from ....typing import Array
 from .matrix_checks import LinAlgError, failure
 
 __all__ = ["Matrices"]
@@ -40,7 +42,7 @@ class Matrices(Family):
         kept = columns - rows >= offset if upper else columns - rows <= offset
         return xp.where(kept, x, self.numbers.like(x, 0))
 
-    def _eye(self, rows: int, columns: int, native_dtype: Any) -> Any:
+    def _eye(self, rows: int, columns: int, native_dtype: NativeDtype) -> Any:
         """Return ones on the diagonal of a matrix of zeros."""
         return self.xp.eye(rows, columns, dtype=native_dtype)
 
@@ -68,7 +70,7 @@ class Matrices(Family):
         return {}
 
     def _one_by_one(
-        self, function: Callable[..., Sequence[Any]], batch: Sequence[int], *operands: Any
+        self, function: Callable[..., Sequence[object]], batch: Sequence[int], *operands: Any
     ) -> list[Any]:
         """Return the results of `function` of every matrix of a batch that is not empty, stacked.
 
@@ -102,7 +104,7 @@ class Matrices(Family):
             return True
         return False
 
-    def _raising(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _raising(self, function: Callable[..., object]) -> Callable[..., Any]:
         """Return a function that raises where results are not finite.
 
         NumPy finds no eigenvalues in symmetric matrices of NaN either, and raises nothing.
@@ -110,7 +112,7 @@ class Matrices(Family):
         of_nan = function.__name__ in ("eigh", "eigvalsh")
 
         @wraps(function)
-        def run(x: Any, *args: Any, **kwargs: Any) -> Any:
+        def run(x: Array, *args: Any, **kwargs: Any) -> Any:
             results = function(x, *args, **kwargs)
             found = results if isinstance(results, tuple) else (results,)
             if self._are_finite(*found) or (of_nan and not self._are_finite(x)):
@@ -130,8 +132,8 @@ class Matrices(Family):
         self,
         name: str,
         reason: str,
-        function: Callable[..., Any],
-        x: Any,
+        function: Callable[..., object],
+        x: Array,
         *args: Any,
         **kwargs: Any,
     ) -> Any:
@@ -152,7 +154,7 @@ class Matrices(Family):
                 reason = "nonfinite" if reason == "svd" else reason
             raise failure(name, reason, infos if any(infos) else [1], batch) from error
 
-    def _fails(self, function: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> int:
+    def _fails(self, function: Callable[..., object], x: Array, *args: Any, **kwargs: Any) -> int:
         """Return 1 if a function fails for one matrix, else 0."""
         try:
             function(x, *args, **kwargs)

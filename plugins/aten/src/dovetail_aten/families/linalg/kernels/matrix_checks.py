@@ -12,6 +12,7 @@ from dovetail_kernel import bfloat16, dtype, float16
 from dovetail_kernel.types import FLOAT
 
 from ....kernel_support.geometry.broadcasting import broadcast_shapes
+from ....typing import Array
 
 __all__ = [
     "LinAlgError",
@@ -92,7 +93,7 @@ def check_square(name: str, shape: Sequence[int], argument: str = "A") -> None:
         )
 
 
-def check_trace(x: Any, own: dtype) -> None:
+def check_trace(x: Array, own: dtype) -> None:
     """Refuse what trace does not take.
 
     Raises

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail_kernel import complex64, complex128, dtype, float32, float64
+from dovetail_kernel import dtype as DType
 from dovetail_kernel.types import FLOAT
 
 from ....kernel_support.family import operator, widened
+from ....typing import Array
 from .matrices import Matrices
 from .matrix_checks import check_inexact, check_matrix, check_square, refuse_dtypes
 
@@ -16,7 +19,7 @@ class Spectra(Matrices):
     """Eigenvalues and singular values with their vectors, and functions of matrices."""
 
     @operator("_linalg_eigh")
-    def eigh(self, x: Any, UPLO: str = "L", compute_v: bool = True) -> tuple[Any, Any]:
+    def eigh(self, x: Array, UPLO: str = "L", compute_v: bool = True) -> tuple[Any, Any]:
         """Return the eigenvalues of symmetric or Hermitian matrices, ascending, and eigenvectors as
         columns, of which one triangle is read.
         """
@@ -32,7 +35,7 @@ class Spectra(Matrices):
         return values, vectors
 
     @operator("linalg_eig")
-    def eig(self, x: Any) -> tuple[Any, Any]:
+    def eig(self, x: Array) -> tuple[Any, Any]:
         """Return the complex eigenvalues and eigenvectors, as columns, of square matrices."""
         self._check_eig("linalg.eig", x)
         values, vectors = self._or_failure("linalg.eig", "eigen", self._linalg("eig"), x)
@@ -40,13 +43,13 @@ class Spectra(Matrices):
         return values.astype(wanted, copy=False), vectors.astype(wanted, copy=False)
 
     @operator("linalg_eigvals")
-    def eigvals(self, x: Any) -> Any:
+    def eigvals(self, x: Array) -> Any:
         """Return the complex eigenvalues of square matrices."""
         self._check_eig("linalg.eigvals", x)
         values = self._or_failure("linalg.eigvals", "eigen", self._linalg("eigvals"), x)
         return values.astype(self._complex(x), copy=False)
 
-    def _check_eig(self, name: str, x: Any) -> None:
+    def _check_eig(self, name: str, x: Array) -> None:
         """Refuse what has no eigenvalues."""
         check_eig(name, x.shape, self._dtype(x))
         if not self.lazy and not self._are_finite(x):
@@ -55,7 +58,7 @@ class Spectra(Matrices):
                 "with nan_to_num."
             )
 
-    def _complex(self, x: Any) -> Any:
+    def _complex(self, x: Array) -> Any:
         """Return the native complex dtype of the precision of an array."""
         is_single = self._dtype(x).to_real() is float32
         return self.native_dtypes[complex64 if is_single else complex128]
@@ -63,7 +66,7 @@ class Spectra(Matrices):
     @operator("_linalg_svd")
     def svd(
         self,
-        x: Any,
+        x: Array,
         full_matrices: bool = False,
         compute_uv: bool = True,
         *,
@@ -104,7 +107,7 @@ def check_triangle(UPLO: str) -> str:
     return UPLO.upper()
 
 
-def check_eig(name: str, shape: Any, own: dtype) -> None:
+def check_eig(name: str, shape: Sequence[int], own: dtype) -> None:
     """Refuse what has no eigenvalues; integers in the words of the function that asks for their
     complex dtype.
     """
@@ -114,7 +117,7 @@ def check_eig(name: str, shape: Any, own: dtype) -> None:
     refuse_dtypes("linalg_eig_out_cpu", own)
 
 
-def check_svd(shape: Any, own: Any, driver: str | None) -> None:
+def check_svd(shape: Sequence[int], own: DType, driver: str | None) -> None:
     """Refuse what has no singular values, and a driver, which belongs to cuSOLVER."""
     check_matrix("linalg.svd", shape)
     check_inexact("linalg.svd", own)

@@ -15,6 +15,7 @@ from ....kernel_support.family import Family, operator, widened
 from ....kernel_support.geometry.broadcasting import raise_misfit
 from ....kernel_support.loss_reductions import MEAN, NONE, SUM
 from ....kernel_support.table import Function, KernelTable
+from ....typing import Array, Namespace
 
 
 def reduced(loss: Any, reduction: int) -> Any:
@@ -56,13 +57,13 @@ class Losses(Family):
     """Losses between numbers, and of logits."""
 
     def __init__(
-        self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
+        self, xp: Namespace, capabilities: Capabilities, table: KernelTable | None = None
     ) -> None:
         super().__init__(xp, capabilities, table)
         floats = {each for each, dtype in self.dtypes.items() if dtype.category == FLOAT}
         self._full = frozenset(floats - self.precision.halves)
 
-    def _common(self, name: str, x: Any, target: Any) -> tuple[Any, Any]:
+    def _common(self, name: str, x: Array, target: Array) -> tuple[Any, Any]:
         """Return the operands in their common dtype, where the dispatcher has not promoted them."""
         sized = [self.dtypes[each.dtype] for each in (x, target) if each.ndim]
         own = result_dtype(
@@ -76,13 +77,13 @@ class Losses(Family):
         native = self.native_dtypes[own]
         return x.astype(native, copy=False), target.astype(native, copy=False)
 
-    def _away_from(self, name: str, x: Any, target: Any) -> Any:
+    def _away_from(self, name: str, x: Array, target: Array) -> Any:
         """Return ``x - target``."""
         if x.dtype != target.dtype or x.dtype not in self._full:
             x, target = self._common(name, x, target)
         return self._difference(x, target)
 
-    def _difference(self, x: Any, target: Any) -> Any:
+    def _difference(self, x: Array, target: Array) -> Any:
         """Return ``x - target``.
 
         Raises
@@ -96,7 +97,7 @@ class Losses(Family):
             raise_misfit(error, x, target)
 
     def _in_single(
-        self, name: str, function: Function, x: Any, target: Any, reduction: int, *more: Any
+        self, name: str, function: Function, x: Array, target: Array, reduction: int, *more: Any
     ) -> Any:
         """Return a loss of half-precision operands, computed in single precision."""
         x, target = self._common(name, x, target)
@@ -108,7 +109,7 @@ class Losses(Family):
         ).astype(own)
 
     @operator("mse_loss")
-    def mse_loss(self, x: Any, target: Any, reduction: int = MEAN) -> Any:
+    def mse_loss(self, x: Array, target: Array, reduction: int = MEAN) -> Any:
         """Return the square of ``x - target``, reduced."""
         xp = self.xp
         if x.dtype != target.dtype or x.dtype not in self._full:
@@ -116,7 +117,7 @@ class Losses(Family):
         away = self._difference(x, target)
         return reduced(xp.multiply(away, away), reduction)
 
-    def _as_input(self, grad: Any, x: Any) -> Any:
+    def _as_input(self, grad: Array, x: Array) -> Any:
         """Return a gradient of a loss in the dtype of its input `x`.
 
         Raises
@@ -135,14 +136,14 @@ class Losses(Family):
         return grad.astype(x.dtype)
 
     @operator("mse_loss_backward")
-    def mse_loss_backward(self, grad_output: Any, x: Any, target: Any, reduction: int) -> Any:
+    def mse_loss_backward(self, grad_output: Array, x: Array, target: Array, reduction: int) -> Any:
         """Return the gradient of `mse_loss`: ``2 * (x - target)``, divided by the number for a
         mean.
         """
         return self._as_input(self._mse_gradient(grad_output, x, target, reduction), x)
 
     @widened
-    def _mse_gradient(self, grad_output: Any, x: Any, target: Any, reduction: int) -> Any:
+    def _mse_gradient(self, grad_output: Array, x: Array, target: Array, reduction: int) -> Any:
         """Return the gradient in the common dtype."""
         xp = self.xp
         away = self._away_from("mse_backward_cpu", x, target)
@@ -151,7 +152,9 @@ class Losses(Family):
         return xp.multiply(away, xp.multiply(grad_output, factor))
 
     @operator("smooth_l1_loss")
-    def smooth_l1_loss(self, x: Any, target: Any, reduction: int = MEAN, beta: float = 1.0) -> Any:
+    def smooth_l1_loss(
+        self, x: Array, target: Array, reduction: int = MEAN, beta: float = 1.0
+    ) -> Any:
         """Return the Huber loss divided by beta, reduced: ``d ** 2 / (2 * beta)`` where d = abs(x -
         target) is less than `beta`, else ``d - beta / 2``.
         """
@@ -174,7 +177,7 @@ class Losses(Family):
 
     @operator("smooth_l1_loss_backward")
     def smooth_l1_loss_backward(
-        self, grad_output: Any, x: Any, target: Any, reduction: int, beta: float
+        self, grad_output: Array, x: Array, target: Array, reduction: int, beta: float
     ) -> Any:
         """Return the gradient of `smooth_l1_loss`: ``(x - target) / beta``, limited to -1 and 1."""
         gradient = self._smooth_l1_gradient(grad_output, x, target, reduction, beta)
@@ -182,7 +185,7 @@ class Losses(Family):
 
     @widened
     def _smooth_l1_gradient(
-        self, grad_output: Any, x: Any, target: Any, reduction: int, beta: float
+        self, grad_output: Array, x: Array, target: Array, reduction: int, beta: float
     ) -> Any:
         """Return the gradient in the common dtype."""
         xp = self.xp
@@ -201,7 +204,7 @@ class Losses(Family):
         return xp.multiply(slope, grad_output)
 
     @operator("huber_loss")
-    def huber_loss(self, x: Any, target: Any, reduction: int = MEAN, delta: float = 1.0) -> Any:
+    def huber_loss(self, x: Array, target: Array, reduction: int = MEAN, delta: float = 1.0) -> Any:
         """Return ``d ** 2 / 2`` where d = abs(x - target) is less than `delta`, else ``delta * (d -
         delta / 2)``, reduced (Huber 1964, doi:10.1214/aoms/1177703732).
         """
@@ -218,7 +221,7 @@ class Losses(Family):
         half = xp.multiply(lesser, self.numbers.like(size, 0.5))
         return reduced(xp.multiply(lesser, xp.subtract(size, half)), reduction)
 
-    def _check_probabilities(self, x: Any, target: Any) -> tuple[Any, ...]:
+    def _check_probabilities(self, x: Array, target: Array) -> tuple[Any, ...]:
         """Return both, after refusing what are no probabilities."""
         own, other = self.dtypes[x.dtype], self.dtypes[target.dtype]
         if own is not other:
@@ -239,7 +242,7 @@ class Losses(Family):
 
     @operator("binary_cross_entropy")
     def binary_cross_entropy(
-        self, x: Any, target: Any, weight: Any = None, reduction: int = MEAN
+        self, x: Array, target: Array, weight: Array | None = None, reduction: int = MEAN
     ) -> Any:
         """Return ``-target * log(x) - (1 - target) * log(1 - x)``, weighted and reduced; a
         logarithm is at least -100.
@@ -263,7 +266,12 @@ class Losses(Family):
 
     @operator("binary_cross_entropy_with_logits")
     def binary_cross_entropy_with_logits(
-        self, x: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = MEAN
+        self,
+        x: Array,
+        target: Array,
+        weight: Array | None = None,
+        pos_weight: Any = None,
+        reduction: int = MEAN,
     ) -> Any:
         """Return ``-target * log(sigmoid(x)) - (1 - target) * log(1 - sigmoid(x))``, weighted and
         reduced, in the dtype of `target`.
@@ -311,7 +319,7 @@ class Losses(Family):
         return reduced(loss, reduction)
 
 
-def _no_probability(name: str, _value: Any) -> Exception:
+def _no_probability(name: str, _value: Array) -> Exception:
     return RuntimeError(
         f"all elements of {name} should be between 0 and 1. Take the sigmoid, or use "
         "binary_cross_entropy_with_logits."

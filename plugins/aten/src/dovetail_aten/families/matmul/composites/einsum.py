@@ -6,12 +6,15 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 from string import ascii_letters
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import int64
 
 from ....composites.reshaping import reshape
+
+if TYPE_CHECKING:
+    from ....tensor.tensor_class import Tensor
 
 _SUBSCRIPTS: Final = frozenset(ascii_letters)
 
@@ -149,7 +152,7 @@ def _diagonals(tensor: Any, labels: str) -> tuple[Any, str]:
     return tensor, labels
 
 
-def _sum_alone(tensor: Any, labels: str, others: str) -> tuple[Any, str]:
+def _sum_alone(tensor: Tensor, labels: str, others: str) -> tuple[Any, str]:
     """Return `tensor` summed over the labels that nothing else mentions."""
     dims = _dims_alone(labels, others)
     if not dims:

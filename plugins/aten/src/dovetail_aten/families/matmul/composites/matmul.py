@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import state
@@ -11,6 +12,9 @@ from dovetail_kernel.keys import NOT_PLAIN
 from dovetail_kernel.signature import GRAD, NO_GRAD, WRAPPED_BIT
 
 from ....composites.reshaping import reshape
+
+if TYPE_CHECKING:
+    from ....tensor.tensor_class import Tensor
 
 _SEEN: Final = NOT_PLAIN | WRAPPED_BIT
 """Signatures of tensors whose class, mode or transform sees the operators that are called."""
@@ -116,7 +120,7 @@ def _of_one_batch(self: Any, other: Any) -> Any:
     return F._unsafe_view(F.bmm(*sides), (*batch, rows, columns))
 
 
-def _broadcast(first: Any, second: Any) -> tuple[int, ...]:
+def _broadcast(first: Sequence[int], second: Sequence[int]) -> tuple[int, ...]:
     ndim = max(len(first), len(second))
     left = (1,) * (ndim - len(first)) + tuple(first)
     right = (1,) * (ndim - len(second)) + tuple(second)
@@ -145,7 +149,7 @@ def outer(self: Any, vec2: Any) -> Any:
     return F.mul(F.reshape(self, (self.shape[0], 1)), vec2)
 
 
-def inner(self: Any, other: Any) -> Any:
+def inner(self: Any, other: Tensor) -> Any:
     """Return the sums of products along the last dimensions."""
     if self.ndim == 0 or other.ndim == 0:
         return F.mul(self, other)

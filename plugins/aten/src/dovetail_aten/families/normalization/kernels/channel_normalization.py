@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_kernel.types import FLOAT
+from dovetail_kernel.typing import NativeDtype
 
 from ....kernel_support.dims import wrap_dim
 from ....kernel_support.family import Family, fitted, operator
+from ....typing import Array
 
 
 class ChannelNormalization(Family):
     """Batch and group normalization."""
 
-    def _check_dtypes(self, name: str, x: Any, parameters: Sequence[Any]) -> Any:
+    def _check_dtypes(self, name: str, x: Array, parameters: Sequence[Any]) -> Any:
         """Return the dtype of the statistics: that of the parameters, which may be single beside a
         half-precision input.
 
@@ -53,11 +55,11 @@ class ChannelNormalization(Family):
     @operator("_native_batch_norm_legit_functional")
     def batch_norm(
         self,
-        x: Any,
+        x: Array,
         weight: Any,
         bias: Any,
-        running_mean: Any,
-        running_var: Any,
+        running_mean: Array,
+        running_var: Array,
         training: bool,
         momentum: float,
         eps: float,
@@ -100,7 +102,7 @@ class ChannelNormalization(Family):
         narrow = self.precision.converted
         return made, narrow(mean, kind), narrow(rstd, kind), running_mean, running_var
 
-    def _reciprocal_root(self, variance: Any, eps: float) -> Any:
+    def _reciprocal_root(self, variance: Array, eps: float) -> Any:
         """Return ``1 / sqrt(variance + eps)``."""
         xp = self.xp
         return xp.reciprocal(xp.sqrt(xp.add(variance, self.numbers.like(variance, eps))))
@@ -109,11 +111,13 @@ class ChannelNormalization(Family):
         """Return one sum for each channel."""
         return x.sum(axis=axes)
 
-    def _away(self, x: Any, mean: Any) -> Any:
+    def _away(self, x: Array, mean: Array) -> Any:
         """Return how far elements are from the mean of their channel."""
         return self.xp.subtract(self.precision.wide(x), self._column(mean, x.ndim))
 
-    def _scaled(self, away: Any, rstd: Any, weight: Any, bias: Any, own: Any) -> Any:
+    def _scaled(
+        self, away: Array, rstd: Array, weight: Array | None, bias: Array | None, own: NativeDtype
+    ) -> Any:
         """Return ``away * rstd * weight + bias`` in the dtype `own`."""
         xp = self.xp
         scale = rstd if weight is None else xp.multiply(rstd, self.precision.wide(weight))
@@ -122,7 +126,7 @@ class ChannelNormalization(Family):
             made = xp.add(made, self._column(bias, away.ndim))
         return self.ordered(self.precision.converted(made, own))
 
-    def _following(self, running: Any, now: Any, momentum: float) -> Any:
+    def _following(self, running: Array, now: Array, momentum: float) -> Any:
         """Return a running statistic moved towards what it is now."""
         xp = self.xp
         wide = self.precision.wide(running)
@@ -134,13 +138,13 @@ class ChannelNormalization(Family):
     @fitted
     def batch_norm_backward(
         self,
-        grad_out: Any,
-        x: Any,
+        grad_out: Array,
+        x: Array,
         weight: Any,
-        running_mean: Any,
-        running_var: Any,
-        save_mean: Any,
-        save_invstd: Any,
+        running_mean: Array,
+        running_var: Array,
+        save_mean: Array,
+        save_invstd: Array,
         train: bool,
         eps: float,
         output_mask: Sequence[bool],
@@ -181,7 +185,7 @@ class ChannelNormalization(Family):
     @operator("native_group_norm")
     @fitted
     def group_norm(
-        self, x: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
+        self, x: Array, weight: Array, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
     ) -> tuple[Any, Any, Any]:
         """Return ``(x - mean) / sqrt(variance + eps) * weight + bias`` with one mean and variance
         for each group of channels of a sample, and those (Wu and He 2018, arXiv:1803.08494).
@@ -212,10 +216,10 @@ class ChannelNormalization(Family):
     @fitted
     def group_norm_backward(
         self,
-        grad_out: Any,
-        x: Any,
-        mean: Any,
-        rstd: Any,
+        grad_out: Array,
+        x: Array,
+        mean: Array,
+        rstd: Array,
         weight: Any,
         N: int,
         C: int,

@@ -6,13 +6,18 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from dovetail_kernel.typing import NativeDtype
+
 from ....kernel_support.family import Family, operator
+from ....typing import Array, TensorLike
 
 
 class Normalization(Family):
     """Layer normalization."""
 
-    def _dtype_of_statistics(self, own: Any, weight: Any, bias: Any) -> Any:
+    def _dtype_of_statistics(
+        self, own: NativeDtype, weight: Array | None, bias: Array | None
+    ) -> Any:
         """Return the dtype of mean and rstd: that of the weights, which may be single beside a
         half-precision input.
         """
@@ -70,11 +75,11 @@ class Normalization(Family):
     @operator("native_layer_norm_backward")
     def native_layer_norm_backward(
         self,
-        grad_out: Any,
-        input: Any,
+        grad_out: Array,
+        input: Array,
         normalized_shape: Sequence[int],
-        mean: Any,
-        rstd: Any,
+        mean: Array,
+        rstd: Array,
         weight: Any,
         bias: Any,
         output_mask: Sequence[bool],
@@ -129,7 +134,12 @@ class Normalization(Family):
         return to_input, to_weight, to_bias
 
 
-def check_layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any) -> int:
+def check_layer_norm(
+    input: TensorLike,
+    normalized_shape: Sequence[int],
+    weight: TensorLike | None,
+    bias: TensorLike | None,
+) -> int:
     """Return the number of leading dimensions that are not normalized.
 
     Raises

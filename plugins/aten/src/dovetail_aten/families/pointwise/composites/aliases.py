@@ -6,8 +6,10 @@ from typing import Any
 
 from dovetail_aten._generated import functions as F
 
+from ....typing import Scalar
 
-def subtract(self: Any, other: Any, alpha: Any = 1) -> Any:
+
+def subtract(self: Any, other: Scalar, alpha: Scalar = 1) -> Any:
     """Return ``self - alpha * other``; of two tensors and of a tensor and a number, whose `alpha`
     is positional.
     """

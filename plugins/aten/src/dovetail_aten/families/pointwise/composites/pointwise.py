@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.families.pointwise.kernels.comparison import check_tolerances
 from dovetail_kernel import complex64, complex128, float64, int64, result_dtype, scalar_category
+
+if TYPE_CHECKING:
+    from ....tensor.tensor_class import Tensor
 
 _COMPLEX: Final = complex64.bit | complex128.bit
 """The bits of a signature that say that the numbers are complex."""
@@ -133,7 +136,7 @@ def _number(value: Any, tensors: Iterable[Any]) -> Any:
 
 
 def isclose(
-    self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    self: Any, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Any:
     """Return where ``|self - other| <= atol + rtol * |other|``, or both are equal."""
     if self.dtype is not other.dtype:
@@ -151,7 +154,7 @@ def isclose(
     return F.logical_or(close, within)
 
 
-def _distance(self: Any, other: Any) -> Any:
+def _distance(self: Any, other: Tensor) -> Any:
     """Return ``|self - other|`` of integers, which no integer dtype may hold, in float64."""
     self, other = F.to(self, dtype=int64), F.to(other, dtype=int64)
     found = F.sub(F.maximum(self, other), F.minimum(self, other))
@@ -161,7 +164,7 @@ def _distance(self: Any, other: Any) -> Any:
 
 
 def allclose(
-    self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    self: Any, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
     """Return whether all elements are close."""
     return bool(F.item(F.all(isclose(self, other, rtol, atol, equal_nan))))
@@ -191,7 +194,7 @@ def is_nonzero(self: Any) -> bool:
     return bool(self)
 
 
-def float_power(self: Any, exponent: Any) -> Any:
+def float_power(self: Any, exponent: object) -> Any:
     """Return ``self ** exponent``, computed in float64 or complex128; one of them may be a
     number.
     """
@@ -199,7 +202,7 @@ def float_power(self: Any, exponent: Any) -> Any:
     return F.pow(_as_wide(self, wide), _as_wide(exponent, wide))
 
 
-def float_power_(self: Any, exponent: Any) -> Any:
+def float_power_(self: Any, exponent: object) -> Any:
     """Raise `self`, of float64 or complex128, to a power in place."""
     wide = _wide(self, exponent)
     if self.dtype is not wide:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from dovetail_kernel import uint16, uint32, uint64
+from dovetail_kernel.typing import NativeDtype
 
 from ....kernel_support.family import Family, helper, operator, widened
 from ....kernel_support.table import KernelTable
+from ....typing import Array, Scalar
 
 
 class Arithmetic(Family):
@@ -27,7 +29,7 @@ class Arithmetic(Family):
         kernel("sub.Tensor", self.sub, fast_path=subtract, out_function=subtract)
         kernel("neg", self.xp.negative, out_function=_negation_into(self.xp.negative))
 
-    def _check_alpha(self, alpha: Any, dtype: Any) -> None:
+    def _check_alpha(self, alpha: Any, dtype: NativeDtype) -> None:
         """Refuse an `alpha` of a higher category than the result."""
         if isinstance(alpha, bool) and dtype != self.xp.bool_:
             raise RuntimeError("Boolean alpha only supported for Boolean results. Give an int.")
@@ -42,7 +44,7 @@ class Arithmetic(Family):
                 "Convert the tensor first."
             )
 
-    def _scaled(self, array: Any, alpha: Any) -> Any:
+    def _scaled(self, array: Array | Scalar, alpha: Scalar) -> Any:
         """Return ``alpha * array``."""
         if alpha == 1 and alpha is not True:
             return array
@@ -51,11 +53,11 @@ class Arithmetic(Family):
         self._check_alpha(alpha, array.dtype)
         return self.xp.multiply(array, self.numbers.like(array, alpha))
 
-    def _times(self, array: Any, value: Any) -> Any:
+    def _times(self, array: Array, value: object) -> Any:
         """Return ``value * array``; the dtype of the array must be able to hold `value`."""
         return array if value == 1 else self.xp.multiply(array, self.numbers.fitting(array, value))
 
-    def _scaled_number(self, array: Any, number: Any, alpha: Any) -> Any:
+    def _scaled_number(self, array: Array, number: Any, alpha: Any) -> Any:
         """Return ``alpha * number`` for an addend of `array`."""
         if alpha == 1 and alpha is not True:
             return number
@@ -64,49 +66,49 @@ class Arithmetic(Family):
         return number * alpha
 
     @operator("add.Tensor")
-    def add(self, x: Any, other: Any, *, alpha: Any = 1) -> Any:
+    def add(self, x: Array, other: Array | Scalar, *, alpha: Scalar = 1) -> Any:
         """Return ``x + alpha * other``."""
         return self.xp.add(x, self._scaled(other, alpha))
 
     @operator("sub.Tensor")
-    def sub(self, x: Any, other: Any, *, alpha: Any = 1) -> Any:
+    def sub(self, x: Array, other: Array | Scalar, *, alpha: Scalar = 1) -> Any:
         """Return ``x - alpha * other``."""
         return self.xp.subtract(x, self._scaled(other, alpha))
 
     @operator("rsub.Tensor")
-    def rsub(self, x: Any, other: Any, *, alpha: Any = 1) -> Any:
+    def rsub(self, x: Array, other: Scalar, *, alpha: Scalar = 1) -> Any:
         """Return ``other - alpha * x``."""
         return self.xp.subtract(other, self._scaled(x, alpha))
 
     @operator("add.Scalar")
-    def add_number(self, x: Any, other: Any, alpha: Any = 1) -> Any:
+    def add_number(self, x: Array, other: Array, alpha: object = 1) -> Any:
         """Return ``x + alpha * other`` for a number `other`."""
         return self.xp.add(*self.numbers.pair(x, self._scaled_number(x, other, alpha)))
 
     @operator("sub.Scalar")
-    def sub_number(self, x: Any, other: Any, alpha: Any = 1) -> Any:
+    def sub_number(self, x: Array, other: Array, alpha: object = 1) -> Any:
         """Return ``x - alpha * other`` for a number `other`."""
         return self.xp.subtract(*self.numbers.pair(x, self._scaled_number(x, other, alpha)))
 
     @operator("rsub.Scalar")
-    def rsub_number(self, x: Any, other: Any, alpha: Any = 1) -> Any:
+    def rsub_number(self, x: Array, other: Scalar, alpha: Scalar = 1) -> Any:
         """Return ``other - alpha * x`` for a number `other`."""
         array, number = self.numbers.pair(x, other)
         return self.xp.subtract(number, self._scaled(array, alpha))
 
     @operator("mul.Scalar")
-    def mul_number(self, x: Any, other: Any) -> Any:
+    def mul_number(self, x: Array, other: Array) -> Any:
         """Return ``x * other`` for a number `other`."""
         return self.xp.multiply(*self.numbers.pair(x, other))
 
     @operator("addcmul")
-    def addcmul(self, x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    def addcmul(self, x: Any, tensor1: Any, tensor2: Any, *, value: object = 1) -> Any:
         """Return ``x + value * tensor1 * tensor2``."""
         xp = self.xp
         return xp.add(x, self._times(xp.multiply(tensor1, tensor2), value))
 
     @operator("addcdiv")
-    def addcdiv(self, x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    def addcdiv(self, x: Any, tensor1: Any, tensor2: Any, *, value: object = 1) -> Any:
         """Return ``x + value * tensor1 / tensor2``."""
         xp = self.xp
         if tensor1.dtype in self.precision.integral and tensor2.dtype in self.precision.integral:
@@ -118,7 +120,7 @@ class Arithmetic(Family):
 
     @operator("lerp.Tensor")
     @widened
-    def lerp(self, x: Any, end: Any, weight: Any) -> Any:
+    def lerp(self, x: Array, end: Array, weight: Array) -> Any:
         """Return ``x + weight * (end - x)``."""
         xp = self.xp
         # From the nearer end, so that a weight of 1 gives `end` exactly.
@@ -131,7 +133,7 @@ class Arithmetic(Family):
 
     @operator("lerp.Scalar")
     @widened
-    def lerp_number(self, x: Any, end: Any, weight: Any) -> Any:
+    def lerp_number(self, x: Any, end: object, weight: Any) -> Any:
         """Return ``x + weight * (end - x)`` for a number `weight`."""
         xp = self.xp
         step = xp.subtract(end, x)
@@ -180,17 +182,17 @@ class Arithmetic(Family):
         )
 
     @operator("div.Scalar")
-    def div_number(self, x: Any, other: Any) -> Any:
+    def div_number(self, x: Array, other: Array) -> Any:
         """Return ``x / other`` for a number `other`."""
         return self.xp.true_divide(*self.numbers.pair(self.numbers.as_float(x), other))
 
     @operator("div.Tensor_mode", "div.Scalar_mode")
-    def div_mode(self, x: Any, other: Any, *, rounding_mode: str | None) -> Any:
+    def div_mode(self, x: Array, other: Scalar, *, rounding_mode: str | None) -> Any:
         """Return the quotient: true, rounded towards zero (``'trunc'``) or down (``'floor'``)."""
         return self._divide_mode(*self.numbers.pair(x, other), rounding_mode)
 
     @helper("div")
-    def div(self, x: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    def div(self, x: Array, other: Array | Scalar, *, rounding_mode: str | None = None) -> Any:
         """Return the quotient of two arrays, as `div_mode`."""
         return (
             self.xp.true_divide(x, other)
@@ -199,12 +201,12 @@ class Arithmetic(Family):
         )
 
     @operator("floor_divide", "floor_divide.Scalar")
-    def floor_divide(self, x: Any, other: Any) -> Any:
+    def floor_divide(self, x: Array, other: Array) -> Any:
         """Return the quotient rounded down."""
         return self._divide_mode(*self.numbers.pair(x, other), "floor")
 
     @operator("remainder.Tensor", "remainder.Scalar")
-    def remainder(self, x: Any, other: Any) -> Any:
+    def remainder(self, x: Array, other: Array) -> Any:
         """Return the remainder of the division rounded down: it has the sign of the divisor."""
         x, other = self.numbers.pair(x, other)
         self._check_divisor(x, other)
@@ -218,7 +220,7 @@ class Arithmetic(Family):
         return xp.where(opposite, xp.add(rest, other), rest)
 
     @operator("fmod.Tensor", "fmod.Scalar")
-    def fmod(self, x: Any, other: Any) -> Any:
+    def fmod(self, x: Array, other: Scalar) -> Any:
         """Return the remainder of the division rounded towards zero: it has the sign of `x`."""
         x, other = self.numbers.pair(x, other)
         self._check_divisor(x, other)
@@ -269,7 +271,7 @@ class Arithmetic(Family):
         return xp.where(negative, small, result).astype(exponent.dtype, copy=False)
 
     @operator("pow.Tensor_Tensor")
-    def pow(self, x: Any, exponent: Any) -> Any:
+    def pow(self, x: Array, exponent: Scalar) -> Any:
         """Return ``x ** exponent``."""
         return (
             self._power_of_arrays(x, exponent)
@@ -278,7 +280,7 @@ class Arithmetic(Family):
         )
 
     @operator("pow.Scalar")
-    def pow_number(self, x: Any, exponent: Any) -> Any:
+    def pow_number(self, x: Scalar, exponent: Array) -> Any:
         """Return ``x ** exponent`` for a number `x`."""
         exponent, base = self.numbers.pair(exponent, x)
         result = self._power_of_arrays(base, exponent)

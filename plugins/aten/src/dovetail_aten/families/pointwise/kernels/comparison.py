@@ -8,6 +8,7 @@ from dovetail_kernel.types import FLOAT
 
 from ....kernel_support.family import Family, operator
 from ....kernel_support.geometry.broadcasting import broadcast_shapes
+from ....typing import Array, Scalar
 
 
 def check_tolerances(rtol: float, atol: float) -> None:
@@ -45,52 +46,52 @@ class Comparison(Family):
     }
 
     @operator("eq.Scalar")
-    def eq_number(self, x: Any, other: Any) -> Any:
+    def eq_number(self, x: Array, other: Array) -> Any:
         """Return ``x == other`` for a number `other`."""
         return self.xp.equal(*self.numbers.pair(x, other))
 
     @operator("ne.Scalar")
-    def ne_number(self, x: Any, other: Any) -> Any:
+    def ne_number(self, x: Array, other: Scalar) -> Any:
         """Return ``x != other`` for a number `other`."""
         return self.xp.not_equal(*self.numbers.pair(x, other))
 
     @operator("lt.Scalar")
-    def lt_number(self, x: Any, other: Any) -> Any:
+    def lt_number(self, x: Array, other: Array) -> Any:
         """Return ``x < other`` for a number `other`."""
         return self.xp.less(*self.numbers.pair(x, other))
 
     @operator("le.Scalar")
-    def le_number(self, x: Any, other: Any) -> Any:
+    def le_number(self, x: Array, other: Array) -> Any:
         """Return ``x <= other`` for a number `other`."""
         return self.xp.less_equal(*self.numbers.pair(x, other))
 
     @operator("gt.Scalar")
-    def gt_number(self, x: Any, other: Any) -> Any:
+    def gt_number(self, x: Array, other: Array) -> Any:
         """Return ``x > other`` for a number `other`."""
         return self.xp.greater(*self.numbers.pair(x, other))
 
     @operator("ge.Scalar")
-    def ge_number(self, x: Any, other: Any) -> Any:
+    def ge_number(self, x: Array, other: Array) -> Any:
         """Return ``x >= other`` for a number `other`."""
         return self.xp.greater_equal(*self.numbers.pair(x, other))
 
     @operator("bitwise_and.Scalar", "bitwise_and.Scalar_Tensor")
-    def bitwise_and_number(self, x: Any, other: Any) -> Any:
+    def bitwise_and_number(self, x: Scalar, other: Array) -> Any:
         """Return ``x & other``, of which one is a number."""
         return self.xp.bitwise_and(*self.numbers.either(x, other))
 
     @operator("bitwise_or.Scalar", "bitwise_or.Scalar_Tensor")
-    def bitwise_or_number(self, x: Any, other: Any) -> Any:
+    def bitwise_or_number(self, x: Array, other: Array) -> Any:
         """Return ``x | other``, of which one is a number."""
         return self.xp.bitwise_or(*self.numbers.either(x, other))
 
     @operator("bitwise_xor.Scalar", "bitwise_xor.Scalar_Tensor")
-    def bitwise_xor_number(self, x: Any, other: Any) -> Any:
+    def bitwise_xor_number(self, x: Array, other: Scalar) -> Any:
         """Return ``x ^ other``, of which one is a number."""
         return self.xp.bitwise_xor(*self.numbers.either(x, other))
 
     @operator("equal")
-    def equal(self, x: Any, other: Any) -> bool:
+    def equal(self, x: Array, other: Array) -> bool:
         """Return whether two arrays have the same shape and elements. Looks at values: the result
         is a bool.
         """
@@ -98,7 +99,12 @@ class Comparison(Family):
 
     @operator("allclose")
     def allclose(
-        self, x: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+        self,
+        x: Array,
+        other: Array,
+        rtol: float = 1e-05,
+        atol: float = 1e-08,
+        equal_nan: bool = False,
     ) -> bool:
         """Return whether ``abs(x - other) <= atol + rtol * abs(other)`` everywhere. Looks at
         values: the result is a bool.

@@ -6,6 +6,7 @@ import math
 from typing import Any, ClassVar
 
 from ....kernel_support.family import Family, operator, widened
+from ....typing import Array
 
 
 class NumberParts(Family):
@@ -17,12 +18,12 @@ class NumberParts(Family):
     }
 
     @operator("copysign.Tensor", "copysign.Scalar")
-    def copysign(self, x: Any, other: Any) -> Any:
+    def copysign(self, x: Array, other: Array) -> Any:
         """Return the size of `x` with the sign of `other`."""
         return self.xp.copysign(*self.numbers.pair(x, other))
 
     @operator("signbit")
-    def signbit(self, x: Any) -> Any:
+    def signbit(self, x: Array) -> Any:
         """Return whether the sign is minus, as that of -0.0."""
         xp = self.xp
         if x.dtype in self.precision.integral:
@@ -30,29 +31,29 @@ class NumberParts(Family):
         return xp.signbit(x)
 
     @operator("isposinf")
-    def isposinf(self, x: Any) -> Any:
+    def isposinf(self, x: Array) -> Any:
         """Return whether elements are infinite."""
         return self._is_infinite(x, math.inf)
 
     @operator("isneginf")
-    def isneginf(self, x: Any) -> Any:
+    def isneginf(self, x: Array) -> Any:
         """Return whether elements are minus infinity."""
         return self._is_infinite(x, -math.inf)
 
-    def _is_infinite(self, x: Any, infinity: float) -> Any:
+    def _is_infinite(self, x: Array, infinity: float) -> Any:
         if x.dtype in self.precision.integral:
             return self.xp.zeros_like(x, dtype=self.xp.bool_)
         return self.xp.equal(x, self.numbers.like(x, infinity))
 
     @operator("heaviside")
-    def heaviside(self, x: Any, values: Any) -> Any:
+    def heaviside(self, x: Array, values: Array) -> Any:
         """Return 0 for negative elements and NaN, 1 for positive ones, `values` for zeros."""
         zero = self.numbers.like(x, 0)
         return self.xp.where(x == zero, values, (x > zero).astype(x.dtype))
 
     @operator("ldexp.Tensor")
     @widened
-    def ldexp(self, x: Any, other: Any) -> Any:
+    def ldexp(self, x: Array, other: Array) -> Any:
         """Return ``x * 2 ** other``, by two factors, neither of which overflows before the result
         does.
         """
@@ -70,7 +71,7 @@ class NumberParts(Family):
 
     @operator("frexp.Tensor")
     @widened
-    def frexp(self, x: Any) -> tuple[Any, Any]:
+    def frexp(self, x: Array) -> tuple[Any, Any]:
         """Return mantissas in [0.5, 1) and exponents of ``x = mantissa * 2 ** exponent``."""
         if x.dtype not in self.precision.real_floats:
             raise RuntimeError(
@@ -81,7 +82,7 @@ class NumberParts(Family):
 
     @operator("round.decimals")
     @widened
-    def round_decimals(self, x: Any, *, decimals: int) -> Any:
+    def round_decimals(self, x: Array, *, decimals: int) -> Any:
         """Return the nearest multiples of ``10 ** -decimals``, of two equally near ones the
         even.
         """
@@ -94,11 +95,11 @@ class NumberParts(Family):
         return xp.multiply(xp.rint(xp.true_divide(x, power)), power)
 
     @operator("bitwise_left_shift.Tensor_Scalar", "bitwise_left_shift.Scalar_Tensor")
-    def left_shift(self, x: Any, other: Any) -> Any:
+    def left_shift(self, x: Any, other: Array) -> Any:
         """Return ``x << other``, of which one is a number."""
         return self.xp.left_shift(*self.numbers.either(x, other))
 
     @operator("bitwise_right_shift.Tensor_Scalar", "bitwise_right_shift.Scalar_Tensor")
-    def right_shift(self, x: Any, other: Any) -> Any:
+    def right_shift(self, x: Any, other: Array) -> Any:
         """Return ``x >> other``, of which one is a number."""
         return self.xp.right_shift(*self.numbers.either(x, other))

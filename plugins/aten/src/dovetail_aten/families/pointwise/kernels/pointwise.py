@@ -10,6 +10,7 @@ from dovetail_kernel.types import COMPLEX
 from ....kernel_support.capabilities import Capabilities
 from ....kernel_support.family import Family, helper, operator, widened
 from ....kernel_support.table import KernelTable
+from ....typing import Array, Namespace
 
 _NAN = complex(math.nan, math.nan)
 
@@ -31,29 +32,29 @@ class Pointwise(Family):
     functions: ClassVar = {"abs": "absolute"}
 
     def __init__(
-        self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
+        self, xp: Namespace, capabilities: Capabilities, table: KernelTable | None = None
     ) -> None:
         super().__init__(xp, capabilities, table)
         self._complex = self.precision.complex
 
     @operator("erf")
-    def erf(self, x: Any) -> Any:
+    def erf(self, x: Array) -> Any:
         """Return the error function of `x`, which the backend supplies."""
         return self.capabilities.erf(x)
 
     @operator("erfc")
-    def erfc(self, x: Any) -> Any:
+    def erfc(self, x: Array) -> Any:
         """Return ``1 - erf(x)``, which the backend supplies."""
         return self.capabilities.erfc(x)
 
     @operator("rsqrt")
-    def rsqrt(self, x: Any) -> Any:
+    def rsqrt(self, x: Array) -> Any:
         """Return ``1 / sqrt(x)``."""
         xp = self.xp
         return xp.reciprocal(xp.sqrt(x))
 
     @operator("sign")
-    def sign(self, x: Any) -> Any:
+    def sign(self, x: Array) -> Any:
         """Return -1, 0 or 1; 0 for NaN."""
         xp = self.xp
         if x.dtype == xp.bool_:
@@ -63,7 +64,7 @@ class Pointwise(Family):
         return xp.subtract((x > 0).astype(x.dtype), (x < 0).astype(x.dtype))
 
     @operator("sgn")
-    def sgn(self, x: Any) -> Any:
+    def sgn(self, x: Array) -> Any:
         """Return ``x / abs(x)``, and 0 for 0."""
         xp = self.xp
         if x.dtype not in self._complex:
@@ -76,12 +77,12 @@ class Pointwise(Family):
         )
 
     @operator("round")
-    def round(self, x: Any) -> Any:
+    def round(self, x: Array) -> Any:
         """Return the nearest integers, of two equally near ones the even."""
         return self.capabilities.clone(x) if x.dtype in self.precision.integral else self.xp.rint(x)
 
     @operator("frac")
-    def frac(self, x: Any) -> Any:
+    def frac(self, x: Array) -> Any:
         """Return ``x - trunc(x)``."""
         xp = self.xp
         return xp.subtract(x, xp.trunc(x))
@@ -128,18 +129,18 @@ class Pointwise(Family):
 
     @operator("deg2rad")
     @widened
-    def deg2rad(self, x: Any) -> Any:
+    def deg2rad(self, x: Array) -> Any:
         """Return radians for degrees."""
         return self.xp.multiply(x, self.numbers.like(x, math.pi / 180))
 
     @operator("rad2deg")
     @widened
-    def rad2deg(self, x: Any) -> Any:
+    def rad2deg(self, x: Array) -> Any:
         """Return degrees for radians."""
         return self.xp.multiply(x, self.numbers.like(x, 180 / math.pi))
 
     @operator("_conj_physical")
-    def conj_physical(self, x: Any) -> Any:
+    def conj_physical(self, x: Array) -> Any:
         """Return the complex conjugate, as a new array."""
         return self.xp.conjugate(x) if x.dtype in self._complex else self.capabilities.clone(x)
 
@@ -149,17 +150,17 @@ class Pointwise(Family):
         return self.xp.conjugate(x) if getattr(x, "dtype", None) in self._complex else x
 
     @helper("real")
-    def real(self, x: Any) -> Any:
+    def real(self, x: Array) -> Any:
         """Return the real part of a complex array; anything else is returned itself."""
         return x.real if getattr(x, "dtype", None) in self._complex else x
 
     @helper("imag")
-    def imag(self, x: Any) -> Any:
+    def imag(self, x: Array) -> Any:
         """Return the imaginary part of a complex array."""
         return x.imag
 
     @operator("logaddexp")
-    def logaddexp(self, x: Any, other: Any) -> Any:
+    def logaddexp(self, x: Array, other: Array) -> Any:
         """Return ``log(exp(x) + exp(other))`` without overflow: with the greater one taken out, ``m
         + log1p(exp(n - m))``.
         """
@@ -178,7 +179,7 @@ class Pointwise(Family):
         return xp.where(xp.isnan(x) | xp.isnan(other), self.numbers.like(result, _NAN), result)
 
     @operator("angle")
-    def angle(self, x: Any) -> Any:
+    def angle(self, x: Array) -> Any:
         """Return the argument of complex numbers; of real ones 0 or pi."""
         xp = self.xp
         if self.dtypes[x.dtype].category == COMPLEX:

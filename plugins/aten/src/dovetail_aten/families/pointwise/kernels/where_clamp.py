@@ -11,13 +11,14 @@ from dovetail_kernel.types import COMPLEX
 from ....kernel_support.capabilities import Capabilities
 from ....kernel_support.family import Family, never_warns, operator
 from ....kernel_support.table import KernelTable
+from ....typing import Array, Namespace, Scalar
 
 
 class Choices(Family):
     """Kernels that choose, element by element, between operands."""
 
     def __init__(
-        self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
+        self, xp: Namespace, capabilities: Capabilities, table: KernelTable | None = None
     ) -> None:
         super().__init__(xp, capabilities, table)
         self._boolean = self.native_dtypes[bool_]
@@ -63,7 +64,7 @@ class Choices(Family):
         return (limit if limit is bound else self.numbers.fitting(x, bound)), x
 
     @operator("clamp", "clamp.Tensor")
-    def clamp(self, x: Any, min: Any = None, max: Any = None) -> Any:
+    def clamp(self, x: Array, min: Scalar | None = None, max: Scalar | None = None) -> Any:
         """Return `x` limited to ``[min, max]``; a bound that is None is none."""
         xp = self.xp
         if min is None and max is None:
@@ -76,18 +77,18 @@ class Choices(Family):
         return x if max is None else xp.minimum(*self._bound_and(x, max))
 
     @operator("clamp_min", "clamp_min.Tensor")
-    def clamp_min(self, x: Any, min: Any) -> Any:
+    def clamp_min(self, x: Array, min: Scalar) -> Any:
         """Return the greater of `x` and `min`."""
         return self.xp.maximum(*self._bound_and(x, min))
 
     @operator("clamp_max", "clamp_max.Tensor")
-    def clamp_max(self, x: Any, max: Any) -> Any:
+    def clamp_max(self, x: Array, max: object) -> Any:
         """Return the lesser of `x` and `max`."""
         return self.xp.minimum(*self._bound_and(x, max))
 
     @operator("where.self")
     @never_warns
-    def where(self, condition: Any, x: Any, other: Any) -> Any:
+    def where(self, condition: Any, x: Array | Scalar, other: Array | Scalar) -> Any:
         """Return `x` where `condition` is true, else `other`."""
         kind = self.dtypes[condition.dtype]
         if kind is uint8:
@@ -104,7 +105,7 @@ class Choices(Family):
             )
         return self.xp.where(condition, x, other)
 
-    def _filled(self, x: Any, mask: Any, value: Any) -> Any:
+    def _filled(self, x: Array, mask: Array, value: Array) -> Any:
         """Return `x` with `value` where `mask` is true, in C order, as PyTorch fills a contiguous
         copy.
         """
@@ -119,12 +120,12 @@ class Choices(Family):
 
     @operator("masked_fill.Scalar")
     @never_warns
-    def masked_fill(self, x: Any, mask: Any, value: Any) -> Any:
+    def masked_fill(self, x: Array, mask: Array, value: Scalar) -> Any:
         """Return `x` with the number `value` where `mask` is true."""
         return self._filled(x, mask, self.numbers.fitting(x, value))
 
     @operator("masked_fill.Tensor")
-    def masked_fill_array(self, x: Any, mask: Any, value: Any) -> Any:
+    def masked_fill_array(self, x: Array, mask: Array, value: Array) -> Any:
         """Return `x` with the 0-d array `value` where `mask` is true."""
         if value.ndim:
             raise RuntimeError(

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dovetail_kernel.typing import NativeDtype
+
 from ....kernel_support.family import Family, operator, widened
+from ....typing import Array
 from .pooling_geometry import averaged_windows, check_adaptive, check_pooled
 from .segments import Divisors, Runs, adaptive_runs
 
@@ -20,71 +23,71 @@ class AveragePooling(Family):
 
     @operator("avg_pool2d")
     @widened
-    def avg_pool2d(self, x: Any, *how: Any) -> Any:
+    def avg_pool2d(self, x: Array, *how: Any) -> Any:
         """Return the average of each window over the last two dimensions."""
         return self._averages(x, *averaged_windows("avg_pool2d", 2, x.shape, *how))
 
     @operator("avg_pool3d")
     @widened
-    def avg_pool3d(self, x: Any, *how: Any) -> Any:
+    def avg_pool3d(self, x: Array, *how: Any) -> Any:
         """Return the average of each window over the last three dimensions."""
         return self._averages(x, *averaged_windows("avg_pool3d", 3, x.shape, *how))
 
     @operator("avg_pool2d_backward")
     @widened
-    def avg_pool2d_backward(self, grad_output: Any, x: Any, *how: Any) -> Any:
+    def avg_pool2d_backward(self, grad_output: Array, x: Array, *how: Any) -> Any:
         """Return the gradient of avg_pool2d."""
         name = "avg_pool2d_backward"
         return self._gradient(name, grad_output, x, *averaged_windows(name, 2, x.shape, *how))
 
     @operator("avg_pool3d_backward")
     @widened
-    def avg_pool3d_backward(self, grad_output: Any, x: Any, *how: Any) -> Any:
+    def avg_pool3d_backward(self, grad_output: Array, x: Array, *how: Any) -> Any:
         """Return the gradient of avg_pool3d."""
         name = "avg_pool3d_backward"
         return self._gradient(name, grad_output, x, *averaged_windows(name, 3, x.shape, *how))
 
     @operator("_adaptive_avg_pool2d")
     @widened
-    def adaptive_avg_pool2d(self, x: Any, output_size: Sequence[int]) -> Any:
+    def adaptive_avg_pool2d(self, x: Array, output_size: Sequence[int]) -> Any:
         """Return the averages of nearly equal windows, ``output_size`` of them."""
         return self._adaptive("adaptive_avg_pool2d", 2, x, output_size)
 
     @operator("_adaptive_avg_pool3d")
     @widened
-    def adaptive_avg_pool3d(self, x: Any, output_size: Sequence[int]) -> Any:
+    def adaptive_avg_pool3d(self, x: Array, output_size: Sequence[int]) -> Any:
         """Return the averages of nearly equal windows, ``output_size`` of them."""
         return self._adaptive("adaptive_avg_pool3d", 3, x, output_size)
 
     @operator("_adaptive_avg_pool2d_backward")
     @widened
-    def adaptive_avg_pool2d_backward(self, grad_output: Any, x: Any) -> Any:
+    def adaptive_avg_pool2d_backward(self, grad_output: Array, x: Array) -> Any:
         """Return the gradient of _adaptive_avg_pool2d."""
         return self._adaptive_gradient("adaptive_avg_pool2d_backward", 2, grad_output, x)
 
     @operator("_adaptive_avg_pool3d_backward")
     @widened
-    def adaptive_avg_pool3d_backward(self, grad_output: Any, x: Any) -> Any:
+    def adaptive_avg_pool3d_backward(self, grad_output: Array, x: Array) -> Any:
         """Return the gradient of _adaptive_avg_pool3d."""
         return self._adaptive_gradient("adaptive_avg_pool3d_backward", 3, grad_output, x)
 
-    def _adaptive(self, name: str, ndim: int, x: Any, output_size: Sequence[int]) -> Any:
+    def _adaptive(self, name: str, ndim: int, x: Array, output_size: Sequence[int]) -> Any:
         check_adaptive(name, ndim, x.shape, output_size)
         runs = [adaptive_runs(*pair) for pair in zip(x.shape[-ndim:], output_size, strict=True)]
         return self._averages(x, runs, [each.lengths for each in runs])
 
-    def _adaptive_gradient(self, name: str, ndim: int, grad: Any, x: Any) -> Any:
+    def _adaptive_gradient(self, name: str, ndim: int, grad: Array, x: Array) -> Any:
         sizes = grad.shape[-ndim:]
         check_adaptive(name, ndim, x.shape, sizes)
         runs = [adaptive_runs(*pair) for pair in zip(x.shape[-ndim:], sizes, strict=True)]
         return self._gradient(name, grad, x, runs, [each.lengths for each in runs])
 
-    def _averages(self, x: Any, runs: Sequence[Runs], divisors: Divisors) -> Any:
+    def _averages(self, x: Array, runs: Sequence[Runs], divisors: Divisors) -> Any:
         """Return the sums over runs along the last dimensions, divided."""
         return self.ordered(self._divided(self._sums(x, runs), divisors))
 
     def _gradient(
-        self, name: str, grad: Any, x: Any, runs: Sequence[Runs], divisors: Divisors
+        self, name: str, grad: Array, x: Array, runs: Sequence[Runs], divisors: Divisors
     ) -> Any:
         """Return the gradient of `_averages`."""
         lead = x.shape[: x.ndim - len(runs)]
@@ -94,13 +97,13 @@ class AveragePooling(Family):
             self._sums(self._divided(grad, divisors), [each.transposed() for each in runs])
         )
 
-    def _sums(self, x: Any, runs: Sequence[Runs]) -> Any:
+    def _sums(self, x: Array, runs: Sequence[Runs]) -> Any:
         """Return the sums over runs along the last dimensions."""
         for dim, each in enumerate(reversed(runs)):
             x = self._sums_along(x, x.ndim - 1 - dim, each)
         return x
 
-    def _sums_along(self, x: Any, axis: int, runs: Runs) -> Any:
+    def _sums_along(self, x: Array, axis: int, runs: Runs) -> Any:
         """Return the sum over each run along `axis`."""
         xp = self.xp
         total = None
@@ -118,7 +121,7 @@ class AveragePooling(Family):
             return xp.zeros(shape, dtype=x.dtype)
         return total
 
-    def _divided(self, sums: Any, divisors: Divisors) -> Any:
+    def _divided(self, sums: Array, divisors: Divisors) -> Any:
         """Return sums divided by a number, or by the product of one for each place along each of
         the last dimensions. Integers lose their fraction, as in C.
         """
@@ -132,7 +135,7 @@ class AveragePooling(Family):
             return xp.multiply(whole, xp.multiply(xp.sign(sums), xp.sign(divisor)))
         return xp.true_divide(sums, divisor)
 
-    def _product_of(self, divisors: Sequence[Sequence[int]], dtype: Any) -> Any:
+    def _product_of(self, divisors: Sequence[Sequence[int]], dtype: NativeDtype) -> Any:
         """Return one number for each place of the last dimensions, or one for all of them."""
         product = 1
         for place, numbers in enumerate(divisors):

@@ -10,6 +10,7 @@ from typing import Any
 from dovetail_kernel import int64
 
 from ....kernel_support.family import operator
+from ....typing import Array
 from .maxima import Maxima
 from .pooling_geometry import check_fractional
 
@@ -19,7 +20,11 @@ class FractionalPooling(Maxima):
 
     @operator("fractional_max_pool2d")
     def fractional_max_pool2d(
-        self, x: Any, kernel_size: Sequence[int], output_size: Sequence[int], random_samples: Any
+        self,
+        x: Array,
+        kernel_size: Sequence[int],
+        output_size: Sequence[int],
+        random_samples: object,
     ) -> tuple[Any, Any]:
         """Return the maxima of ``output_size`` windows, and their places. The random numbers are of
         the last dimension first.
@@ -31,7 +36,11 @@ class FractionalPooling(Maxima):
 
     @operator("fractional_max_pool3d")
     def fractional_max_pool3d(
-        self, x: Any, kernel_size: Sequence[int], output_size: Sequence[int], random_samples: Any
+        self,
+        x: Array,
+        kernel_size: Sequence[int],
+        output_size: Sequence[int],
+        random_samples: Array,
     ) -> tuple[Any, Any]:
         """Return the maxima of ``output_size`` windows, and their places. The random numbers are of
         the first dimension first.
@@ -45,7 +54,7 @@ class FractionalPooling(Maxima):
         self,
         name: str,
         order: Sequence[int],
-        x: Any,
+        x: Array,
         kernel_size: Sequence[int],
         output_size: Sequence[int],
         samples: Any,
@@ -79,7 +88,7 @@ class FractionalPooling(Maxima):
             best, where = self._larger(best, where, value, place)
         return self.xp.reshape(best, shape), self.xp.reshape(where, shape)
 
-    def _starts(self, samples: Any, size: int, number: int, kernel: int) -> Any:
+    def _starts(self, samples: Array, size: int, number: int, kernel: int) -> Any:
         """Return where the windows along one dimension begin, for every channel: in steps whose
         length is a fraction, the last at the end.
         """

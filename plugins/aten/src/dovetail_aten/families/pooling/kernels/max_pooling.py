@@ -8,10 +8,12 @@ from typing import Any
 
 from dovetail_kernel import iinfo
 from dovetail_kernel.types import FLOAT
+from dovetail_kernel.typing import NativeDtype
 
 from ....kernel_support.family import operator, widened
 from ....kernel_support.geometry.window_geometry import Window
 from ....kernel_support.sliding_windows import SlidingWindows
+from ....typing import Array
 from .maxima import Maxima
 from .pooling_geometry import check_adaptive, pooled_windows
 from .segments import adaptive_runs
@@ -22,25 +24,25 @@ class MaxPooling(Maxima, SlidingWindows):
 
     @operator("max_pool2d_with_indices")
     @widened
-    def max_pool2d(self, x: Any, *how: Any) -> tuple[Any, Any]:
+    def max_pool2d(self, x: Array, *how: Any) -> tuple[Any, Any]:
         """Return the maximum of each window over the last two dimensions, and its place."""
         return self._max_pool("max_pool2d", 2, x, *how)
 
     @operator("max_pool3d_with_indices")
     @widened
-    def max_pool3d(self, x: Any, *how: Any) -> tuple[Any, Any]:
+    def max_pool3d(self, x: Array, *how: Any) -> tuple[Any, Any]:
         """Return the maximum of each window over the last three dimensions, and its place."""
         return self._max_pool("max_pool3d", 3, x, *how)
 
     @operator("adaptive_max_pool2d")
     @widened
-    def adaptive_max_pool2d(self, x: Any, output_size: Sequence[int]) -> tuple[Any, Any]:
+    def adaptive_max_pool2d(self, x: Array, output_size: Sequence[int]) -> tuple[Any, Any]:
         """Return the maxima of nearly equal windows, ``output_size`` of them, and their places."""
         return self._adaptive("adaptive_max_pool2d", 2, x, output_size)
 
     @operator("adaptive_max_pool3d")
     @widened
-    def adaptive_max_pool3d(self, x: Any, output_size: Sequence[int]) -> tuple[Any, Any]:
+    def adaptive_max_pool3d(self, x: Array, output_size: Sequence[int]) -> tuple[Any, Any]:
         """Return the maxima of nearly equal windows, ``output_size`` of them, and their places."""
         return self._adaptive("adaptive_max_pool3d", 3, x, output_size)
 
@@ -48,7 +50,7 @@ class MaxPooling(Maxima, SlidingWindows):
         self,
         name: str,
         ndim: int,
-        x: Any,
+        x: Array,
         kernel_size: Sequence[int],
         stride: Sequence[int] = (),
         padding: Sequence[int] = (0,),
@@ -63,7 +65,7 @@ class MaxPooling(Maxima, SlidingWindows):
         return self._maxima(values, self._places_under(windows), elements)
 
     def _adaptive(
-        self, name: str, ndim: int, x: Any, output_size: Sequence[int]
+        self, name: str, ndim: int, x: Array, output_size: Sequence[int]
     ) -> tuple[Any, Any]:
         check_adaptive(name, ndim, x.shape, output_size, empty_channels=False)
         sizes = x.shape[-ndim:]
@@ -73,7 +75,7 @@ class MaxPooling(Maxima, SlidingWindows):
         elements = [[places for places, _ in each.elements()] or [()] for each in runs]
         return self._maxima(x, places, elements)
 
-    def _least(self, native_dtype: Any) -> Any:
+    def _least(self, native_dtype: NativeDtype) -> Any:
         """Return the number of a dtype below all others."""
         dtype = self.dtypes[native_dtype]
         return -math.inf if dtype.category == FLOAT else iinfo(dtype).min

@@ -8,6 +8,7 @@ from typing import Any
 from dovetail_kernel.types import FLOAT
 
 from ....kernel_support.family import Family
+from ....typing import Array
 
 __all__ = ["Maxima"]
 
@@ -22,7 +23,7 @@ class Maxima(Family):
     """
 
     def _maxima(
-        self, values: Any, places: Any, elements: Sequence[Sequence[Any]]
+        self, values: Array, places: Array, elements: Sequence[Sequence[object]]
     ) -> tuple[Any, Any]:
         """Return the maxima along the last dimensions, and the places where they are.
 
@@ -48,7 +49,9 @@ class Maxima(Family):
             places = xp.array(self.capabilities.expand(places, values.shape), copy=True)
         return self.ordered(self._new(values)), self.ordered(places)
 
-    def _larger(self, best: Any, where: Any, value: Any, place: Any) -> tuple[Any, Any]:
+    def _larger(
+        self, best: Array | None, where: Array | None, value: Array, place: Array
+    ) -> tuple[Any, Any]:
         """Return the larger of elements with their places: of equal ones the former, of NaN the
         latter.
         """
@@ -60,12 +63,12 @@ class Maxima(Family):
             better = xp.logical_or(better, xp.not_equal(value, value))
         return xp.where(better, value, best), xp.where(better, place, where)
 
-    def _taken(self, x: Any, axis: int, elements: Any) -> Any:
+    def _taken(self, x: Array, axis: int, elements: object) -> Any:
         """Return elements along a dimension, which counts from the last."""
         if isinstance(elements, slice):
             return x[(..., elements, *(_ALL,) * (-1 - axis))]
         return self.xp.take(x, self.xp.asarray(elements, dtype=self.xp.int64), axis=axis)
 
-    def _new(self, values: Any) -> Any:
+    def _new(self, values: Array) -> Any:
         """Return a new array: maxima over windows of one element are a view of the argument."""
         return self.xp.array(values, copy=True)

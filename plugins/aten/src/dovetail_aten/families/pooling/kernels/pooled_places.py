@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....kernel_support.family import Family, operator, widened
+from ....typing import Array
 from .pooling_geometry import check_pooled, check_unpooled
 
 
@@ -15,42 +16,42 @@ class PooledPlaces(Family):
 
     @operator("max_pool2d_with_indices_backward")
     @widened
-    def max_pool2d_backward(self, grad_output: Any, x: Any, *how: Any) -> Any:
+    def max_pool2d_backward(self, grad_output: Array, x: Array, *how: Any) -> Any:
         """Return the gradient of max_pool2d, whose indices are the last argument."""
         return self._gradient("max_pool2d_with_indices_backward", 2, grad_output, x, how[-1])
 
     @operator("max_pool3d_with_indices_backward")
     @widened
-    def max_pool3d_backward(self, grad_output: Any, x: Any, *how: Any) -> Any:
+    def max_pool3d_backward(self, grad_output: Array, x: Array, *how: Any) -> Any:
         """Return the gradient of max_pool3d, whose indices are the last argument."""
         return self._gradient("max_pool3d_with_indices_backward", 3, grad_output, x, how[-1])
 
     @operator("adaptive_max_pool2d_backward")
     @widened
-    def adaptive_max_pool2d_backward(self, grad_output: Any, x: Any, indices: Any) -> Any:
+    def adaptive_max_pool2d_backward(self, grad_output: Array, x: Array, indices: Array) -> Any:
         """Return the gradient of adaptive_max_pool2d."""
         return self._gradient("adaptive_max_pool2d_backward", 2, grad_output, x, indices)
 
     @operator("adaptive_max_pool3d_backward")
     @widened
-    def adaptive_max_pool3d_backward(self, grad_output: Any, x: Any, indices: Any) -> Any:
+    def adaptive_max_pool3d_backward(self, grad_output: Array, x: Array, indices: Array) -> Any:
         """Return the gradient of adaptive_max_pool3d."""
         return self._gradient("adaptive_max_pool3d_backward", 3, grad_output, x, indices)
 
     @operator("fractional_max_pool2d_backward")
     @widened
-    def fractional_max_pool2d_backward(self, grad_output: Any, x: Any, *how: Any) -> Any:
+    def fractional_max_pool2d_backward(self, grad_output: Array, x: Array, *how: Any) -> Any:
         """Return the gradient of fractional_max_pool2d, whose indices are the last argument."""
         return self._gradient("fractional_max_pool2d_backward", 2, grad_output, x, how[-1])
 
     @operator("fractional_max_pool3d_backward")
     @widened
-    def fractional_max_pool3d_backward(self, grad_output: Any, x: Any, *how: Any) -> Any:
+    def fractional_max_pool3d_backward(self, grad_output: Array, x: Array, *how: Any) -> Any:
         """Return the gradient of fractional_max_pool3d, whose indices are the last argument."""
         return self._gradient("fractional_max_pool3d_backward", 3, grad_output, x, how[-1])
 
     @operator("max_unpool2d")
-    def max_unpool2d(self, x: Any, indices: Any, output_size: Sequence[int]) -> Any:
+    def max_unpool2d(self, x: Array, indices: Array, output_size: Sequence[int]) -> Any:
         """Return zeros with the elements of `x` at the places `indices` of each image."""
         check_unpooled("max_unpool2d", 2, x, indices, output_size, self.dtypes[indices.dtype])
         return self._unpooled("max_unpool2d", x, indices, output_size)
@@ -58,8 +59,8 @@ class PooledPlaces(Family):
     @operator("max_unpool3d")
     def max_unpool3d(
         self,
-        x: Any,
-        indices: Any,
+        x: Array,
+        indices: Array,
         output_size: Sequence[int],
         stride: Sequence[int],
         padding: Sequence[int],
@@ -69,7 +70,7 @@ class PooledPlaces(Family):
         check_unpooled("max_unpool3d", 3, x, indices, output_size, own, stride, padding)
         return self._unpooled("max_unpool3d", x, indices, output_size)
 
-    def _gradient(self, name: str, ndim: int, grad: Any, x: Any, indices: Any) -> Any:
+    def _gradient(self, name: str, ndim: int, grad: Array, x: Array, indices: Array) -> Any:
         """Return the gradient of maxima at `indices` of images like `x`."""
         self._check_real(name, grad)
         check_pooled(name, grad.shape, (*x.shape[:-ndim], *grad.shape[-ndim:]), "the gradient")
@@ -78,7 +79,7 @@ class PooledPlaces(Family):
         self._check_places(indices, sizes)
         return self._at_places(grad, indices, sizes, True)
 
-    def _check_real(self, name: str, x: Any) -> None:
+    def _check_real(self, name: str, x: Array) -> None:
         """Refuse what is no real floating-point array: beside the integers of the places its dtype
         is not seen before the kernel.
         """
@@ -89,12 +90,14 @@ class PooledPlaces(Family):
                 "real and the imaginary part."
             )
 
-    def _unpooled(self, name: str, x: Any, indices: Any, sizes: Sequence[int]) -> Any:
+    def _unpooled(self, name: str, x: Array, indices: Array, sizes: Sequence[int]) -> Any:
         self._check_real(name, x)
         self._check_places(indices, sizes)
         return self._at_places(x, indices, sizes, False)
 
-    def _at_places(self, values: Any, indices: Any, sizes: Sequence[int], accumulate: bool) -> Any:
+    def _at_places(
+        self, values: Array, indices: Array, sizes: Sequence[int], accumulate: bool
+    ) -> Any:
         """Return zeros of some sizes with values at places of each image, or added there."""
         lead = values.shape[: values.ndim - len(sizes)]
         images, elements = math.prod(lead), math.prod(sizes)

@@ -9,9 +9,11 @@ from typing import Any
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import float32, float64, iinfo
 from dovetail_kernel.types import COMPLEX, FLOAT
+from dovetail_kernel.typing import NativeDtype
 
 from ....kernel_support.family import operator
 from ....kernel_support.geometry.broadcasting import broadcast_shapes
+from ....typing import Array
 from .drawing import Drawing
 from .random import no_chance
 
@@ -21,7 +23,7 @@ class Distributions(Drawing):
 
     # -- normal ------------------------------------------------------------------------------------
 
-    def _check_deviation(self, std: Any) -> Any:
+    def _check_deviation(self, std: float) -> Any:
         """Return `std`, after refusing what is no standard deviation."""
         if not hasattr(std, "dtype"):
             if not std >= 0:
@@ -34,7 +36,7 @@ class Distributions(Drawing):
         return self.checked(std, std >= 0, _no_deviation)
 
     @operator("normal.Tensor_float")
-    def normal_around(self, mean: Any, std: float = 1.0, *, generator: Any = None) -> Any:
+    def normal_around(self, mean: Array, std: float = 1.0, *, generator: object = None) -> Any:
         """Return a normal number around every element of `mean`."""
         std = self._check_deviation(std)
         return self._normal(mean, mean.dtype, generator, 0.0, std) + mean
@@ -47,7 +49,7 @@ class Distributions(Drawing):
         return sample * std + self.numbers.like(sample, mean)
 
     @operator("normal.Tensor_Tensor")
-    def normal_of_both(self, mean: Any, std: Any, *, generator: Any = None) -> Any:
+    def normal_of_both(self, mean: Any, std: Any, *, generator: object = None) -> Any:
         """Return a normal number for every mean and standard deviation, which broadcast."""
         std = self._check_deviation(std)
         shape = broadcast_shapes([tuple(mean.shape), tuple(std.shape)])
@@ -61,8 +63,8 @@ class Distributions(Drawing):
         std: float,
         size: Sequence[int],
         *,
-        generator: Any = None,
-        dtype: Any = None,
+        generator: object = None,
+        dtype: NativeDtype | None = None,
         **options: Any,
     ) -> Any:
         """Return a new array of normal numbers."""
@@ -71,7 +73,7 @@ class Distributions(Drawing):
 
     # -- written into an array ---------------------------------------------------------------------
 
-    def _check_continuous(self, name: str, x: Any) -> None:
+    def _check_continuous(self, name: str, x: Array) -> None:
         """Refuse integers and complex numbers."""
         kind = self.dtypes[x.dtype]
         if kind.category != FLOAT:
@@ -82,7 +84,7 @@ class Distributions(Drawing):
 
     @operator("cauchy_")
     def cauchy_(
-        self, x: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None
+        self, x: Array, median: float = 0.0, sigma: float = 1.0, *, generator: object = None
     ) -> Any:
         """Return numbers of the Cauchy distribution like `x`: what cauchy_ writes."""
         self._check_continuous("Cauchy", x)
@@ -94,21 +96,21 @@ class Distributions(Drawing):
         return self._narrow(tangent * like(sample, sigma) + like(sample, median), x)
 
     @operator("exponential_")
-    def exponential_(self, x: Any, lambd: float = 1.0, *, generator: Any = None) -> Any:
+    def exponential_(self, x: Array, lambd: float = 1.0, *, generator: object = None) -> Any:
         """Return numbers of the exponential distribution like `x`: what exponential_ writes."""
         self._check_continuous("Exponential", x)
         if not lambd > 0:
             raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
         return self._waiting_times(x, lambd, generator)
 
-    def _waiting_times(self, x: Any, rate: float, generator: Any) -> Any:
+    def _waiting_times(self, x: Any, rate: float, generator: object) -> Any:
         """Return numbers of the exponential distribution like `x`."""
         sample = self._wide_uniform(x, generator)
         times = self.xp.log1p(-sample) * self.numbers.like(sample, -1 / rate)
         return self._narrow(times, x)
 
     @operator("geometric_")
-    def geometric_(self, x: Any, p: float, *, generator: Any = None) -> Any:
+    def geometric_(self, x: Array, p: float, *, generator: object = None) -> Any:
         """Return numbers of trials up to the first success, each of probability `p`, like `x`: what
         geometric_ writes.
         """
@@ -126,7 +128,7 @@ class Distributions(Drawing):
 
     @operator("log_normal_")
     def log_normal_(
-        self, x: Any, mean: float = 1.0, std: float = 2.0, *, generator: Any = None
+        self, x: Array, mean: float = 1.0, std: float = 2.0, *, generator: object = None
     ) -> Any:
         """Return numbers whose logarithms are normal, like `x`: what log_normal_ writes."""
         kind = self.dtypes[x.dtype]
@@ -138,7 +140,7 @@ class Distributions(Drawing):
             raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
         return self._narrow(self.xp.exp(self._wide_normal(x, mean, std, generator)), x)
 
-    def _narrow(self, numbers: Any, x: Any) -> Any:
+    def _narrow(self, numbers: Array, x: Array) -> Any:
         """Return floating-point numbers in the dtype of `x`; in half precision by way of float32,
         as PyTorch rounds.
         """
@@ -148,7 +150,7 @@ class Distributions(Drawing):
 
     # -- integers ----------------------------------------------------------------------------------
 
-    def _greatest(self, x: Any) -> int:
+    def _greatest(self, x: Array) -> int:
         """Return the integer up to which every one is a number of the dtype of `x`."""
         kind = self.dtypes[x.dtype]
         if kind.category == COMPLEX:
@@ -163,17 +165,17 @@ class Distributions(Drawing):
         return {"float64": 1 << 53, "float32": 1 << 24, "float16": 1 << 11}.get(kind.name, 1 << 8)
 
     @operator("random_")
-    def random_(self, x: Any, *, generator: Any = None) -> Any:
+    def random_(self, x: Array, *, generator: object = None) -> Any:
         """Return integers of the whole range of the dtype from 0, like `x`: what random_ writes."""
         return self._numbers_up_to(self._greatest(x), x, generator).astype(x.dtype)
 
     @operator("random_.to")
-    def random_to(self, x: Any, to: int, *, generator: Any = None) -> Any:
+    def random_to(self, x: Array, to: int, *, generator: object = None) -> Any:
         """Return integers of ``[0, to)`` like `x`: what random_ writes."""
         return self._integers(0, to, x, x.dtype, generator)
 
     @operator("random_.from")
-    def random_from(self, x: Any, from_: int, to: int | None, *, generator: Any = None) -> Any:
+    def random_from(self, x: Array, from_: int, to: int | None, *, generator: object = None) -> Any:
         """Return integers of ``[from_, to)`` like `x`, without `to` up to the greatest: what
         random_ writes.
         """
@@ -183,14 +185,14 @@ class Distributions(Drawing):
     # -- by probabilities --------------------------------------------------------------------------
 
     @operator("bernoulli.p")
-    def bernoulli_of(self, x: Any, p: float, *, generator: Any = None) -> Any:
+    def bernoulli_of(self, x: Array, p: float, *, generator: object = None) -> Any:
         """Return 1 with probability `p`, else 0, like `x`."""
         if not 0 <= p <= 1:
             raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
         return self._chosen(x, p, generator).astype(x.dtype)
 
     @operator("bernoulli_.Tensor")
-    def bernoulli_by(self, x: Any, p: Any, *, generator: Any = None) -> Any:
+    def bernoulli_by(self, x: Any, p: Any, *, generator: object = None) -> Any:
         """Return 1 with the probabilities `p`, which broadcast, else 0, like `x`: what bernoulli_
         writes.
         """
@@ -213,7 +215,7 @@ class Distributions(Drawing):
         return self._chosen(x, p, generator).astype(x.dtype)
 
     @operator("poisson")
-    def poisson(self, x: Any, generator: Any = None) -> Any:
+    def poisson(self, x: Any, generator: object = None) -> Any:
         """Return numbers of the Poisson distribution with the rates `x`: the least for which the
         cumulative probability exceeds a uniform number.
         """
@@ -223,7 +225,7 @@ class Distributions(Drawing):
         found = self.scipy("special.pdtrik", "poisson")(draws, x.astype(xp.float64))
         return self._upwards(found).astype(x.dtype)
 
-    def _check_rates(self, x: Any) -> Any:
+    def _check_rates(self, x: Array) -> Any:
         """Return `x`, after refusing what are no rates."""
         kind = self.dtypes[x.dtype]
         if kind.category != FLOAT:
@@ -233,7 +235,7 @@ class Distributions(Drawing):
         return self.checked(x, x >= 0, _no_rate)
 
     @operator("binomial")
-    def binomial(self, count: Any, prob: Any, generator: Any = None) -> Any:
+    def binomial(self, count: Any, prob: Any, generator: object = None) -> Any:
         """Return how many of `count` trials succeed, each with probability `prob`: the least number
         for which the cumulative probability exceeds a uniform one.
         """
@@ -273,14 +275,14 @@ class Distributions(Drawing):
                 f"\"binomial_cpu\" not implemented for '{kind.scalar_name}'. Convert to float32."
             )
 
-    def _upwards(self, x: Any) -> Any:
+    def _upwards(self, x: Array) -> Any:
         """Return the integers that numbers from 0 are rounded up to."""
         return -self.xp.floor_divide(-x, 1)
 
 
-def _no_rate(_value: Any) -> Exception:
+def _no_rate(_value: object) -> Exception:
     return RuntimeError("invalid Poisson rate, expected rate to be non-negative")
 
 
-def _no_deviation(_value: Any) -> Exception:
+def _no_deviation(_value: object) -> Exception:
     return RuntimeError("normal expects all elements of std >= 0.0. Give absolute values.")

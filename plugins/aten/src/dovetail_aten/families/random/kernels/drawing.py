@@ -13,6 +13,7 @@ from dovetail_kernel.types import COMPLEX, FLOAT
 
 from ....kernel_support.dims import check_size
 from ....kernel_support.family import Family
+from ....typing import Array
 
 _BEYOND = 1 << 63
 """The first number that is no int64."""
@@ -34,7 +35,7 @@ class Drawing(Family):
             )
 
     def _uniform(
-        self, like: Any, dtype: Any, generator: Any, low: float = 0.0, high: float = 1.0
+        self, like: Any, dtype: Any, generator: object, low: float = 0.0, high: float = 1.0
     ) -> Any:
         """Return uniform numbers of [low, high), of complex dtype in both parts."""
         self._check("check_uniform_bounds", dtype)
@@ -48,7 +49,7 @@ class Drawing(Family):
         return drawn if low == 0 and high == 1 else self._moved(drawn, low, high - low)
 
     def _normal(
-        self, like: Any, dtype: Any, generator: Any, mean: float = 0.0, std: float = 1.0
+        self, like: Any, dtype: Any, generator: object, mean: float = 0.0, std: float = 1.0
     ) -> Any:
         """Return normal numbers, of complex dtype with both parts of half the variance."""
         self._check("normal_kernel", dtype)
@@ -62,15 +63,15 @@ class Drawing(Family):
         drawn = drawn.astype(dtype, copy=False)
         return drawn if mean == 0 and std == 1 else self._moved(drawn, mean, std)
 
-    def _moved(self, drawn: Any, start: float, scale: float) -> Any:
+    def _moved(self, drawn: Array, start: float, scale: float) -> Any:
         return drawn * self.numbers.like(drawn, scale) + self.numbers.like(drawn, start)
 
-    def _chosen(self, like: Any, p: Any, generator: Any) -> Any:
+    def _chosen(self, like: Any, p: Any, generator: object) -> Any:
         """Return True with probability `p`, a number or an array that broadcasts, else False."""
         drawn = self.capabilities.uniform(shape_of(like), self.native_dtypes[float32], generator)
         return drawn < p
 
-    def _wide_uniform(self, x: Any, generator: Any) -> Any:
+    def _wide_uniform(self, x: Any, generator: object) -> Any:
         """Return uniform numbers of [0, 1) like `x`, as precise as the backend has them: in
         float64 where `x` is of integers, and at least in float32.
         """
@@ -81,7 +82,7 @@ class Drawing(Family):
             dtype = self.precision.single
         return self.capabilities.uniform(shape_of(x), dtype, generator).astype(dtype, copy=False)
 
-    def _wide_normal(self, x: Any, mean: float, std: float, generator: Any) -> Any:
+    def _wide_normal(self, x: Any, mean: float, std: float, generator: object) -> Any:
         """Return normal numbers like `x`, at least in float32."""
         return self.precision.wide(self._normal(x, x.dtype, generator, mean, std))
 
@@ -109,7 +110,7 @@ class Drawing(Family):
                         "Draw in another dtype."
                     )
 
-    def _integers(self, low: int, high: int, like: Any, dtype: Any, generator: Any) -> Any:
+    def _integers(self, low: int, high: int, like: Any, dtype: Any, generator: object) -> Any:
         """Return integers of ``[low, high)``, all equally likely."""
         for bound in (low, high - 1):
             if not -_BEYOND <= bound < _BEYOND:
@@ -128,11 +129,11 @@ class Drawing(Family):
         sample = self._drawn_integers(low, high, like, generator)
         return sample if dtype is None else sample.astype(dtype, copy=False)
 
-    def _drawn_integers(self, low: int, high: int, like: Any, generator: Any) -> Any:
+    def _drawn_integers(self, low: int, high: int, like: Any, generator: object) -> Any:
         """Return int64 numbers of ``[low, high)``."""
         return self.capabilities.integers(low, high, shape_of(like), generator)
 
-    def _numbers_up_to(self, greatest: int, x: Any, generator: Any) -> Any:
+    def _numbers_up_to(self, greatest: int, x: Any, generator: object) -> Any:
         """Return the integers from 0 to `greatest`, the last of the dtype of `x`, like `x`."""
         return self._drawn_integers(0, greatest + 1, x, generator)
 

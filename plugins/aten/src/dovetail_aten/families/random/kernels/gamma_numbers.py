@@ -9,8 +9,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dovetail_kernel import finfo, float32, float64
+from dovetail_kernel.typing import NativeDtype
 
 from ....kernel_support.family import operator
+from ....typing import Array
 from .drawing import Drawing
 
 _STEP: Final = 1e-3
@@ -20,31 +22,31 @@ _STEP: Final = 1e-3
 class GammaNumbers(Drawing):
     """Gamma and Dirichlet numbers, in float32 and float64."""
 
-    def _check_numbers(self, name: str, x: Any) -> None:
+    def _check_numbers(self, name: str, x: Array) -> None:
         kind = self.dtypes[x.dtype]
         if kind not in (float32, float64):
             raise NotImplementedError(
                 f"\"{name}\" not implemented for '{kind.scalar_name}'. Convert to float32."
             )
 
-    def _gamma(self, alpha: Any, generator: Any) -> Any:
+    def _gamma(self, alpha: Any, generator: object) -> Any:
         """Return numbers of the standard gamma distribution, in float64."""
         wide = self.native_dtypes[float64]
         drawn = self.capabilities.uniform(tuple(alpha.shape), wide, generator)
         return self.scipy("special.gammaincinv", "_standard_gamma")(alpha.astype(wide), drawn)
 
-    def _positive(self, x: Any, dtype: Any) -> Any:
+    def _positive(self, x: Array, dtype: NativeDtype) -> Any:
         """Return numbers in a dtype, at least the smallest normal one."""
         return self.xp.maximum(x, finfo(self.dtypes[dtype]).tiny).astype(dtype)
 
     @operator("_standard_gamma")
-    def standard_gamma(self, x: Any, generator: Any = None) -> Any:
+    def standard_gamma(self, x: Array, generator: object = None) -> Any:
         """Return numbers of the gamma distributions with the shapes `x` and rate 1."""
         self._check_numbers("gamma_cpu", x)
         return self._positive(self._gamma(x, generator), x.dtype)
 
     @operator("_sample_dirichlet")
-    def sample_dirichlet(self, x: Any, generator: Any = None) -> Any:
+    def sample_dirichlet(self, x: Array, generator: object = None) -> Any:
         """Return points of the simplex: gamma numbers over their sums along the last dimension."""
         self._check_numbers("dirichlet", x)
         xp = self.xp
@@ -60,7 +62,7 @@ class GammaNumbers(Drawing):
         return (8 * near - far) / (12 * h)
 
     @operator("_standard_gamma_grad")
-    def standard_gamma_grad(self, x: Any, output: Any) -> Any:
+    def standard_gamma_grad(self, x: Array, output: Array) -> Any:
         """Return the derivative of gamma numbers `output` by their shapes `x`."""
         self._check_numbers("_standard_gamma_grad_cpu", x)
         xp, name = self.xp, "_standard_gamma_grad"

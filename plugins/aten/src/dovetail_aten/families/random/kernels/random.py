@@ -12,9 +12,11 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype as DType
 from dovetail_kernel import finfo, float32, float64, iinfo
 from dovetail_kernel.types import COMPLEX, FLOAT
+from dovetail_kernel.typing import NativeDtype
 
 from ....kernel_support.dims import check_size
 from ....kernel_support.family import never_warns, operator
+from ....typing import Array
 from .drawing import Drawing
 
 _MOST_CATEGORIES = 1 << 24
@@ -26,7 +28,12 @@ class Random(Drawing):
     @operator("rand")
     @never_warns
     def rand(
-        self, size: Sequence[int], *, dtype: Any = None, generator: Any = None, **options: Any
+        self,
+        size: Sequence[int],
+        *,
+        dtype: NativeDtype | None = None,
+        generator: object = None,
+        **options: Any,
     ) -> Any:
         """Return a new array of uniform numbers of [0, 1)."""
         return self._uniform(size, dtype or self.default_float(), generator)
@@ -34,7 +41,12 @@ class Random(Drawing):
     @operator("randn")
     @never_warns
     def randn(
-        self, size: Sequence[int], *, dtype: Any = None, generator: Any = None, **options: Any
+        self,
+        size: Sequence[int],
+        *,
+        dtype: NativeDtype | None = None,
+        generator: object = None,
+        **options: Any,
     ) -> Any:
         """Return a new array of standard normal numbers."""
         return self._normal(size, dtype or self.default_float(), generator)
@@ -53,7 +65,7 @@ class Random(Drawing):
 
     @operator("uniform_")
     def uniform_(
-        self, x: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any = None
+        self, x: Array, from_: float = 0.0, to: float = 1.0, *, generator: object = None
     ) -> Any:
         """Return uniform numbers of ``[from_, to)`` like `x`: what uniform_ writes."""
         self.check_float("check_uniform_bounds", x)
@@ -72,7 +84,9 @@ class Random(Drawing):
         return self._uniform(x, x.dtype, generator, from_, to)
 
     @operator("normal_")
-    def normal_(self, x: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
+    def normal_(
+        self, x: Array, mean: float = 0.0, std: float = 1.0, *, generator: object = None
+    ) -> Any:
         """Return normal numbers like `x`: what normal_ writes."""
         self.check_float("normal_kernel", x)
         if not std >= 0:
@@ -85,8 +99,8 @@ class Random(Drawing):
         high: int,
         size: Sequence[int],
         *,
-        dtype: Any = None,
-        generator: Any = None,
+        dtype: NativeDtype | None = None,
+        generator: object = None,
         **options: Any,
     ) -> Any:
         """Return a new array of integers of ``[0, high)``."""
@@ -99,15 +113,17 @@ class Random(Drawing):
         high: int,
         size: Sequence[int],
         *,
-        dtype: Any = None,
-        generator: Any = None,
+        dtype: NativeDtype | None = None,
+        generator: object = None,
         **options: Any,
     ) -> Any:
         """Return a new array of integers of ``[low, high)``."""
         return self._integers(low, high, size, dtype, generator)
 
     @operator("randperm", "randperm.generator")
-    def randperm(self, n: int, *, dtype: Any = None, generator: Any = None, **options: Any) -> Any:
+    def randperm(
+        self, n: int, *, dtype: NativeDtype | None = None, generator: object = None, **options: Any
+    ) -> Any:
         """Return the integers below `n` in random order."""
         check_size((n,), 8)
         kind = None if dtype is None else self.dtypes[dtype]
@@ -132,21 +148,21 @@ class Random(Drawing):
             )
 
     @operator("bernoulli")
-    def bernoulli(self, x: Any, *, generator: Any = None) -> Any:
+    def bernoulli(self, x: Array, *, generator: object = None) -> Any:
         """Return 1 with the probabilities `x`, else 0."""
         self.check_float("bernoulli_tensor_p_", x)
         x = self.checked(x, self.xp.logical_and(x >= 0, x <= 1), no_chance)
         return self._chosen(x.shape, x, generator).astype(x.dtype)
 
     @operator("bernoulli_.float")
-    def bernoulli_(self, x: Any, p: float = 0.5, *, generator: Any = None) -> Any:
+    def bernoulli_(self, x: Array, p: float = 0.5, *, generator: object = None) -> Any:
         """Return 1 with probability `p`, else 0, like `x`: what bernoulli_ writes."""
         if not 0 <= p <= 1:
             raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
         return self._chosen(x, p, generator).astype(x.dtype)
 
     @operator("native_dropout")
-    def native_dropout(self, input: Any, p: float, train: bool | None) -> tuple[Any, Any]:
+    def native_dropout(self, input: Array, p: float, train: bool | None) -> tuple[Any, Any]:
         """Return `input` with elements dropped with probability `p` and the others scaled by ``1 /
         (1 - p)``, and the mask of the kept.
         """
@@ -166,7 +182,7 @@ class Random(Drawing):
         return xp.multiply(input, mask) * self.numbers.like(input, 1 / (1 - p)), mask
 
     @operator("_slopes_of_rrelu")
-    def slopes_of_rrelu(self, x: Any, lower: float, upper: float, generator: Any = None) -> Any:
+    def slopes_of_rrelu(self, x: Any, lower: float, upper: float, generator: object = None) -> Any:
         """Return a slope between `lower` and `upper` for every element that is not positive, and 1
         for the others.
         """
@@ -174,11 +190,11 @@ class Random(Drawing):
         return self.xp.where(x <= 0, slopes, self.numbers.like(slopes, 1))
 
     @operator("native_dropout_backward")
-    def native_dropout_backward(self, grad_output: Any, mask: Any, scale: float) -> Any:
+    def native_dropout_backward(self, grad_output: Array, mask: Array, scale: float) -> Any:
         """Return the gradient of dropout: that of the kept elements, scaled."""
         return self.xp.multiply(grad_output, mask) * self.numbers.like(grad_output, scale)
 
-    def _check_distribution(self, x: Any, num_samples: int, replacement: bool) -> Any:
+    def _check_distribution(self, x: Array, num_samples: int, replacement: bool) -> Any:
         """Return `x`, after refusing what are not weights of a distribution."""
         if self.dtypes[x.dtype].category != FLOAT:
             raise RuntimeError(
@@ -209,7 +225,7 @@ class Random(Drawing):
 
     @operator("multinomial")
     def multinomial(
-        self, x: Any, num_samples: int, replacement: bool = False, *, generator: Any = None
+        self, x: Any, num_samples: int, replacement: bool = False, *, generator: object = None
     ) -> Any:
         """Return indices drawn with the weights of every row: with replacement from the cumulative
         sums, without it by the order of exponential arrival times (Efraimidis and Spirakis 2006,
@@ -239,16 +255,16 @@ def _greatest_number(kind: DType) -> float:
     return float(finfo(kind).max)
 
 
-def no_chance(_value: Any) -> Exception:
+def no_chance(_value: object) -> Exception:
     """Return the error for what is no probability."""
     return RuntimeError(
         "Expected p_in >= 0 && p_in <= 1 to be true, but got false: probabilities lie in [0, 1]"
     )
 
 
-def _no_weight(_value: Any) -> Exception:
+def _no_weight(_value: object) -> Exception:
     return RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
 
 
-def _no_distribution(_value: Any) -> Exception:
+def _no_distribution(_value: object) -> Exception:
     return RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")

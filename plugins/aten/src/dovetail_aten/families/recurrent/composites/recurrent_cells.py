@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import float32, float64
+
+from ....typing import TensorLike
+
+if TYPE_CHECKING:
+    from ....tensor.tensor_class import Tensor
 
 
 class Weights(NamedTuple):
@@ -28,7 +33,7 @@ Cell = Callable[[Any, list[Any], Weights], list[Any]]
 """Makes a state of what the input gives to the gates, and of the state before."""
 
 
-def is_fused(gates: Any, state: list[Any], weights: Weights) -> bool:
+def is_fused(gates: TensorLike, state: list[Any], weights: Weights) -> bool:
     """Return whether one operator takes all steps of an LSTM."""
     dtype = gates.dtype
     return (
@@ -79,7 +84,12 @@ def relu_step(gates: Any, state: list[Any], weights: Weights) -> list[Any]:
 
 
 def lstm_cell(
-    input: Any, hx: Sequence[Any], w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None
+    input: Tensor,
+    hx: Sequence[object],
+    w_ih: object,
+    w_hh: object,
+    b_ih: object = None,
+    b_hh: object = None,
 ) -> tuple[Any, Any]:
     """Return the next hidden and cell state of an LSTM."""
     if len(hx) != 2:
@@ -91,26 +101,28 @@ def lstm_cell(
     return hidden, cell
 
 
-def gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+def gru_cell(
+    input: Tensor, hx: object, w_ih: object, w_hh: object, b_ih: object = None, b_hh: object = None
+) -> Any:
     """Return the next hidden state of a GRU."""
     return _once(gru_step, 3, input, [hx], Weights(w_ih, w_hh, b_ih, b_hh))[0]
 
 
 def rnn_tanh_cell(
-    input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None
+    input: Tensor, hx: object, w_ih: object, w_hh: object, b_ih: object = None, b_hh: object = None
 ) -> Any:
     """Return ``tanh(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh)``."""
     return _once(tanh_step, 1, input, [hx], Weights(w_ih, w_hh, b_ih, b_hh))[0]
 
 
 def rnn_relu_cell(
-    input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None
+    input: Tensor, hx: object, w_ih: object, w_hh: object, b_ih: object = None, b_hh: object = None
 ) -> Any:
     """Return ``relu(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh)``."""
     return _once(relu_step, 1, input, [hx], Weights(w_ih, w_hh, b_ih, b_hh))[0]
 
 
-def check_dtype(input: Any) -> None:
+def check_dtype(input: TensorLike) -> None:
     """Refuse inputs of whole numbers: states are none.
 
     Raises

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....kernel_support.family import Family, operator, widened
+from ....typing import Array
 
 
 def check_lstm_cell(input_gates: Any, hidden_gates: Any, cx: Any, *biases: Any) -> None:
@@ -44,11 +45,11 @@ class RecurrentCells(Family):
     @operator("_thnn_fused_lstm_cell")
     def fused_lstm_cell(
         self,
-        input_gates: Any,
-        hidden_gates: Any,
+        input_gates: object,
+        hidden_gates: object,
         cx: Any,
-        input_bias: Any = None,
-        hidden_bias: Any = None,
+        input_bias: object = None,
+        hidden_bias: object = None,
     ) -> tuple[Any, Any, Any]:
         """Return the next hidden and cell state, and the four gates."""
         check_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias)
@@ -56,7 +57,12 @@ class RecurrentCells(Family):
 
     @widened
     def _lstm_cell(
-        self, input_gates: Any, hidden_gates: Any, cx: Any, input_bias: Any, hidden_bias: Any
+        self,
+        input_gates: object,
+        hidden_gates: object,
+        cx: Array,
+        input_bias: object,
+        hidden_bias: object,
     ) -> tuple[Any, Any, Any]:
         xp = self.xp
         gates = xp.add(input_gates, hidden_gates)
@@ -75,6 +81,6 @@ class RecurrentCells(Family):
             xp.concatenate([entrance, kept, new, exit], axis=-1),
         )
 
-    def _sigmoid(self, x: Any) -> Any:
+    def _sigmoid(self, x: Array) -> Any:
         xp = self.xp
         return xp.reciprocal(xp.add(xp.exp(xp.negative(x)), self.numbers.like(x, 1)))

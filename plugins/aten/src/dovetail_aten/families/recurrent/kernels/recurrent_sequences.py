@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....kernel_support.family import Family, helper, operator, widened
+from ....typing import Array, Namespace
 
 
 def check_lstm_sequence(gates: Any, hx: Any, cx: Any, weight: Any, bias: Any = None) -> None:
@@ -123,10 +124,10 @@ class RecurrentSequences(Family):
     def _to_parameters(
         self,
         made: Any,
-        hx: Any,
-        hidden: Any,
-        weight: Any,
-        bias: Any,
+        hx: Array,
+        hidden: object,
+        weight: Array,
+        bias: Array | None,
         reverse: bool,
         mask: Sequence[bool],
     ) -> tuple[Any, Any]:
@@ -151,7 +152,7 @@ def places(steps: Any, reverse: bool) -> range:
     return range(count - 1, -1, -1) if reverse else range(count)
 
 
-def _shifted(xp: Any, first: Any, states: Any, reverse: bool) -> Any:
+def _shifted(xp: Namespace, first: Array, states: Any, reverse: bool) -> Any:
     """Return the state before each step."""
     parts = [states[1:], first[None]] if reverse else [first[None], states[:-1]]
     return xp.concatenate(parts, axis=0)

@@ -6,17 +6,19 @@ import math
 from typing import Any
 
 from dovetail_kernel.types import FLOAT
+from dovetail_kernel.typing import NativeDtype
 
 from ....kernel_support.checks.norm_checks import SMALL, check_renorm, check_wider
 from ....kernel_support.dims import wrap_dims
 from ....kernel_support.family import Family, operator, widened
+from ....typing import Array
 from .reductions import Dims, count
 
 
 class Norms(Family):
     """Vector norms, what they limit, and logsumexp."""
 
-    def _norm_of(self, x: Any, ord: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
+    def _norm_of(self, x: Array, ord: float, dims: tuple[int, ...], keepdim: bool) -> Any:
         """Return the vector norm of an array of full precision."""
         xp = self.xp
         terms = count(x.shape, dims)
@@ -46,7 +48,13 @@ class Norms(Family):
 
     @operator("linalg_vector_norm")
     def vector_norm(
-        self, x: Any, ord: Any = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None
+        self,
+        x: Any,
+        ord: Any = 2,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        dtype: NativeDtype | None = None,
     ) -> Any:
         """Return ``sum(abs(x) ** ord) ** (1 / ord)`` over `dim`, for infinities and 0 the limit."""
         kind = self.dtypes[x.dtype]
@@ -70,7 +78,7 @@ class Norms(Family):
 
     @operator("renorm")
     @widened
-    def renorm(self, x: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+    def renorm(self, x: Array, p: object, dim: int, maxnorm: Any) -> Any:
         """Return `x` with every part along `dim` whose `p`-norm is greater than `maxnorm` scaled to
         that.
         """
@@ -81,7 +89,7 @@ class Norms(Family):
         return xp.multiply(x, xp.where(norm > maxnorm, factor, like(norm, 1)))
 
     @operator("logsumexp")
-    def logsumexp(self, x: Any, dim: Dims, keepdim: bool = False) -> Any:
+    def logsumexp(self, x: Array, dim: Dims, keepdim: bool = False) -> Any:
         """Return ``log(sum(exp(x)))`` over `dim` without overflow: with the maximum m taken out,
         ``m + log(sum(exp(x - m)))``.
         """

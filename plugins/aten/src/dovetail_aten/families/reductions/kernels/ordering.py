@@ -7,6 +7,7 @@ from typing import Any
 from ....kernel_support.argsort import Sorted
 from ....kernel_support.dims import wrap_dim
 from ....kernel_support.family import never_warns, operator
+from ....typing import Array
 
 
 class Ordering(Sorted):
@@ -24,7 +25,7 @@ class Ordering(Sorted):
 
     @operator("sort.stable")
     def sort_stable(
-        self, x: Any, *, stable: bool | None, dim: int = -1, descending: bool = False
+        self, x: Array, *, stable: bool | None, dim: int = -1, descending: bool = False
     ) -> tuple[Any, Any]:
         """Return the same: every sort is stable."""
         return self.sort(x, dim, descending)

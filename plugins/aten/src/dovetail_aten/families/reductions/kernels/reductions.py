@@ -8,10 +8,12 @@ from typing import Any
 
 from dovetail_kernel import warn_user
 from dovetail_kernel.types import COMPLEX, FLOAT
+from dovetail_kernel.typing import NativeDtype
 
 from ....kernel_support.dims import wrap_dim, wrap_dims
 from ....kernel_support.family import Family, helper, operator
 from ....kernel_support.table import Function
+from ....typing import Array, Scalar
 
 Dims = int | Sequence[int] | None
 
@@ -25,7 +27,9 @@ class Reductions(Family):
     """Sums, products, means, extrema, tests and variances."""
 
     @operator("sum", "sum.dim_IntList")
-    def sum(self, x: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    def sum(
+        self, x: Any, dim: Dims = None, keepdim: bool = False, *, dtype: NativeDtype | None = None
+    ) -> Any:
         """Return the sum over `dim`, of integers in int64, of half precision accumulated in
         float32.
         """
@@ -54,7 +58,9 @@ class Reductions(Family):
             )
 
     @operator("mean", "mean.dim")
-    def mean(self, x: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    def mean(
+        self, x: Array, dim: Dims = None, keepdim: bool = False, *, dtype: NativeDtype | None = None
+    ) -> Any:
         """Return the mean over `dim`: the sum divided by the number of elements, NaN of none."""
         self._check_mean(x.dtype, dtype)
         own = x.dtype if dtype is None else dtype
@@ -67,7 +73,9 @@ class Reductions(Family):
         return result.astype(own) if wide != own else result
 
     @operator("nansum")
-    def nansum(self, x: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    def nansum(
+        self, x: Array, dim: Dims = None, keepdim: bool = False, *, dtype: NativeDtype | None = None
+    ) -> Any:
         """Return the sum over `dim` of what is not NaN, as `sum`."""
         if dtype is not None and self.dtypes[dtype].category == COMPLEX:
             raise NotImplementedError(
@@ -80,7 +88,12 @@ class Reductions(Family):
 
     @operator("prod", "prod.dim_int")
     def prod(
-        self, x: Any, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
+        self,
+        x: Any,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        dtype: NativeDtype | None = None,
     ) -> Any:
         """Return the product over `dim`, of integers in int64."""
         if dtype is not None:
@@ -94,7 +107,7 @@ class Reductions(Family):
         )
 
     @helper("sum_to")
-    def sum_to(self, x: Any, shape: Sequence[int]) -> Any:
+    def sum_to(self, x: Array, shape: Sequence[int]) -> Any:
         """Return the sum of a broadcast array over what was broadcast, back in `shape`."""
         shape = tuple(shape)
         if tuple(x.shape) == shape:
@@ -106,7 +119,7 @@ class Reductions(Family):
         result = self.sum(x, dims, True).astype(x.dtype, copy=False) if dims else x
         return self.xp.reshape(result, shape)
 
-    def _check_all(self, name: str, x: Any, error: type[Exception] = RuntimeError) -> None:
+    def _check_all(self, name: str, x: Array, error: type[Exception] = RuntimeError) -> None:
         """Refuse the extremum of an array without elements."""
         if not x.size:
             raise error(
@@ -123,7 +136,7 @@ class Reductions(Family):
                     "non-empty dimension."
                 )
 
-    def _check_real(self, name: str, x: Any) -> None:
+    def _check_real(self, name: str, x: Array) -> None:
         """Refuse to order complex numbers."""
         if self.dtypes[x.dtype].category == COMPLEX:
             raise NotImplementedError(
@@ -138,41 +151,41 @@ class Reductions(Family):
         return self._extremum("amax", self.xp.amax, x, dim, keepdim)
 
     @operator("max")
-    def max(self, x: Any) -> Any:
+    def max(self, x: Array) -> Any:
         """Return the greatest element."""
         return self._extremum("max", self.xp.amax, x, None, False)
 
     @operator("argmax")
-    def argmax(self, x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    def argmax(self, x: Array, dim: int | None = None, keepdim: bool = False) -> Any:
         """Return the place of the first greatest element along `dim`, by default of all."""
         return self._place("argmax", self.xp.argmax, x, dim, keepdim)
 
     @operator("max.dim", "max.dim_max")
-    def max_along(self, x: Any, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
+    def max_along(self, x: Array, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
         """Return the greatest elements along `dim`, and their places."""
         return self._extremum_along("max", self.xp.argmax, x, dim, keepdim)
 
     @operator("amin")
-    def amin(self, x: Any, dim: Dims = (), keepdim: bool = False) -> Any:
+    def amin(self, x: Array, dim: Dims = (), keepdim: bool = False) -> Any:
         """Return the least elements over `dim`."""
         return self._extremum("amin", self.xp.amin, x, dim, keepdim)
 
     @operator("min")
-    def min(self, x: Any) -> Any:
+    def min(self, x: Array) -> Any:
         """Return the least element."""
         return self._extremum("min", self.xp.amin, x, None, False)
 
     @operator("argmin")
-    def argmin(self, x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    def argmin(self, x: Array, dim: int | None = None, keepdim: bool = False) -> Any:
         """Return the place of the first least element along `dim`, by default of all."""
         return self._place("argmin", self.xp.argmin, x, dim, keepdim)
 
     @operator("min.dim", "min.dim_min")
-    def min_along(self, x: Any, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
+    def min_along(self, x: Array, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
         """Return the least elements along `dim`, and their places."""
         return self._extremum_along("min", self.xp.argmin, x, dim, keepdim)
 
-    def _extremum(self, name: str, reduce: Function, x: Any, dim: Dims, keepdim: bool) -> Any:
+    def _extremum(self, name: str, reduce: Function, x: Array, dim: Dims, keepdim: bool) -> Any:
         """Return the extremum over `dim` that `reduce` finds, for the operator `name`."""
         self._check_real(name, x)
         dims = wrap_dims(dim, x.ndim)
@@ -185,7 +198,7 @@ class Reductions(Family):
             return self.capabilities.clone(x)
         return self.ordered(reduce(x, axis=dims, keepdims=keepdim))
 
-    def _place(self, name: str, find: Function, x: Any, dim: int | None, keepdim: bool) -> Any:
+    def _place(self, name: str, find: Function, x: Array, dim: int | None, keepdim: bool) -> Any:
         """Return the place along `dim` that `find` finds, for the operator `name`."""
         self._check_real(name, x)
         if dim is None:
@@ -203,7 +216,7 @@ class Reductions(Family):
         return self.xp.expand_dims(result, axis=axis) if keepdim else result
 
     def _extremum_along(
-        self, name: str, find: Function, x: Any, dim: int, keepdim: bool
+        self, name: str, find: Function, x: Array, dim: int, keepdim: bool
     ) -> tuple[Any, Any]:
         """Return the extrema along `dim` and their places, which `find` finds, for the operator
         `name`.
@@ -222,7 +235,9 @@ class Reductions(Family):
         return (values, indices) if keepdim else (values.squeeze(axis), indices.squeeze(axis))
 
     @operator("aminmax")
-    def aminmax(self, x: Any, *, dim: int | None = None, keepdim: bool = False) -> tuple[Any, Any]:
+    def aminmax(
+        self, x: Array, *, dim: int | None = None, keepdim: bool = False
+    ) -> tuple[Any, Any]:
         """Return the least and the greatest elements along `dim`, by default of all."""
         if dim is None and not x.size:
             raise RuntimeError(
@@ -235,29 +250,29 @@ class Reductions(Family):
             self._extremum("aminmax", xp.amax, x, dim, keepdim),
         )
 
-    def _tested(self, test: Function, x: Any, dim: Dims, keepdim: bool) -> Any:
+    def _tested(self, test: Function, x: Array, dim: Dims, keepdim: bool) -> Any:
         """Return what `test` says of the elements over `dim`; of uint8 as uint8."""
         dims = None if dim is None else wrap_dims(dim, x.ndim)
         result = self.ordered(test(x, axis=dims, keepdims=keepdim))
         return result.astype(self.xp.uint8) if x.dtype == self.xp.uint8 else result
 
     @operator("any", "any.dim")
-    def any(self, x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
+    def any(self, x: Array, dim: Dims = None, keepdim: bool = False) -> Any:
         """Return whether an element over `dim` is true, or not 0."""
         return self._tested(self.xp.any, x, dim, keepdim)
 
     @operator("all", "all.dim")
-    def all(self, x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
+    def all(self, x: Array, dim: Dims = None, keepdim: bool = False) -> Any:
         """Return whether all elements over `dim` are true, or not 0."""
         return self._tested(self.xp.all, x, dim, keepdim)
 
     @operator("any.dims")
-    def any_over(self, x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
+    def any_over(self, x: Array, dim: Dims = None, keepdim: bool = False) -> Any:
         """Return whether an element over `dim` is true; over no dimensions, whether each is."""
         return self._tested_over(self.xp.any, x, dim, keepdim)
 
     @operator("all.dims")
-    def all_over(self, x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
+    def all_over(self, x: Array, dim: Dims = None, keepdim: bool = False) -> Any:
         """Return whether all elements over `dim` are true; over no dimensions, whether each is."""
         return self._tested_over(self.xp.all, x, dim, keepdim)
 
@@ -310,7 +325,7 @@ class Reductions(Family):
 
     @operator("var.correction")
     def var(
-        self, x: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
+        self, x: Array, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
     ) -> Any:
         """Return the variance over `dim`: ``sum(abs(x - mean) ** 2) / (n - correction)``."""
         return self._variance("var", x, dim, correction, keepdim).astype(
@@ -319,14 +334,14 @@ class Reductions(Family):
 
     @operator("std.correction")
     def std(
-        self, x: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
+        self, x: Array, dim: Dims = None, *, correction: Scalar | None = None, keepdim: bool = False
     ) -> Any:
         """Return the standard deviation over `dim`, the root of `var`."""
         result = self.xp.sqrt(self._variance("std", x, dim, correction, keepdim))
         return result.astype(self._real_of(x), copy=False)
 
     def _with_mean(
-        self, name: str, x: Any, dim: Dims, correction: Any, keepdim: bool
+        self, name: str, x: Array, dim: Dims, correction: object, keepdim: bool
     ) -> tuple[Any, Any]:
         """Return the variance, in double precision, and the mean."""
         if self.dtypes[x.dtype].category < FLOAT:
@@ -337,7 +352,7 @@ class Reductions(Family):
 
     @operator("var_mean.correction")
     def var_mean(
-        self, x: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
+        self, x: Array, dim: Dims = None, *, correction: object = None, keepdim: bool = False
     ) -> tuple[Any, Any]:
         """Return the variance over `dim` as `var` does, and the mean."""
         variance, mean = self._with_mean("var_mean", x, dim, correction, keepdim)
@@ -345,13 +360,13 @@ class Reductions(Family):
 
     @operator("std_mean.correction")
     def std_mean(
-        self, x: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
+        self, x: Array, dim: Dims = None, *, correction: object = None, keepdim: bool = False
     ) -> tuple[Any, Any]:
         """Return the standard deviation over `dim` as `std` does, and the mean."""
         variance, mean = self._with_mean("std_mean", x, dim, correction, keepdim)
         return self.xp.sqrt(variance).astype(self._real_of(x), copy=False), mean
 
-    def _real_of(self, x: Any) -> Any:
+    def _real_of(self, x: Array) -> Any:
         """Return the dtype of the size of the elements of an array."""
         return x.real.dtype if x.dtype in self.precision.complex else x.dtype
 

@@ -11,22 +11,23 @@ from ....kernel_support.cumulative import Running
 from ....kernel_support.dims import wrap_dim
 from ....kernel_support.family import operator, widened
 from ....kernel_support.table import Function
+from ....typing import Array
 
 
 class RunningExtrema(Running):
     """The greatest and least elements so far, and a soft greatest."""
 
     @operator("cummax")
-    def cummax(self, x: Any, dim: int) -> tuple[Any, Any]:
+    def cummax(self, x: Array, dim: int) -> tuple[Any, Any]:
         """Return the greatest element along `dim` up to each one, and the last place it is at."""
         return self._extrema(self.xp.maximum, x, dim)
 
     @operator("cummin")
-    def cummin(self, x: Any, dim: int) -> tuple[Any, Any]:
+    def cummin(self, x: Array, dim: int) -> tuple[Any, Any]:
         """Return the least element along `dim` up to each one, and the last place it is at."""
         return self._extrema(self.xp.minimum, x, dim)
 
-    def _extrema(self, choose: Function, x: Any, dim: int) -> tuple[Any, Any]:
+    def _extrema(self, choose: Function, x: Array, dim: int) -> tuple[Any, Any]:
         """Return the running extrema that `choose` finds among two, and their places."""
         xp, axis = self.xp, wrap_dim(dim, x.ndim)
         if not x.ndim or not x.size:

@@ -5,22 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_kernel import bool as bool_
+from dovetail_kernel.typing import NativeDtype
 
 from ....kernel_support.dims import wrap_dim
 from ....kernel_support.family import Family, operator
 from ....kernel_support.table import Function
+from ....typing import Array
 
 
 class Scans(Family):
     """Cumulative sums and products."""
 
     @operator("cumsum")
-    def cumsum(self, x: Any, dim: int, *, dtype: Any = None) -> Any:
+    def cumsum(self, x: Any, dim: int, *, dtype: NativeDtype | None = None) -> Any:
         """Return the sums of all elements along `dim` up to each one, of integers in int64."""
         return self._scanned("cumsum", self.xp.cumsum, x, dim, dtype)
 
     @operator("cumprod")
-    def cumprod(self, x: Any, dim: int, *, dtype: Any = None) -> Any:
+    def cumprod(self, x: Array, dim: int, *, dtype: NativeDtype | None = None) -> Any:
         """Return the products of all elements along `dim` up to each one, of integers in int64."""
         return self._scanned("cumprod", self.xp.cumprod, x, dim, dtype)
 

@@ -15,6 +15,7 @@ from ....kernel_support.checks.index_errors import no_place
 from ....kernel_support.dims import wrap_dim
 from ....kernel_support.family import Family, operator
 from ....kernel_support.geometry.broadcasting import broadcast_shapes
+from ....typing import Array
 
 _ALL = slice(None)
 
@@ -23,7 +24,7 @@ class IndexedWrites(Family):
     """Arrays with other elements at some places."""
 
     @operator("index_fill.int_Scalar", "index_fill.int_Tensor")
-    def index_fill(self, x: Any, dim: int, index: Any, value: Any) -> Any:
+    def index_fill(self, x: Any, dim: int, index: Array, value: Any) -> Any:
         """Return a copy with `value` for the slices at `index` along `dim`."""
         if self.dtypes[index.dtype] is not int64:
             raise IndexError("index_fill_(): Expected dtype int64 for index. Convert it: x.long().")
@@ -52,7 +53,7 @@ class IndexedWrites(Family):
         return self.capabilities.index_put(x, (_ALL,) * axis + (index,), value, False)
 
     @operator("index_copy")
-    def index_copy(self, x: Any, dim: int, index: Any, source: Any) -> Any:
+    def index_copy(self, x: Array, dim: int, index: Array, source: Array) -> Any:
         """Return a copy with the slices of `source` at `index` along `dim`."""
         axis = wrap_dim(dim, x.ndim)
         check_index_copy(x, axis, index, source, self.dtypes)
@@ -70,7 +71,7 @@ class IndexedWrites(Family):
         return self.capabilities.index_put(x, (_ALL,) * axis + (index,), source, False)
 
     @operator("masked_scatter")
-    def masked_scatter(self, x: Any, mask: Any, source: Any) -> Any:
+    def masked_scatter(self, x: Array, mask: Array, source: Array) -> Any:
         """Return a copy with the elements of `source`, in their order, where `mask` is true."""
         xp = self.xp
         check_masked_scatter(x, mask, source, self.dtypes)
@@ -87,7 +88,7 @@ class IndexedWrites(Family):
         return self.capabilities.contiguous(xp.where(mask, chosen, x))
 
     @operator("put")
-    def put(self, x: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+    def put(self, x: Array, index: Array, source: Array, accumulate: bool = False) -> Any:
         """Return a copy with the elements of `source` at `index` of the array as one dimension, or
         added there.
         """
@@ -116,13 +117,13 @@ def _complex_value() -> str:
     )
 
 
-def _beyond(name: str, axis: int, size: int, index: Any) -> Exception:
+def _beyond(name: str, axis: int, size: int, index: Array) -> Exception:
     return IndexError(
         f"{name}index {int(index)} is out of bounds for dimension {axis} with size {size}"
     )
 
 
-def too_few(size: int, _count: Any) -> Exception:
+def too_few(size: int, _count: object) -> Exception:
     return RuntimeError(
         f"Number of elements of source < number of ones in mask: source has only {size}. Give one "
         "for every true element of the mask."

@@ -12,6 +12,7 @@ from dovetail_kernel.types import FLOAT
 
 from ....kernel_support.checks.index_checks import PlacesAlong
 from ....kernel_support.family import operator
+from ....typing import Array
 
 _ALL = slice(None)
 
@@ -51,7 +52,7 @@ class ScatterReductions(PlacesAlong):
     """Reductions of the elements that come to the same place."""
 
     @operator("scatter.reduce", "scatter.value_reduce")
-    def scatter_with(self, x: Any, dim: int, index: Any, src: Any, *, reduce: str) -> Any:
+    def scatter_with(self, x: Array, dim: int, index: Array, src: Array, *, reduce: str) -> Any:
         """Return a copy with the elements of `src`, or a number, added to or multiplied with those
         at `index` along `dim`.
         """
@@ -65,7 +66,7 @@ class ScatterReductions(PlacesAlong):
 
     @operator("scatter_reduce.two")
     def scatter_reduce(
-        self, x: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
+        self, x: Array, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
     ) -> Any:
         """Return a copy with the elements of `src` that come to each place at `index` along `dim`
         reduced, with the one that is there if `include_self`.
@@ -74,7 +75,14 @@ class ScatterReductions(PlacesAlong):
         return self._reduced_at("scatter", x, dim, index, src, reduce, include_self)
 
     def _reduced_at(
-        self, name: str, x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool
+        self,
+        name: str,
+        x: Array,
+        dim: int,
+        index: Array,
+        src: Array,
+        reduce: str,
+        include_self: bool,
     ) -> Any:
         self._check_kind("scatter_gather_tensor_cpu", x, reduce)
         shape = x.shape
@@ -83,7 +91,7 @@ class ScatterReductions(PlacesAlong):
             return self.capabilities.clone(x)
         scatter = self.capabilities.scatter
 
-        def put(array: Any, values: Any, accumulate: bool) -> Any:
+        def put(array: Array, values: Array, accumulate: bool) -> Any:
             return scatter(array, axis, index, values, accumulate)
 
         def key() -> tuple[Any, ...]:
@@ -94,10 +102,10 @@ class ScatterReductions(PlacesAlong):
     @operator("index_reduce")
     def index_reduce(
         self,
-        x: Any,
+        x: Array,
         dim: int,
-        index: Any,
-        source: Any,
+        index: Array,
+        source: Array,
         reduce: str,
         *,
         include_self: bool = True,
@@ -118,13 +126,13 @@ class ScatterReductions(PlacesAlong):
         key = (_ALL,) * axis + (index,)
         index_put = self.capabilities.index_put
 
-        def put(array: Any, values: Any, accumulate: bool) -> Any:
+        def put(array: Array, values: Array, accumulate: bool) -> Any:
             return index_put(array, key, values, accumulate)
 
         made = self._combined(x, lambda: key, put, source, reduce, include_self)
         return self.xp.reshape(made, shape)
 
-    def _check_kind(self, name: str, x: Any, reduce: str) -> None:
+    def _check_kind(self, name: str, x: Array, reduce: str) -> None:
         """Refuse the order of complex numbers, and the mean of bools."""
         dtype = self.dtypes[x.dtype]
         compares = reduce in ("amax", "amin")
@@ -133,7 +141,7 @@ class ScatterReductions(PlacesAlong):
                 f"\"{name}_reduce_{reduce}\" not implemented for '{dtype.scalar_name}'. Convert it."
             )
 
-    def _key_along(self, index: Any, axis: int) -> tuple[Any, ...]:
+    def _key_along(self, index: Array, axis: int) -> tuple[Any, ...]:
         """Return the key of the elements at `index` along a dimension."""
         xp = self.xp
         key: list[Any] = []
@@ -148,7 +156,7 @@ class ScatterReductions(PlacesAlong):
         x: Any,
         key: Callable[[], tuple[Any, ...]],
         put: Callable[[Any, Any, bool], Any],
-        values: Any,
+        values: Array,
         reduce: str,
         include_self: bool,
     ) -> Any:
@@ -169,7 +177,7 @@ class ScatterReductions(PlacesAlong):
         divide = xp.true_divide if self.dtypes[x.dtype].category >= FLOAT else xp.floor_divide
         return divide(total, count)
 
-    def _neutral(self, x: Any, reduce: str) -> Any:
+    def _neutral(self, x: Array, reduce: str) -> Any:
         """Return the number that a reduction begins with."""
         if reduce in ("sum", "mean"):
             return self.numbers.like(x, 0)

@@ -9,6 +9,7 @@ from dovetail_kernel import int32, int64, promote_types, warn_user_once
 from ....kernel_support.argsort import Sorted
 from ....kernel_support.dims import check_size
 from ....kernel_support.family import operator
+from ....typing import Array, Scalar
 
 
 def is_right(right: bool, side: str | None) -> bool:
@@ -82,7 +83,7 @@ class Searching(Sorted):
         out_int32: bool = False,
         right: bool = False,
         side: str | None = None,
-        sorter: Any = None,
+        sorter: object = None,
     ) -> Any:
         """Return at which place of a sorted sequence each value may be inserted, before equal
         elements, or behind them. A sequence with several dimensions is searched row by row.
@@ -114,7 +115,7 @@ class Searching(Sorted):
             found = self._placed(sequence, values, behind)
         return found.astype(self.native_dtypes[int32 if out_int32 else int64], copy=False)
 
-    def _placed(self, sequence: Any, values: Any, behind: bool) -> Any:
+    def _placed(self, sequence: Any, values: Array, behind: bool) -> Any:
         """Return how many elements of each row come before each value: in a stable order of both,
         beginning with those that come first among equals.
         """
@@ -131,13 +132,13 @@ class Searching(Sorted):
     @operator("searchsorted.Scalar")
     def searchsorted_number(
         self,
-        sorted_sequence: Any,
-        value: Any,
+        sorted_sequence: object,
+        value: object,
         *,
         out_int32: bool = False,
         right: bool = False,
         side: str | None = None,
-        sorter: Any = None,
+        sorter: object = None,
     ) -> Any:
         """Return at which place of a sorted sequence a number may be inserted."""
         sequence, number = self.numbers.pair(sorted_sequence, value)
@@ -165,7 +166,7 @@ class Searching(Sorted):
 
     @operator("isin.Tensor_Scalar")
     def isin_number(
-        self, elements: Any, test: Any, *, assume_unique: bool = False, invert: bool = False
+        self, elements: Array, test: Scalar, *, assume_unique: bool = False, invert: bool = False
     ) -> Any:
         """Return whether each element is a number."""
         elements, number = self.numbers.pair(elements, test)
@@ -173,7 +174,7 @@ class Searching(Sorted):
 
     @operator("isin.Scalar_Tensor")
     def number_isin(
-        self, element: Any, tests: Any, *, assume_unique: bool = False, invert: bool = False
+        self, element: Scalar, tests: Array, *, assume_unique: bool = False, invert: bool = False
     ) -> Any:
         """Return whether a number is among elements."""
         xp = self.xp
@@ -182,7 +183,7 @@ class Searching(Sorted):
         return xp.logical_not(found) if invert else found
 
     @operator("repeat_interleave.Tensor")
-    def repeat_interleave(self, repeats: Any, *, output_size: int | None = None) -> Any:
+    def repeat_interleave(self, repeats: Array, *, output_size: int | None = None) -> Any:
         """Return the place of each number, as often as it says."""
         xp, kind = self.xp, self.dtypes[repeats.dtype]
         if repeats.ndim != 1:

@@ -6,6 +6,7 @@ from typing import Any
 
 from dovetail_kernel import dtype as DType
 from dovetail_kernel import int32, int64
+from dovetail_kernel.typing import NativeDtype
 
 from ....kernel_support.dims import check_size, clamp_diagonal
 from ....kernel_support.family import Family, operator
@@ -77,14 +78,26 @@ class Triangles(Family):
 
     @operator("tril_indices")
     def tril_indices(
-        self, row: int, col: int, offset: int = 0, *, dtype: Any = None, **options: Any
+        self,
+        row: int,
+        col: int,
+        offset: int = 0,
+        *,
+        dtype: NativeDtype | None = None,
+        **options: Any,
     ) -> Any:
         """Return the places of the elements on a diagonal and below."""
         return self._places("tril_indices", row, col, offset, dtype, lower=True)
 
     @operator("triu_indices")
     def triu_indices(
-        self, row: int, col: int, offset: int = 0, *, dtype: Any = None, **options: Any
+        self,
+        row: int,
+        col: int,
+        offset: int = 0,
+        *,
+        dtype: NativeDtype | None = None,
+        **options: Any,
     ) -> Any:
         """Return the places of the elements on a diagonal and above."""
         return self._places("triu_indices", row, col, offset, dtype, lower=False)

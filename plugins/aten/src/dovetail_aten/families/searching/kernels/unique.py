@@ -7,6 +7,7 @@ from typing import Any
 from ....kernel_support.argsort import Sorted
 from ....kernel_support.dims import wrap_dim
 from ....kernel_support.family import operator
+from ....typing import Array
 
 
 class Distinct(Sorted):
@@ -16,7 +17,7 @@ class Distinct(Sorted):
         """Return the places that were not asked for."""
         return self.xp.zeros((0,), dtype=self.xp.int64)
 
-    def _groups(self, starts: Any) -> tuple[Any, Any]:
+    def _groups(self, starts: Array) -> tuple[Any, Any]:
         """Return the group of each element, from where groups start, and the size of each group."""
         xp = self.xp
         if not starts.size:
@@ -24,7 +25,7 @@ class Distinct(Sorted):
         groups = xp.cumsum(starts, axis=0, dtype=xp.int64) - 1
         return groups, xp.bincount(groups).astype(xp.int64)
 
-    def _starts(self, rows: Any) -> Any:
+    def _starts(self, rows: Array) -> Any:
         """Return where a row differs from the one before; NaN differs from everything."""
         xp = self.xp
         differs = rows[1:] != rows[:-1]
@@ -67,7 +68,7 @@ class Distinct(Sorted):
     @operator("unique_consecutive")
     def unique_consecutive(
         self,
-        x: Any,
+        x: Array,
         return_inverse: bool = False,
         return_counts: bool = False,
         dim: int | None = None,
@@ -84,7 +85,7 @@ class Distinct(Sorted):
             counts if return_counts else self._empty_places(),
         )
 
-    def _slices(self, x: Any, dim: int) -> tuple[int, Any]:
+    def _slices(self, x: Array, dim: int) -> tuple[int, Any]:
         """Return a dimension, and the slices along it as rows."""
         if not x.ndim:
             raise IndexError(
@@ -107,7 +108,7 @@ class Distinct(Sorted):
     @operator("unique_dim")
     def unique_dim(
         self,
-        x: Any,
+        x: Array,
         dim: int,
         sorted: bool = True,
         return_inverse: bool = False,
@@ -127,7 +128,7 @@ class Distinct(Sorted):
 
     @operator("unique_dim_consecutive")
     def unique_dim_consecutive(
-        self, x: Any, dim: int, return_inverse: bool = False, return_counts: bool = False
+        self, x: Array, dim: int, return_inverse: bool = False, return_counts: bool = False
     ) -> tuple[Any, Any, Any]:
         """Return slices along `dim` that differ from the one before, where each is among them, and
         how many are equal.
@@ -136,7 +137,7 @@ class Distinct(Sorted):
         return self._of_slices(x, axis, *self._distinct(rows, None))
 
     def _of_slices(
-        self, x: Any, axis: int, found: Any, groups: Any, counts: Any
+        self, x: Array, axis: int, found: object, groups: object, counts: object
     ) -> tuple[Any, Any, Any]:
         """Return slices that were rows as they lie in the array: each stays one piece of memory, as
         in PyTorch.

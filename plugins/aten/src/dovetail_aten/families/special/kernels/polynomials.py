@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ....kernel_support.family import Family, operator
+from ....typing import Array
 
 _Evaluate = Callable[[Any, Any], Any]
 
@@ -31,7 +32,7 @@ class Polynomials(Family):
         "special_chebyshev_polynomial_t.x_scalar",
         "special_chebyshev_polynomial_t.n_scalar",
     )
-    def chebyshev_polynomial_t(self, x: Any, n: Any) -> Any:
+    def chebyshev_polynomial_t(self, x: Array, n: Array) -> Any:
         """Return Chebyshev's polynomial of the first kind of degree `n`."""
         return self._evaluated(self._of_scipy("eval_chebyt", "chebyshev_polynomial_t"), x, n)
 
@@ -40,7 +41,7 @@ class Polynomials(Family):
         "special_chebyshev_polynomial_u.x_scalar",
         "special_chebyshev_polynomial_u.n_scalar",
     )
-    def chebyshev_polynomial_u(self, x: Any, n: Any) -> Any:
+    def chebyshev_polynomial_u(self, x: Array, n: Array) -> Any:
         """Return Chebyshev's polynomial of the second kind of degree `n`."""
         return self._evaluated(self._of_scipy("eval_chebyu", "chebyshev_polynomial_u"), x, n)
 
@@ -49,7 +50,7 @@ class Polynomials(Family):
         "special_chebyshev_polynomial_v.x_scalar",
         "special_chebyshev_polynomial_v.n_scalar",
     )
-    def chebyshev_polynomial_v(self, x: Any, n: Any) -> Any:
+    def chebyshev_polynomial_v(self, x: Array, n: object) -> Any:
         """Return Chebyshev's polynomial of the third kind of degree `n`."""
         return self._evaluated(self._third_kind, x, n)
 
@@ -58,7 +59,7 @@ class Polynomials(Family):
         "special_chebyshev_polynomial_w.x_scalar",
         "special_chebyshev_polynomial_w.n_scalar",
     )
-    def chebyshev_polynomial_w(self, x: Any, n: Any) -> Any:
+    def chebyshev_polynomial_w(self, x: Array, n: Array) -> Any:
         """Return Chebyshev's polynomial of the fourth kind of degree `n`."""
         return self._evaluated(self._fourth_kind, x, n)
 
@@ -67,7 +68,7 @@ class Polynomials(Family):
         "special_hermite_polynomial_h.x_scalar",
         "special_hermite_polynomial_h.n_scalar",
     )
-    def hermite_polynomial_h(self, x: Any, n: Any) -> Any:
+    def hermite_polynomial_h(self, x: Array, n: int) -> Any:
         """Return the physicist's Hermite polynomial of degree `n`."""
         return self._evaluated(self._of_scipy("eval_hermite", "hermite_polynomial_h"), x, n)
 
@@ -76,7 +77,7 @@ class Polynomials(Family):
         "special_hermite_polynomial_he.x_scalar",
         "special_hermite_polynomial_he.n_scalar",
     )
-    def hermite_polynomial_he(self, x: Any, n: Any) -> Any:
+    def hermite_polynomial_he(self, x: Array, n: Array) -> Any:
         """Return the probabilist's Hermite polynomial of degree `n`."""
         return self._evaluated(self._of_scipy("eval_hermitenorm", "hermite_polynomial_he"), x, n)
 
@@ -85,7 +86,7 @@ class Polynomials(Family):
         "special_laguerre_polynomial_l.x_scalar",
         "special_laguerre_polynomial_l.n_scalar",
     )
-    def laguerre_polynomial_l(self, x: Any, n: Any) -> Any:
+    def laguerre_polynomial_l(self, x: Array, n: object) -> Any:
         """Return Laguerre's polynomial of degree `n`."""
         return self._evaluated(self._of_scipy("eval_laguerre", "laguerre_polynomial_l"), x, n)
 
@@ -94,7 +95,7 @@ class Polynomials(Family):
         "special_legendre_polynomial_p.x_scalar",
         "special_legendre_polynomial_p.n_scalar",
     )
-    def legendre_polynomial_p(self, x: Any, n: Any) -> Any:
+    def legendre_polynomial_p(self, x: Array, n: int) -> Any:
         """Return Legendre's polynomial of degree `n`."""
         return self._evaluated(self._of_scipy("eval_legendre", "legendre_polynomial_p"), x, n)
 
@@ -103,7 +104,7 @@ class Polynomials(Family):
         "special_shifted_chebyshev_polynomial_t.x_scalar",
         "special_shifted_chebyshev_polynomial_t.n_scalar",
     )
-    def shifted_chebyshev_polynomial_t(self, x: Any, n: Any) -> Any:
+    def shifted_chebyshev_polynomial_t(self, x: Array, n: Array) -> Any:
         """Return Chebyshev's polynomial of the first kind of ``2 x - 1`` and degree `n`."""
         return self.chebyshev_polynomial_t(*self._shifted(x, n))
 
@@ -112,7 +113,7 @@ class Polynomials(Family):
         "special_shifted_chebyshev_polynomial_u.x_scalar",
         "special_shifted_chebyshev_polynomial_u.n_scalar",
     )
-    def shifted_chebyshev_polynomial_u(self, x: Any, n: Any) -> Any:
+    def shifted_chebyshev_polynomial_u(self, x: Array, n: Array) -> Any:
         """Return Chebyshev's polynomial of the second kind of ``2 x - 1`` and degree `n`."""
         return self.chebyshev_polynomial_u(*self._shifted(x, n))
 
@@ -121,7 +122,7 @@ class Polynomials(Family):
         "special_shifted_chebyshev_polynomial_v.x_scalar",
         "special_shifted_chebyshev_polynomial_v.n_scalar",
     )
-    def shifted_chebyshev_polynomial_v(self, x: Any, n: Any) -> Any:
+    def shifted_chebyshev_polynomial_v(self, x: Array, n: object) -> Any:
         """Return Chebyshev's polynomial of the third kind of ``2 x - 1`` and degree `n`."""
         return self.chebyshev_polynomial_v(*self._shifted(x, n))
 
@@ -130,7 +131,7 @@ class Polynomials(Family):
         "special_shifted_chebyshev_polynomial_w.x_scalar",
         "special_shifted_chebyshev_polynomial_w.n_scalar",
     )
-    def shifted_chebyshev_polynomial_w(self, x: Any, n: Any) -> Any:
+    def shifted_chebyshev_polynomial_w(self, x: Array, n: int) -> Any:
         """Return Chebyshev's polynomial of the fourth kind of ``2 x - 1`` and degree `n`."""
         return self.chebyshev_polynomial_w(*self._shifted(x, n))
 
@@ -213,7 +214,7 @@ class Polynomials(Family):
     def _not_finite(self, degree: Any, x: Any) -> Any:
         return self.numbers.like(x, float("nan"))
 
-    def _second_kind(self, degree: Any, x: Any) -> tuple[Any, Any]:
+    def _second_kind(self, degree: Any, x: Array) -> tuple[Any, Any]:
         """Return the polynomials of the second kind of a degree, and of the one below: of -1 it is
         0.
         """
@@ -221,10 +222,10 @@ class Polynomials(Family):
         below = self.xp.subtract(degree, self.numbers.like(degree, 1))
         return evaluate(degree, x), evaluate(below, x)
 
-    def _third_kind(self, degree: Any, x: Any) -> Any:
+    def _third_kind(self, degree: object, x: Array) -> Any:
         return self.xp.subtract(*self._second_kind(degree, x))
 
-    def _fourth_kind(self, degree: Any, x: Any) -> Any:
+    def _fourth_kind(self, degree: Array, x: Array) -> Any:
         return self.xp.add(*self._second_kind(degree, x))
 
     def _shifted(self, x: Any, n: Any) -> tuple[Any, Any]:

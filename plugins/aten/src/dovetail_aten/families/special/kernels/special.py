@@ -9,6 +9,7 @@ from dovetail_kernel import float64
 
 from ....kernel_support.dims import check_room
 from ....kernel_support.family import Family, operator, widened
+from ....typing import Array
 
 _LOG_PI = math.log(math.pi)
 _SMALL = 1e-20
@@ -49,7 +50,7 @@ class Special(Family):
 
     @operator("lgamma")
     @widened
-    def lgamma(self, x: Any) -> Any:
+    def lgamma(self, x: Array) -> Any:
         """Return ``log(abs(gamma(x)))``."""
         xp = self.xp
         # SciPy's of minus infinity is not infinite.
@@ -59,20 +60,20 @@ class Special(Family):
         size = xp.absolute(x)  # 1 / x is infinite below, and so is SciPy's
         return xp.where(size < self.numbers.like(x, _NORMAL), xp.negative(xp.log(size)), found)
 
-    def _unless_infinite(self, x: Any) -> Any:
+    def _unless_infinite(self, x: Array) -> Any:
         """Return `x` with infinity in place of minus infinity."""
         xp, like = self.xp, self.numbers.like
         return xp.where(x == like(x, -math.inf), like(x, math.inf), x)
 
     @operator("polygamma")
-    def polygamma(self, n: int, x: Any) -> Any:
+    def polygamma(self, n: int, x: Array) -> Any:
         """Return derivative `n` of digamma, which is ``(-1) ** (n + 1) * n! * zeta(n + 1, x)``."""
         if n < 0:
             raise RuntimeError("polygamma(n, x) does not support negative n. Give 0 or more.")
         return self._derivative_of_digamma(x, n)
 
     @widened
-    def _derivative_of_digamma(self, x: Any, n: int) -> Any:
+    def _derivative_of_digamma(self, x: Array, n: int) -> Any:
         if n == 0:
             return self.scipy("special.psi", "polygamma")(x)
         xp, like = self.xp, self.numbers.like
@@ -84,7 +85,7 @@ class Special(Family):
 
     @operator("mvlgamma")
     @widened
-    def mvlgamma(self, x: Any, p: int) -> Any:
+    def mvlgamma(self, x: Array, p: int) -> Any:
         """Return the logarithm of the multivariate gamma function of dimension `p`: ``p (p - 1) / 4
         * log(pi)`` and the sum of ``lgamma(x - i / 2)`` for i below `p`.
         """
@@ -98,13 +99,13 @@ class Special(Family):
         return result
 
     @operator("special_zeta", "special_zeta.self_scalar", "special_zeta.other_scalar")
-    def zeta(self, x: Any, other: Any) -> Any:
+    def zeta(self, x: Array, other: Array) -> Any:
         """Return the Hurwitz zeta function, the sum of ``1 / (k + other) ** x`` for k from 0 on."""
         return self.scipy("special.zeta", "special_zeta")(*self.numbers.either(x, other))
 
     @operator("logit")
     @widened
-    def logit(self, x: Any, eps: float | None = None) -> Any:
+    def logit(self, x: Array, eps: float | None = None) -> Any:
         """Return ``log(x / (1 - x))``; with `eps`, of what is clamped to [eps, 1 - eps]."""
         xp, like = self.xp, self.numbers.like
         if eps is not None:
@@ -114,7 +115,7 @@ class Special(Family):
 
     @operator("logit_backward")
     @widened
-    def logit_backward(self, grad_output: Any, x: Any, eps: float | None = None) -> Any:
+    def logit_backward(self, grad_output: Array, x: Array, eps: float | None = None) -> Any:
         """Return the gradient of `logit`, ``grad / (x * (1 - x))``: beyond the clamp zero, without
         one NaN.
         """
@@ -127,35 +128,35 @@ class Special(Family):
 
     @operator("sinc")
     @widened
-    def sinc(self, x: Any) -> Any:
+    def sinc(self, x: Array) -> Any:
         """Return ``sin(pi * x) / (pi * x)``, which is 1 at 0."""
         return self._sine_over(self.xp.multiply(x, self.numbers.like(x, math.pi)))
 
     @operator("special_spherical_bessel_j0")
-    def spherical_bessel_j0(self, x: Any) -> Any:
+    def spherical_bessel_j0(self, x: Array) -> Any:
         """Return ``sin(x) / x``, which is 1 at 0, and 0 at infinity."""
         xp, like = self.xp, self.numbers.like
         return xp.where(xp.isinf(x), like(x, 0), self._sine_over(x))
 
-    def _sine_over(self, x: Any) -> Any:
+    def _sine_over(self, x: Array) -> Any:
         xp, like = self.xp, self.numbers.like
         # The sine of a small number is that number.
         away = xp.where(x == like(x, 0), like(x, _SMALL), x)
         return xp.true_divide(xp.sin(away), away)
 
     @operator("special_xlog1py", "special_xlog1py.self_scalar", "special_xlog1py.other_scalar")
-    def xlog1py(self, x: Any, other: Any) -> Any:
+    def xlog1py(self, x: Array, other: Array) -> Any:
         """Return ``x * log(1 + other)``, which is 0 where `x` is 0 and `other` is not NaN."""
         return self._xlog1py(*self.numbers.either(x, other))
 
     @widened
-    def _xlog1py(self, x: Any, other: Any) -> Any:
+    def _xlog1py(self, x: Array, other: Array) -> Any:
         xp, like = self.xp, self.numbers.like
         none = xp.logical_and(x == like(x, 0), xp.logical_not(xp.isnan(other)))
         product = xp.multiply(x, xp.log1p(xp.where(none, like(other, 0), other)))
         return xp.where(none, like(product, 0), product)
 
     @operator("special_airy_ai")
-    def airy_ai(self, x: Any) -> Any:
+    def airy_ai(self, x: Array) -> Any:
         """Return the Airy function Ai."""
         return self.scipy("special.airy", "special_airy_ai")(x)[0]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import uint8
 
 from ....kernel_support.dims import wrap_dim, wrap_dims
+
+if TYPE_CHECKING:
+    from ....tensor.tensor_class import Tensor
 
 
 def _sides(x: Any, dim: int) -> tuple[Any, Any]:
@@ -49,7 +52,7 @@ def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any 
 def gradient(
     self: Any,
     *,
-    spacing: Any = None,
+    spacing: object = None,
     dim: int | Sequence[int] | None = None,
     edge_order: int = 1,
 ) -> tuple[Any, ...]:
@@ -94,7 +97,7 @@ def _derivative(self: Any, dim: int, spacing: Any, edge_order: int) -> Any:
             ones, number, dtype=self.dtype if dtype is None else None, device=self.device
         )
 
-    def at(x: Any, start: int, length: int) -> Any:
+    def at(x: Tensor, start: int, length: int) -> Any:
         return F.narrow(x, dim, start % x.shape[dim], length)
 
     first, last = at(steps, 0, 1), at(steps, -1, 1)
@@ -113,7 +116,9 @@ def _derivative(self: Any, dim: int, spacing: Any, edge_order: int) -> Any:
     return F.cat(parts, dim)
 
 
-def _slope(left: Any, middle: Any, right: Any, before: Any, behind: Any, is_even: bool) -> Any:
+def _slope(
+    left: Tensor, middle: Tensor, right: Tensor, before: Tensor, behind: Tensor, is_even: bool
+) -> Any:
     """Return the slope at the middle of three values, that of the parabola through them."""
     if is_even:
         # The middle one cancels: said so, it may be infinite.
@@ -156,7 +161,7 @@ def _edge(values: Sequence[Any], near: Any, far: Any) -> Any:
 # -- integrals -------------------------------------------------------------------------------------
 
 
-def trapezoid(y: Any, x: Any, *, dim: int = -1) -> Any:
+def trapezoid(y: object, x: Tensor, *, dim: int = -1) -> Any:
     """Return the integral along a dimension by the trapezoidal rule, between coordinates `x`."""
     areas = _trapezoids("trapezoid", y, x, dim)
     return F.div(F.sum(areas, (wrap_dim(dim, areas.ndim),)), 2)
@@ -170,7 +175,7 @@ def trapezoid_dx(y: Any, *, dx: Any = 1, dim: int = -1) -> Any:
     return F.mul(F.add(before, behind), dx / 2)
 
 
-def cumulative_trapezoid(y: Any, x: Any, *, dim: int = -1) -> Any:
+def cumulative_trapezoid(y: object, x: Tensor, *, dim: int = -1) -> Any:
     """Return the integrals up to each coordinate `x` but the first, by the trapezoidal rule."""
     areas = _trapezoids("cumulative_trapezoid", y, x, dim)
     return F.div(F.cumsum(areas, wrap_dim(dim, areas.ndim)), 2)
@@ -196,7 +201,7 @@ def _check_samples(name: str, y: Any, dim: int) -> int:
     return axis
 
 
-def _check_step(name: str, y: Any, dx: Any, dim: int) -> int:
+def _check_step(name: str, y: object, dx: object, dim: int) -> int:
     """Return the dimension to integrate along with steps of `dx`."""
     if isinstance(dx, bool | complex):
         raise RuntimeError(

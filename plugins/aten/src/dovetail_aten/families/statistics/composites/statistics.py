@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import float32, float64, int64
@@ -11,12 +11,15 @@ from dovetail_kernel import float32, float64, int64
 from ....composites.value_checks import checked
 from ....kernel_support.dims import wrap_dim
 
+if TYPE_CHECKING:
+    from ....tensor.tensor_class import Tensor
+
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 def quantile(
     self: Any,
-    q: Any,
+    q: object,
     dim: int | None = None,
     keepdim: bool = False,
     *,
@@ -43,7 +46,7 @@ def quantile_scalar(
 
 def nanquantile(
     self: Any,
-    q: Any,
+    q: object,
     dim: int | None = None,
     keepdim: bool = False,
     *,
@@ -80,7 +83,7 @@ def _probabilities(q: Any) -> Any:
     return checked(q, lambda: F.logical_and(F.ge(q, 0), F.le(q, 1)), _no_probability)
 
 
-def _no_probability(_value: Any) -> Exception:
+def _no_probability(_value: object) -> Exception:
     return RuntimeError("quantile() q values must be in the range [0, 1]. Divide percents by 100.")
 
 
@@ -152,7 +155,7 @@ def histogramdd(
     self: Any,
     bins: Sequence[int],
     range: Sequence[float] | None = None,
-    weight: Any = None,
+    weight: Tensor | None = None,
     density: bool = False,
 ) -> Any:
     """Return the histogram of points with so many bins in each dimension, and the edges."""
@@ -165,7 +168,7 @@ def histogramdd_int_bins(
     self: Any,
     bins: int,
     range: Sequence[float] | None = None,
-    weight: Any = None,
+    weight: Tensor | None = None,
     density: bool = False,
 ) -> Any:
     """Return the histogram of points with as many bins in every dimension, and the edges."""

@@ -10,6 +10,7 @@ from dovetail_kernel import float32, float64, int8, int16, int32, int64, uint8
 
 from ....kernel_support.dims import check_size
 from ....kernel_support.family import Family, operator, widened
+from ....typing import Array
 
 _COUNTED = frozenset({uint8, int8, int16, int32, int64})
 _WIDE = 1e18
@@ -56,12 +57,12 @@ class Histograms(Family):
         place = xp.minimum(place.astype(xp.int64), bins - 1)
         return self._added(bins, place, inside.astype(xp.int64)).astype(x.dtype)
 
-    def _apart(self, low: Any, high: Any, distance: Any) -> tuple[Any, Any]:
+    def _apart(self, low: Array, high: Array, distance: Array) -> tuple[Any, Any]:
         """Return bounds, those that are equal moved apart by a distance to each side."""
         xp, equal = self.xp, low == high
         return xp.where(equal, low - distance, low), xp.where(equal, high + distance, high)
 
-    def _added(self, size: int, places: Any, amounts: Any) -> Any:
+    def _added(self, size: int, places: Array, amounts: Array) -> Any:
         """Return the sums of the amounts at each of `size` places."""
         zeros = self.xp.zeros((size,), dtype=amounts.dtype)
         return self.capabilities.index_add(zeros, 0, places, amounts)
@@ -69,7 +70,7 @@ class Histograms(Family):
     # -- of points of several dimensions -----------------------------------------------------------
 
     def _check_points(
-        self, points: Any, bins: int, weight: Any, *, has_edges: bool = False
+        self, points: Array, bins: int, weight: Array | None, *, has_edges: bool = False
     ) -> None:
         """Refuse points and weights that do not fit each other."""
         kind = self.dtypes[points.dtype]
@@ -124,7 +125,9 @@ class Histograms(Family):
                 )
             check_bins(each.size - 1, dim)
 
-    def _edges(self, points: Any, bins: Sequence[int], range: Sequence[float] | None) -> list[Any]:
+    def _edges(
+        self, points: Array, bins: Sequence[int], range: Sequence[float] | None
+    ) -> list[Any]:
         """Return the edges of bins of one width for each dimension, from the least to the greatest
         element or in the given range.
         """
@@ -153,7 +156,7 @@ class Histograms(Family):
             )
         return edges
 
-    def _check_range(self, low: Any, high: Any, dim: int) -> None:
+    def _check_range(self, low: Array, high: Array, dim: int) -> None:
         """Refuse a range that is not finite, or upside down, unless values cannot be looked at."""
         if self.lazy:
             return
@@ -201,11 +204,11 @@ class Histograms(Family):
     @operator("_histogramdd_bin_edges")
     def histogramdd_bin_edges(
         self,
-        x: Any,
+        x: Array,
         bins: Sequence[int],
         *,
         range: Sequence[float] | None = None,
-        weight: Any = None,
+        weight: Array | None = None,
         density: bool = False,
     ) -> list[Any]:
         """Return the edges of the bins of each dimension."""
@@ -215,11 +218,11 @@ class Histograms(Family):
     @operator("_histogramdd_from_bin_cts")
     def histogramdd_from_bin_cts(
         self,
-        x: Any,
+        x: Array,
         bins: Sequence[int],
         *,
         range: Sequence[float] | None = None,
-        weight: Any = None,
+        weight: Array | None = None,
         density: bool = False,
     ) -> Any:
         """Return the histogram of points with so many bins in each dimension."""
@@ -228,7 +231,12 @@ class Histograms(Family):
 
     @operator("_histogramdd_from_bin_tensors")
     def histogramdd_from_bin_tensors(
-        self, x: Any, bins: Sequence[Any], *, weight: Any = None, density: bool = False
+        self,
+        x: Array,
+        bins: Sequence[object],
+        *,
+        weight: Array | None = None,
+        density: bool = False,
     ) -> Any:
         """Return the histogram of points with bins between the given edges."""
         self._check_points(x, len(bins), weight, has_edges=True)
@@ -244,7 +252,7 @@ class Histograms(Family):
         bins: int = 100,
         *,
         range: Sequence[float] | None = None,
-        weight: Any = None,
+        weight: Array | None = None,
         density: bool = False,
     ) -> tuple[Any, Any]:
         """Return how many elements lie in each bin, or how much they weigh, and the edges."""
@@ -255,7 +263,7 @@ class Histograms(Family):
 
     @operator("histogram.bins_tensor")
     def histogram_between(
-        self, x: Any, bins: Any, *, weight: Any = None, density: bool = False
+        self, x: Array, bins: object, *, weight: Array | None = None, density: bool = False
     ) -> tuple[Any, Any]:
         """Return how many elements lie between each two edges, or how much they weigh, and the
         edges.

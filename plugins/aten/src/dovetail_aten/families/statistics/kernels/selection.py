@@ -11,12 +11,13 @@ from ....kernel_support.argsort import Sorted
 from ....kernel_support.cumulative import Running
 from ....kernel_support.dims import wrap_dim
 from ....kernel_support.family import operator
+from ....typing import Array
 
 
 class Selection(Running, Sorted):
     """Elements selected by rank or frequency, and their places."""
 
-    def _checked_axis(self, name: str, x: Any, dim: int) -> int:
+    def _checked_axis(self, name: str, x: Array, dim: int) -> int:
         """Return the dimension to select along, which must have elements."""
         axis = wrap_dim(dim, x.ndim)
         if x.ndim and not x.shape[axis]:
@@ -26,17 +27,19 @@ class Selection(Running, Sorted):
             )
         return axis
 
-    def _picked(self, x: Any, indices: Any, axis: int, keepdim: bool) -> tuple[Any, Any]:
+    def _picked(self, x: Array, indices: Any, axis: int, keepdim: bool) -> tuple[Any, Any]:
         """Return the elements at `indices`, which have size 1 along `axis`, and these."""
         values = self.ordered(self.xp.take_along_axis(x, indices, axis=axis))
         indices = self.ordered(indices)
         return (values, indices) if keepdim else (values.squeeze(axis), indices.squeeze(axis))
 
-    def _ranked(self, x: Any, order: Any, rank: Any, axis: int, keepdim: bool) -> tuple[Any, Any]:
+    def _ranked(
+        self, x: Array, order: Array, rank: Array, axis: int, keepdim: bool
+    ) -> tuple[Any, Any]:
         """Return the elements of a rank, which has size 1 along `axis`, and their places."""
         return self._picked(x, self.xp.take_along_axis(order, rank, axis=axis), axis, keepdim)
 
-    def _nans(self, x: Any, axis: int) -> Any:
+    def _nans(self, x: Array, axis: int) -> Any:
         """Return how many elements along `axis` are NaN, in size 1 there."""
         xp = self.xp
         if self.dtypes[x.dtype].category < FLOAT:
@@ -44,12 +47,12 @@ class Selection(Running, Sorted):
             return xp.zeros(tuple(sizes), dtype=xp.int64)
         return xp.sum(xp.isnan(x), axis=axis, dtype=xp.int64, keepdims=True)
 
-    def _single(self, x: Any) -> tuple[Any, Any]:
+    def _single(self, x: Array) -> tuple[Any, Any]:
         """Return what is selected from an array without dimensions."""
         return self.capabilities.clone(x), self.xp.zeros((), dtype=self.xp.int64)
 
     @operator("median.dim")
-    def median_along(self, x: Any, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
+    def median_along(self, x: Array, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
         """Return the median along `dim`, the lower of two, and its place; the first NaN if there is
         one.
         """
@@ -61,7 +64,7 @@ class Selection(Running, Sorted):
         return self._ranked(x, self._order(x, axis, False), rank, axis, keepdim)
 
     @operator("nanmedian.dim")
-    def nanmedian_along(self, x: Any, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
+    def nanmedian_along(self, x: Array, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
         """Return the median along `dim` of what is not NaN, the lower of two, and its place; NaN if
         there is nothing else.
         """
@@ -72,7 +75,7 @@ class Selection(Running, Sorted):
         rank = self.xp.maximum(numbers - 1, 0) // 2
         return self._ranked(x, self._order(x, axis, False), rank, axis, keepdim)
 
-    def _whole(self, x: Any) -> Any:
+    def _whole(self, x: Array) -> Any:
         """Return the elements in one dimension; NaN for none."""
         if x.size:
             return self.xp.reshape(x, (-1,))
@@ -84,17 +87,17 @@ class Selection(Running, Sorted):
         return self.xp.full((1,), math.nan, dtype=x.dtype)
 
     @operator("median")
-    def median(self, x: Any) -> Any:
+    def median(self, x: Array) -> Any:
         """Return the median of all elements, the lower of two; NaN if there is one, or nothing."""
         return self.median_along(self._whole(x), 0)[0]
 
     @operator("nanmedian")
-    def nanmedian(self, x: Any) -> Any:
+    def nanmedian(self, x: Array) -> Any:
         """Return the median of all elements that are not NaN, the lower of two; NaN of nothing."""
         return self.nanmedian_along(self._whole(x), 0)[0]
 
     @operator("kthvalue")
-    def kthvalue(self, x: Any, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Any, Any]:
+    def kthvalue(self, x: Array, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Any, Any]:
         """Return the `k`-th least element along `dim`, counted from 1, and its place."""
         axis = self._checked_axis("kthvalue", x, dim)
         if not 1 <= k <= (x.shape[axis] if x.ndim else 1):
@@ -108,7 +111,7 @@ class Selection(Running, Sorted):
         return self._picked(x, self._order(x, axis, False)[key], axis, keepdim)
 
     @operator("mode")
-    def mode(self, x: Any, dim: int = -1, keepdim: bool = False) -> tuple[Any, Any]:
+    def mode(self, x: Array, dim: int = -1, keepdim: bool = False) -> tuple[Any, Any]:
         """Return the most frequent element along `dim`, the least of several, and the last place
         it is at.
         """

@@ -17,6 +17,8 @@ from dovetail_aten.tensor.storage_classes.typed_storage import TypedStorage
 from dovetail_dispatcher.calls import check_inference_write
 from dovetail_kernel import (
     AutoDispatchBelowAutograd,
+    DeviceLike,
+    MemoryFormat,
     Storage,
     TensorBase,
     bump_version,
@@ -32,8 +34,10 @@ from dovetail_kernel import (
 )
 from dovetail_kernel.signature import NORMAL
 
+from ....typing import Array
 
-def resize(self: Any, size: Sequence[int], *, memory_format: Any = None) -> Any:
+
+def resize(self: Any, size: Sequence[int], *, memory_format: MemoryFormat | None = None) -> Any:
     """Give `self` another size, over its storage, which grows if it must; elements stay in the
     order in which they lie, and new ones are not set.
     """
@@ -49,7 +53,9 @@ def resize(self: Any, size: Sequence[int], *, memory_format: Any = None) -> Any:
 
 
 @restoring()
-def resize_of_variable(self: Any, size: Sequence[int], *, memory_format: Any = None) -> Any:
+def resize_of_variable(
+    self: Any, size: Sequence[int], *, memory_format: MemoryFormat | None = None
+) -> Any:
     """Refuse a tensor that requires grad, whatever the grad mode, and go on below Autograd."""
     _refuse_gradients(self)
     with AutoDispatchBelowAutograd():
@@ -70,7 +76,7 @@ def set_to_nothing(self: Any) -> Any:
     return _set(self, storage, (0,), (1,), 0)
 
 
-def set_to_storage(self: Any, source: Any) -> Any:
+def set_to_storage(self: Any, source: Array) -> Any:
     """Let `self` show all of a storage, in one dimension."""
     _check(self, "set_")
     storage = _untyped(self, source)
@@ -78,7 +84,7 @@ def set_to_storage(self: Any, source: Any) -> Any:
 
 
 def set_to_part_of_storage(
-    self: Any, source: Any, storage_offset: int, size: Sequence[int], stride: Sequence[int] = ()
+    self: Any, source: Array, storage_offset: int, size: Sequence[int], stride: Sequence[int] = ()
 ) -> Any:
     """Let `self` show a part of a storage, which grows if it must; default strides are
     contiguous.
@@ -213,7 +219,7 @@ def _check_source(self: TensorBase, source: TensorBase) -> None:
     _check_device(self, source.device)
 
 
-def _check_device(self: TensorBase, device: Any) -> None:
+def _check_device(self: TensorBase, device: DeviceLike | None) -> None:
     if device != self.device:
         raise RuntimeError(
             f'Attempted to set the storage of a tensor on device "{self.device}" to a storage on '
@@ -237,7 +243,7 @@ def _untyped(self: TensorBase, source: Any) -> Storage:
     return storage
 
 
-def _strides(sizes: tuple[int, ...], memory_format: Any) -> tuple[int, ...]:
+def _strides(sizes: tuple[int, ...], memory_format: MemoryFormat | None) -> tuple[int, ...]:
     if memory_format is preserve_format:
         raise RuntimeError(
             f"Unsupported memory format {memory_format}: give contiguous_format or channels_last."

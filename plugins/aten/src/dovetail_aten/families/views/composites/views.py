@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.dims import infer_size, wrap_dim
 from dovetail_kernel import (
+    MemoryFormat,
     backend_of_signature,
     contiguous_format,
     preserve_format,
@@ -18,8 +19,11 @@ from dovetail_kernel import (
 
 from ....composites.reshaping import reshape
 
+if TYPE_CHECKING:
+    from ....tensor.tensor_class import Tensor
 
-def contiguous(self: Any, *, memory_format: Any = None) -> Any:
+
+def contiguous(self: Any, *, memory_format: MemoryFormat | None = None) -> Any:
     """Return `self` if its elements lie in row-major order, else a copy in which they do."""
     if memory_format is None:
         memory_format = contiguous_format
@@ -157,12 +161,12 @@ def swapdims(self: Any, dim0: int, dim1: int) -> Any:
     return F.transpose(self, dim0, dim1)
 
 
-def view_as(self: Any, other: Any) -> Any:
+def view_as(self: Any, other: Tensor) -> Any:
     """Return a view in the shape of `other`."""
     return F.view(self, tuple(other.shape))
 
 
-def reshape_as(self: Any, other: Any) -> Any:
+def reshape_as(self: Any, other: Tensor) -> Any:
     """Return the elements in the shape of `other`."""
     return F.reshape(self, tuple(other.shape))
 
@@ -253,7 +257,7 @@ def _warn_of_transpose(ndim: int) -> None:
     )
 
 
-def _matrices(tensor: Any, what: str) -> Any:
+def _matrices(tensor: Tensor, what: str) -> Any:
     if tensor.ndim < 2:
         raise RuntimeError(
             f"{what} is only supported on matrices or batches of matrices. Got {tensor.ndim}-D "

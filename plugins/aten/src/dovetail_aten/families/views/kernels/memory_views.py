@@ -7,6 +7,7 @@ from typing import Any
 
 from ....kernel_support.family import Family, helper, operator
 from ....kernel_support.geometry.view_bounds import check_view_bounds
+from ....typing import Array
 from .reinterpretation import PARTS, check_pairs, check_reinterpreted
 
 _ALL = slice(None)
@@ -16,13 +17,17 @@ class MemoryViews(Family):
     """Views with other strides, or of the same bytes as another dtype."""
 
     @operator("alias", "detach")
-    def alias(self, x: Any) -> Any:
+    def alias(self, x: Array) -> Any:
         """Return the array itself: a view of all of it."""
         return x
 
     @operator("as_strided")
     def as_strided(
-        self, x: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+        self,
+        x: Array,
+        size: Sequence[int],
+        stride: Sequence[int],
+        storage_offset: int | None = None,
     ) -> Any:
         """Return a view of the memory that `x` lies in, with these sizes, strides and offset."""
         start, stop = self.capabilities.memory_bounds(x)
@@ -40,7 +45,7 @@ class MemoryViews(Family):
         return self.capabilities.reinterpret(x, dtype)
 
     @operator("view_as_real")
-    def view_as_real(self, x: Any) -> Any:
+    def view_as_real(self, x: Array) -> Any:
         """Return a view of complex numbers with a last dimension of real and imaginary parts."""
         part = PARTS.get(self.dtypes[x.dtype])
         if part is None:
@@ -51,22 +56,22 @@ class MemoryViews(Family):
         return self.capabilities.reinterpret(x[..., None], self.native_dtypes[part])
 
     @operator("view_as_complex")
-    def view_as_complex(self, x: Any) -> Any:
+    def view_as_complex(self, x: Array) -> Any:
         """Return a view of a last dimension of two numbers as complex numbers."""
         whole = check_pairs(self.dtypes[x.dtype], *self._geometry(x))
         pairs = self.capabilities.reinterpret(x, self.native_dtypes[whole])
         return pairs[(*(_ALL,) * (x.ndim - 1), 0, ...)]
 
-    def _geometry(self, x: Any) -> tuple[Any, Any, Callable[[], int]]:
+    def _geometry(self, x: Array) -> tuple[Any, Any, Callable[[], int]]:
         """Return shape and strides of `x`, and what finds its offset, all in elements."""
         return x.shape, self.capabilities.strides(x), lambda: self._offset(x)
 
-    def _offset(self, x: Any) -> int:
+    def _offset(self, x: Array) -> int:
         """Return the distance of `x` from the start of its memory, in elements."""
         start, _ = self.capabilities.memory_bounds(x)
         return int((self.capabilities.data_ptr(x) - start) // x.dtype.itemsize)
 
     @helper("contiguous")
-    def contiguous(self, x: Any) -> Any:
+    def contiguous(self, x: Array) -> Any:
         """Return `x` if its elements lie in C order, else a copy where they do."""
         return self.capabilities.contiguous(x)

@@ -21,6 +21,7 @@ from ....kernel_support.dims import (
     wrap_dims,
 )
 from ....kernel_support.family import Family, helper, operator
+from ....typing import Array
 
 _ALL = slice(None)
 _BYTES_OF_VIEW = 120
@@ -75,7 +76,7 @@ class Views(Family):
         return x[_with_new(dim, x.ndim)]
 
     @operator("squeeze", "squeeze.dim", "squeeze.dims")
-    def squeeze(self, x: Any, dim: int | Sequence[int] | None = None) -> Any:
+    def squeeze(self, x: Array, dim: int | Sequence[int] | None = None) -> Any:
         """Return a view without dimensions of size 1: all of them, or those of `dim`."""
         if dim is None:
             return x[_without_ones(x.shape)]
@@ -122,7 +123,12 @@ class Views(Family):
 
     @operator("slice.Tensor")
     def slice_(
-        self, x: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+        self,
+        x: Array,
+        dim: int = 0,
+        start: int | None = None,
+        end: int | None = None,
+        step: int = 1,
     ) -> Any:
         """Return a view of ``[start:end:step]`` along `dim`."""
         ndim = x.ndim
@@ -145,7 +151,7 @@ class Views(Family):
         offset = clamp_diagonal(offset, x.shape[first], x.shape[second])
         return self.capabilities.diagonal(x, offset, first, second)
 
-    def _embedding_of(self, sizes: Sequence[int], key: tuple[slice, ...], grad: Any) -> Any:
+    def _embedding_of(self, sizes: Sequence[int], key: tuple[slice, ...], grad: Array) -> Any:
         """Return zeros of `sizes` with `grad` at ``[key]``."""
         try:
             if grad.ndim > len(sizes):
@@ -157,7 +163,7 @@ class Views(Family):
 
     @operator("select_backward")
     def select_backward(
-        self, grad_output: Any, input_sizes: Sequence[int], dim: int, index: int
+        self, grad_output: Array, input_sizes: Sequence[int], dim: int, index: int
     ) -> Any:
         """Return the gradient of `select`: zeros but for the slice."""
         axis = wrap_dim(dim, len(input_sizes))
@@ -178,7 +184,7 @@ class Views(Family):
     @operator("slice_backward")
     def slice_backward(
         self,
-        grad_output: Any,
+        grad_output: Array,
         input_sizes: Sequence[int],
         dim: int,
         start: int,
@@ -195,7 +201,7 @@ class Views(Family):
 
     @operator("diagonal_backward")
     def diagonal_backward(
-        self, grad_output: Any, input_sizes: Sequence[int], offset: int, dim1: int, dim2: int
+        self, grad_output: Array, input_sizes: Sequence[int], offset: int, dim1: int, dim2: int
     ) -> Any:
         """Return the gradient of `diagonal`: zeros but for the diagonal."""
         xp = self.xp
@@ -226,7 +232,7 @@ class Views(Family):
         return [x[(*before, index, ...)] for index in range(x.shape[len(before)])]
 
     @operator("split.Tensor", "unsafe_split.Tensor")
-    def split(self, x: Any, split_size: int, dim: int = 0) -> list[Any]:
+    def split(self, x: Array, split_size: int, dim: int = 0) -> list[Any]:
         """Return views of pieces of `split_size` along `dim`; the last may be shorter."""
         if not x.ndim:
             raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -247,7 +253,7 @@ class Views(Family):
         return [x[(*before, slice(start, start + split_size))] for start in starts]
 
     @operator("split_with_sizes", "unsafe_split_with_sizes")
-    def split_with_sizes(self, x: Any, split_sizes: Sequence[int], dim: int = 0) -> list[Any]:
+    def split_with_sizes(self, x: Array, split_sizes: Sequence[int], dim: int = 0) -> list[Any]:
         """Return views of pieces of these sizes along `dim`."""
         if not x.ndim:
             raise RuntimeError(
@@ -308,7 +314,7 @@ def _order(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
     return order
 
 
-def _no_gradient_error(grad: Any, shape: Sequence[int]) -> RuntimeError:
+def _no_gradient_error(grad: Array, shape: Sequence[int]) -> RuntimeError:
     """Return the error for a gradient that is not one of a part of this shape."""
     shapes = [tuple(shape), tuple(grad.shape)]
     return broadcast_error(shapes) or shape_of_output_error(
