@@ -106,7 +106,7 @@ def _cholesky(a: Any, /, *, upper: bool = False) -> Any:
 
 
 def _eig(a: Any) -> Any:
-    made = aten.linalg_eig(a)
+    made: Any = aten.linalg_eig(a)
     if a.is_complex() or bool(aten.imag(made[0].detach()).any()):
         return made
     return type(made)((aten.real(made[0]), aten.real(made[1])))  # as NumPy: all are real

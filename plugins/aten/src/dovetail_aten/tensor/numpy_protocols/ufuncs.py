@@ -117,7 +117,7 @@ def call_numpy(
 
 
 def _read(value: Any) -> Any:
-    return value.__array__() if isinstance(value, TensorBase) else value
+    return np.asarray(value) if isinstance(value, TensorBase) else value
 
 
 def call_ufunc(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
