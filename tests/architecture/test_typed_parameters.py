@@ -11,10 +11,10 @@ ANY = re.compile(r"\bAny\b")
 GENERATED = re.compile(r"\bgenerated\b.*\b(by|from)\b|do not edit", re.IGNORECASE)
 
 MOST = {
-    "src": 10.1,
-    "kernel": 6.2,
-    "dispatcher": 5.1,
-    "plugins/aten": 19.0,
+    "src": 11.0,
+    "kernel": 6.7,
+    "dispatcher": 5.7,
+    "plugins/aten": 21.1,
     "plugins/autograd": 11.5,
     "plugins/cpu": 23.0,
     "plugins/cuda": 21.0,
