@@ -92,11 +92,7 @@ class Tracer(TracerBase):
         return m.__module__.startswith("dovetail.nn") and not isinstance(m, Sequential)
 
     def call_module(
-        self,
-        m: Module,
-        forward: Callable[..., object],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """Return what a call of a submodule returns: a proxy, or what its forward returns.
 

@@ -284,14 +284,7 @@ def scatter(op: Operator) -> Rule:
     from_tensor = op.schema.arguments[3].real_type.schema_str == "Tensor"
 
     def apply(
-        info: Batch,
-        in_dims: Dims,
-        self: Any,
-        dim: int,
-        index: Tensor,
-        src: Tensor,
-        *how: Any,
-        **more: Any,
+        info: Any, in_dims: Dims, self: Any, dim: int, index: Any, src: Any, *how: Any, **more: Any
     ) -> tuple[Any, Any]:
         place = front(dim, logical_ndim(self, in_dims[0]))
         given = [(self, in_dims[0]), (index, in_dims[2])]

@@ -9,7 +9,6 @@ from typing import Any, Final, cast
 from dovetail_kernel import (
     DatalessArray,
     Device,
-    DeviceLike,
     Storage,
     new_storage,
     resize_storage,
@@ -20,7 +19,6 @@ from dovetail_kernel.sockets import STORAGE_CLASS
 from dovetail_kernel.tensor import is_resizable, move_storage
 
 from ...backend.devices import as_device, backend_for, ready_backend
-from ...typing import Array
 from .file_memory import bytes_of_buffer, bytes_of_file
 from .storage_conversions import StorageConversions
 
@@ -52,7 +50,7 @@ class UntypedStorage(StorageConversions, Storage):
 
     __slots__ = ()
 
-    def __new__(cls, size: Any = 0, *, device: DeviceLike | None = None) -> UntypedStorage:
+    def __new__(cls, size: Any = 0, *, device: Any = None) -> UntypedStorage:
         """Return a storage of new memory."""
         place = Device("cpu") if device is None else as_device(device)
         backend = backend_for(place)
@@ -105,7 +103,7 @@ class UntypedStorage(StorageConversions, Storage):
         return cls._of_line(bytes_of_buffer(buffer, order, count, offset, dtype))
 
     @classmethod
-    def _of_line(cls, array: Array) -> UntypedStorage:
+    def _of_line(cls, array: Any) -> UntypedStorage:
         return cast(UntypedStorage, cls.of(array, ready_backend("cpu")))
 
     def __sizeof__(self) -> int:
@@ -348,7 +346,7 @@ class UntypedStorage(StorageConversions, Storage):
         index = self.device.index
         return -1 if index is None else index
 
-    def to(self, *, device: DeviceLike | None, non_blocking: bool = False) -> UntypedStorage:
+    def to(self, *, device: Any, non_blocking: bool = False) -> UntypedStorage:
         """Return the storage, or a copy of it on another device."""
         place = as_device(device)
         if place == self.device:
