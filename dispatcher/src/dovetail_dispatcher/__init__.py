@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         register_torch_dispatch,
         register_vmap,
     )
+    from .table.registry import forget_all_routes
     from .table.source_locations import short_place
     from .table.updates.condition_switch import without_conditions
     from .table.updates.pending import PendingKernel, check_pending
@@ -187,6 +188,7 @@ _ON_DEMAND = {
         "UnionType",
         "VarType",
     ),
+    "table.registry": ("forget_all_routes",),
     "table.source_locations": ("short_place",),
     "table.updates.condition_switch": ("without_conditions",),
     "table.updates.pending": (
@@ -233,6 +235,7 @@ __all__ = [
     "explain",
     "explain_function",
     "fallthrough_kernel",
+    "forget_all_routes",
     "function_modes",
     "get_ctx",
     "get_kernel",

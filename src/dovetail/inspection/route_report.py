@@ -10,8 +10,7 @@ from importlib import import_module
 from itertools import islice
 from typing import NamedTuple
 
-from dovetail_dispatcher import compiled_code
-from dovetail_dispatcher.table import registry
+from dovetail_dispatcher import compiled_code, forget_all_routes
 from dovetail_kernel import Device, float32
 
 from ..testing import OpInfo, op_infos
@@ -79,7 +78,7 @@ def route_report(namespace: str, samples: int = 4, step: int = 1) -> RouteReport
     infos = list(islice(op_infos(namespace), 0, None, step))
     lowering = import_module("dovetail_native.lowering")
     programs, refused = lowering.lowered.total(), Counter(lowering.refused)
-    registry.forget_all_routes()
+    forget_all_routes()
     for info in infos:
         _call(info, samples)
     return RouteReport(len(infos), lowering.lowered.total() - programs, lowering.refused - refused)
