@@ -76,7 +76,7 @@ def test_every_base_operator_that_is_no_composite_has_a_cpu_kernel():
         op.name
         for op in base
         if not op.newest(DispatchKey.CPU) and not any(op.newest(key) for key in composites)
-    ] == []
+    ] == ["aten::_sparse_mm_reduce_impl"]  # of sparse matrices alone, as in PyTorch
 
 
 @pytest.mark.parametrize("name", FAST_FAMILIES)
