@@ -12,6 +12,7 @@ from typing import Any
 
 import dovetail_aten
 from dovetail_aten.python_modules import function_names, generated_function
+from dovetail_dispatcher import ops
 
 
 class _Operators(ModuleType):
@@ -60,6 +61,8 @@ class _VariableFunctionsClass:
             return getattr(dovetail_aten, name)
         if found is not None and (name[0] == "_" or name in _NOT_PUBLIC):
             return found
+        if name[:1] == "_" and name[:2] != "__" and hasattr(ops.aten, name):
+            return getattr(ops.aten, name)  # a library defined it
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __dir__(self) -> list[str]:

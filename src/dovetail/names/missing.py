@@ -31,7 +31,7 @@ _PLACES: Final = (
 """Where a name is looked for that its module does not have."""
 
 _REASONS: Final = {
-    "sparse": "Of the sparse layouts there are dovetail.sparse_coo, sparse_csr and sparse_csc.",
+    "sparse": "dovetail.sparse_coo_tensor and sparse_csr_tensor make tensors of sparse layouts.",
     "qat": "Quantized dtypes are not supported: keep tensors floating.",
     "intrinsic": "Quantized dtypes are not supported: keep tensors floating.",
     "quantiz": "Quantized dtypes are not supported: keep tensors floating.",

@@ -555,11 +555,11 @@ class TensorMethods(TensorBase, metaclass=SubclassedMeta):
     mH = property(getter(functions.mH))
 
     def _set_real(self, value):
-        write_part(functions.real(self), value)
+        write_part(self, functions.real(self), value)
 
     real = property(getter(functions.real), _set_real, doc='Return the real part of each element.')
 
     def _set_imag(self, value):
-        write_part(functions.imag(self), value)
+        write_part(self, functions.imag(self), value)
 
     imag = property(getter(functions.imag), _set_imag, doc='Return a view of the imaginary part of each element of a complex tensor.')

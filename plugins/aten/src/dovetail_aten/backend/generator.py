@@ -224,7 +224,9 @@ def default_generator(backend: Backend | None = None, index: int = 0) -> Generat
     generator = _default.get(name)
     if generator is None:
         first = _unpredictable() if name == "cpu" else default_generator().initial_seed()
-        generator = _default.setdefault(name, Generator(name).manual_seed(first))
+        made = Generator()
+        made.device = as_device(name)  # without a look at it: a seed may be set where it is absent
+        generator = _default.setdefault(name, made.manual_seed(first))
     return generator
 
 

@@ -23,14 +23,22 @@ def getter(function: FunctionType) -> FunctionType:
     )
 
 
-def write_part(part: Any, value: Any) -> None:
-    """Write a tensor or a number to `part`, a view of the tensor whose attribute is assigned.
+def write_part(whole: Any, part: Any, value: Any) -> None:
+    """Write a tensor or a number to `part`, a view of the tensor `whole` whose attribute is
+    assigned.
 
     Raises
     ------
+    RuntimeError
+        For the imaginary part of a real tensor, which has no memory.
     TypeError
         For anything else.
     """
+    if part is not whole and not whole.is_complex():
+        raise RuntimeError(
+            "imag is not implemented for tensors with non-complex dtypes. It is zero: make the "
+            "tensor complex."
+        )
     if isinstance(value, TensorBase):
         part.copy_(value)
     elif is_number(value):

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any, Self, overload
 
-from dovetail_aten import Tensor
 from dovetail_kernel import warn_user
 
 from ..module.module_class import Module, indent
@@ -113,7 +112,7 @@ class Sequential(_Numbered):
             for position, module in enumerate(args):
                 self.add_module(str(position), module)
 
-    def forward(self, input: Tensor) -> Any:
+    def forward(self, input: Any) -> Any:
         modules: Any = self._modules.values()
         for module in modules:
             input = module(input)

@@ -22,7 +22,7 @@ class _OneState(RNNBase):
         "GRU": aten.gru,
     }
 
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Any, Tensor]:
+    def forward(self, input: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
         """Return the output of each step and the last hidden state.
 
         Parameters

@@ -76,6 +76,6 @@ def write_tensor_methods(
             lines.add(f"{INDENT}{name} = property(getter(functions.{function}){doc})")
             continue
         lines.add("", f"{INDENT}def _set_{name}(self, value):")
-        lines.add(f"{INDENT * 2}write_part(functions.{function}(self), value)", "")
+        lines.add(f"{INDENT * 2}write_part(self, functions.{function}(self), value)", "")
         lines.add(f"{INDENT}{name} = property(getter(functions.{function}), _set_{name}{doc})")
     return lines.text()

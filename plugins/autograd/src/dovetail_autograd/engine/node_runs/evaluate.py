@@ -156,7 +156,8 @@ def run_leaf(task: GraphTask, node: AccumulateGrad, grads: list[TensorBase | Non
         if hooks is not None and hooks.before:
             given = run_node_hooks(hooks.before, given)
         if given[0] is not None:
-            node.accumulate_tensor(given[0], is_unshared=not holders(given, 0))
+            is_unshared = not holders(given, 0)  # before the call holds the gradient too
+            node.accumulate_tensor(given[0], is_unshared=is_unshared)
         elif node.meta.post_accumulate:
             run_post_accumulate_hooks(node.variable, node.meta.post_accumulate)
         if hooks is not None and hooks.after:
