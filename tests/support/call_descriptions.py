@@ -81,7 +81,8 @@ RAW_ERRORS = (
 ZEROS_OF_SUMS = (
     *["mm", "softplus_backward", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d"],
     *["native_layer_norm_backward", "tensordot", "_convolution", "upsample_linear1d"],
-    "logcumsumexp",
+    *["logcumsumexp", "upsample_linear1d_backward", "upsample_bilinear2d_backward"],
+    "upsample_trilinear3d_backward",
 )
 INTERNAL_ERRORS = ("INTERNAL ASSERT", "undefined Tensor", "SmallVector unable to grow")
 WITH_OTHER_PARAMETERS = (

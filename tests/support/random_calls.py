@@ -34,6 +34,7 @@ UNCHECKED = (
     *["embedding_dense_backward", "nll_loss_backward", "_prelu_kernel_backward"],
     *["log_sigmoid_backward", "as_strided", "smooth_l1_loss_backward"],
     *["grid_sampler", "grid_sampler_2d", "grid_sampler_3d"],
+    *["_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo"],
 )
 """Operators for whose wrong arguments PyTorch reads and writes foreign memory, or ends."""
 IN_PLACE_VIEWS = tuple(
