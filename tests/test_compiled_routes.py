@@ -220,7 +220,7 @@ def test_the_routes_of_samples_are_compiled() -> None:
 
 def test_the_report_of_routes_counts_those_that_are_python_text() -> None:
     def refuse(plan: Any) -> None:
-        lowering.refused["a reason"] += 1
+        lowering.routes["a reason"] += 1
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(COMPILED_ROUTE, "plug", refuse)

@@ -77,11 +77,12 @@ def route_report(namespace: str, samples: int = 4, step: int = 1) -> RouteReport
         )
     infos = list(islice(op_infos(namespace), 0, None, step))
     lowering = import_module("dovetail_native.lowering")
-    programs, refused = lowering.lowered.total(), Counter(lowering.refused)
+    before = Counter(lowering.routes)
     forget_all_routes()
     for info in infos:
         _call(info, samples)
-    return RouteReport(len(infos), lowering.lowered.total() - programs, lowering.refused - refused)
+    refused = lowering.routes - before
+    return RouteReport(len(infos), refused.pop(lowering.PROGRAM, 0), refused)
 
 
 def _call(info: OpInfo, samples: int) -> None:

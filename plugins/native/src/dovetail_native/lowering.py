@@ -13,11 +13,9 @@ from .assembler import Assembler, NotLoweredError
 from .classes import tell_classes
 from .dispatcher_steps import lower_all
 
-refused: Final[Counter[str]] = Counter()
-"""Why routes of this process are Python text, with how many of them."""
-
-lowered: Final[Counter[str]] = Counter()
-"""How many routes of this process are programs, by operator."""
+PROGRAM: Final = "program"
+routes: Final[Counter[str]] = Counter()
+"""How many routes of this process are programs, and why how many others are Python text."""
 
 _knows_autograd = False
 
@@ -31,9 +29,9 @@ def compiled_route(plan: RoutePlan) -> Callable[..., Any] | None:
         to.emit("RETURN", operands=map(to.value, plan.results))
         made = to.route(str(plan.op.qualified_name), plan)
     except NotLoweredError as reason:
-        refused[str(reason)] += 1
+        routes[str(reason)] += 1
         return None
-    lowered[str(plan.op.qualified_name)] += 1
+    routes[PROGRAM] += 1
     return made
 
 

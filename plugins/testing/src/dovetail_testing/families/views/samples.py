@@ -335,7 +335,7 @@ AS_IT_IS = [
     info("conj", smooth(), np.conj),
     info("resolve_conj", smooth(), lambda x: x),
     info("real", smooth(), np.real),
-    info("imag", smooth(), np.imag),
+    info("imag", smooth(), np.imag, COMPLEX),
     info("view_as_real", smooth(), lambda x: np.stack([x.real, x.imag], -1), COMPLEX),
     info(
         "view_as_complex",
