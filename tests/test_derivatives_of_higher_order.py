@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import dovetail
-from dovetail import nn
+from dovetail import Tensor, nn
 from dovetail.func import grad, jvp, vmap
 
 F = nn.functional
@@ -244,3 +244,33 @@ def test_the_derivative_of_a_power_by_base_and_exponent_is_right_at_exponent_0()
     at = dovetail.tensor([2.0, 0.0], dtype=DOUBLE)
     found = dovetail.func.hessian(lambda p: dovetail.pow(p[0], p[1]))(at)
     assert found.flatten().tolist() == pytest.approx([0.0, 0.5, 0.5, math.log(2) ** 2])
+
+
+@pytest.mark.parametrize("zeros", [[0], [0, 1], [0, 1, 2], [2, 3]])
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_derivatives_of_products_at_places_do_not_divide_by_zeros(
+    zeros: list[int], order: int
+) -> None:
+    values = [2.0, 3.0, 4.0, 5.0]
+    for place in zeros:
+        values[place] = 0.0
+    x = dovetail.tensor(values, dtype=dovetail.float64)
+    index = dovetail.tensor([0, 0, 0, 1])
+
+    def scattered(x: Tensor) -> Tensor:
+        return dovetail.ones(2, dtype=x.dtype).scatter_reduce(0, index, x * 2, "prod")
+
+    def segments(x: Tensor) -> Tensor:
+        return dovetail.segment_reduce(x * 2, "prod", lengths=dovetail.tensor([3, 1]), initial=1)
+
+    def written(x: Tensor) -> Tensor:
+        return dovetail.stack([8 * x[0] * x[1] * x[2], 2 * x[3]])
+
+    def derived(function: Callable[[Tensor], Tensor]) -> Tensor:
+        for _ in range(order):
+            function = dovetail.func.jacrev(function)
+        return function(x)
+
+    expected = derived(written)
+    for function in (scattered, segments):
+        dovetail.testing.assert_close(derived(function), expected)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...derivative_helpers.last_writes import numbered, of_last_writes
+from ...derivative_helpers.readable_values import readable
 from ...typing import Namespace, TensorLike
 
 
@@ -124,7 +125,7 @@ def _of_product(
     self: Any,
     dim: int,
     index: TensorLike,
-    src: object,
+    src: TensorLike,
     include_self: bool,
     result: TensorLike,
 ) -> tuple[Any, Any]:
@@ -134,6 +135,12 @@ def _of_product(
     of_self = k.mul(grad, k.conj(others))
     is_zero = k.eq(src, 0)
     zeros = k.scatter_add(k.zeros_like(grad), dim, index, k._to_copy(is_zero, dtype=grad.dtype))
+    several = readable(k.ge(zeros, 2))
+    if several is None or bool(k.any(several)):
+        factor = _products_of_others(k, dim, index, src)
+        if include_self:
+            factor = k.mul(factor, k.gather(self, dim, index))
+        return of_self, k.mul(k.gather(grad, dim, index), k.conj(factor))
     alone = k.logical_and(is_zero, k.eq(k.gather(zeros, dim, index), 1))
     # Without the only zero, the product of its place is that of the others.
     without = k.masked_fill(src, alone, 1)
@@ -141,3 +148,18 @@ def _of_product(
     divided = k.div(k.gather(result, dim, index), k.masked_fill(src, is_zero, 1))
     factor = k.where(alone, k.gather(rest, dim, index), divided)
     return of_self, k.mul(k.gather(grad, dim, index), k.conj(factor))
+
+
+def _products_of_others(k: Namespace, dim: int, index: Any, src: TensorLike) -> Any:
+    """Return for each factor the product of the others of its place, from a table of all pairs:
+    where several are zero, higher derivatives need each product by itself.
+    """
+    places, factors = k.transpose(index, dim, -1), k.transpose(src, dim, -1)
+    count = k.arange(places.shape[-1], device=index.device)
+    is_other = k.logical_and(
+        k.eq(k.unsqueeze(places, -1), k.unsqueeze(places, -2)),
+        k.ne(k.unsqueeze(count, -1), k.unsqueeze(count, -2)),
+    )
+    table = k.expand(k.unsqueeze(factors, -2), is_other.shape)
+    made = k.prod(k.masked_fill(table, k.logical_not(is_other), 1), -1)
+    return k.transpose(made, dim, -1)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel import TensorBase, finfo, without_wrappers
+from dovetail_kernel import finfo
 
+from ....derivative_helpers.readable_values import readable
 from ....derivative_helpers.reductions import product_of_others
-from ....meta.meta_array import MetaArray
 from ....typing import Namespace, TensorLike
 from ..kernels.matrix_checks import is_vector_case
 
@@ -34,16 +34,6 @@ def _adjoint(k: Any, x: Any) -> Any:
 def _of_matrices(k: Namespace, x: Any) -> Any:
     """Return numbers, one for each matrix, so that they broadcast over it."""
     return k.unsqueeze(k.unsqueeze(x, -1), -1)
-
-
-def readable(x: TensorLike) -> Any:
-    """Return what values can be looked at: an array, or the tensor inside of all transforms, which
-    has those of all samples. None on the meta device.
-    """
-    if not isinstance(x, TensorBase):
-        return x
-    inside = without_wrappers(x)
-    return None if isinstance(inside.array, MetaArray) else inside
 
 
 def inv_ex_backward(k: Namespace, grad: TensorLike, inverse: TensorLike) -> Any:

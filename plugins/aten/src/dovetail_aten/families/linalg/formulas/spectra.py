@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ....derivative_helpers.missing_gradients import added
+from ....derivative_helpers.readable_values import readable
 from ....typing import Namespace, TensorLike
-from .linear_systems import is_complex, readable
+from .linear_systems import is_complex
 
 _TOLERANCE = 1e-2
 """How far a loss may depend on the phases of vectors before its gradient is refused."""
