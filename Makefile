@@ -43,9 +43,9 @@ EXCEPTIONS = $(addprefix --exceptions ,$(wildcard tests/exceptions/$(BACKEND).tx
   $(if $(filter jax strict dask,$(BACKEND)),tests/exceptions/without_memory.txt))
 
 # For which part of the operators `make test` runs the tests that are about every one of them: another one each time.
-# DOVETAIL_OPERATORS=2/6 is a certain one, and =all runs them for all, as bare pytest does.
+# DOVETAIL_OPERATORS=2/8 is a certain one, and =all runs them for all, as bare pytest does.
 ifndef DOVETAIL_OPERATORS
-DOVETAIL_OPERATORS := $(shell echo $$(($$(date +%s) % 6 + 1))/6)
+DOVETAIL_OPERATORS := $(shell echo $$(($$(date +%s) % 8 + 1))/8)
 endif
 
 .SUFFIXES:
@@ -62,7 +62,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 help:
 	@echo "make demo                 install, then classify digits with examples/digits/demo.py"
 	@echo "make test [ORACLE=1]      install, check, run every test (ORACLE=1: compare with PyTorch)"
-	@echo "make test-operators       the tests that are about every operator, for all of them (make test: a sixth)"
+	@echo "make test-operators       the tests that are about every operator, for all of them (make test: an eighth)"
 	@echo "make test-pure            a part of the tests without compiled code"
 	@echo "make test-sanitized       a part of the tests with the compiled core under ASan and UBSan (SANITIZED_TESTS=all)"
 	@echo "make test-mutations       change the code where a test noticed it before: it has to notice again (MINUTES=2)"

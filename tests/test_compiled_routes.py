@@ -213,8 +213,8 @@ def test_most_routes_are_compiled() -> None:
 
 
 def test_the_routes_of_samples_are_compiled() -> None:
-    found = route_report("aten", samples=2, step=4)
-    assert found.programs > found.operators > 200
+    found = route_report("aten", samples=2, step=12)
+    assert found.programs > found.operators > 70
     assert found.share >= LEAST_OF_SAMPLES, "\n".join(found.lines())
 
 

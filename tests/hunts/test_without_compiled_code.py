@@ -27,7 +27,7 @@ pytestmark = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_compiled_code_changes_nothing_that_can_be_seen(name: str) -> None:
-    found = differences(name, seeds(f"{name} without compiled code", 40))
+    found = differences(name, seeds(f"{name} without compiled code", 15))
     assert not found, "\n".join([f"{seed}: {text}" for seed, text in found.items()])
 
 
