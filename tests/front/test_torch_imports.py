@@ -79,7 +79,7 @@ def test_torch_has_the_version_that_it_follows() -> None:
         ("torch.nn.Lineer", "it is not in Dovetail. The nearest is dovetail.nn.Linear."),
         (
             "torch.sparse_bsr_tensor",
-            "it is not in Dovetail. Of the sparse layouts there is dovetail.sparse_coo:",
+            "it is not in Dovetail. dovetail.sparse_coo_tensor and sparse_csr_tensor make",
         ),
         ("torch.linalg.qrr", "module 'dovetail.linalg' has no attribute 'qrr': it is not in"),
         ("torch.qqqqqq", "module 'dovetail' has no attribute 'qqqqqq': it is not in Dovetail."),

@@ -322,7 +322,7 @@ OPERATIONS |= {
         lib.view_as_complex(a) if a.dtype != lib.float16 else None
     ),
     "real": lambda lib, a, b, c, n: a.real.clone(),
-    "imag": lambda lib, a, b, c, n: a.imag,
+    "imag": lambda lib, a, b, c, n: a.imag if a.is_complex() else None,
     "to(complex)": lambda lib, a, b, c, n: a.to(lib.complex128),
     "a == b": lambda lib, a, b, c, n: a == b,
     "a < b": lambda lib, a, b, c, n: a < b,
