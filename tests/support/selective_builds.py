@@ -12,6 +12,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -86,7 +87,9 @@ def _result(call: Call, *, create_graph: bool) -> Any:
     arguments = _with_tensors(call.arguments, leaves)
     options = {key: _with_tensors(value, leaves) for key, value in call.options.items()}
     try:
-        made = getattr(getattr(ops.aten, name), overload or "default")(*arguments, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of old names
+            made = getattr(getattr(ops.aten, name), overload or "default")(*arguments, **options)
         outputs = [made] if isinstance(made, dovetail_aten.Tensor) else made
         tensors = [
             each

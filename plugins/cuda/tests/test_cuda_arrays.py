@@ -38,7 +38,8 @@ def test_every_base_operator_that_is_no_composite_has_a_kernel(cupy, capabilitie
         and not any(op.newest(key) for key in composites)
     }
     assert len(wanted) > 200
-    assert wanted - set(table.kernels) == set()
+    # Of sparse matrices alone, as in PyTorch.
+    assert wanted - set(table.kernels) == {"_sparse_mm_reduce_impl"}
 
 
 @pytest.mark.parametrize("dtype", kernel.DTYPES, ids=repr)
