@@ -12,6 +12,7 @@
 #define LN2_LOW LN2_LOW_F32
 #define EXP_LEAST -104.f /* below, exp is less than half of the smallest number */
 #define EXP_GREATEST 89.f
+#define TANH_FAR 10.f /* beyond, the hyperbolic tangent is 1 */
 #else
 #define MAGIC 0x1.8p52
 #define BIAS 1023
@@ -21,6 +22,7 @@
 #define LN2_LOW LN2_LOW_F64
 #define EXP_LEAST -746.
 #define EXP_GREATEST 710.
+#define TANH_FAR 20.
 #endif
 
 INLINE REAL
@@ -90,6 +92,22 @@ OF(with_sign)(REAL x, REAL sign)
 {
     UINT bit = (UINT)1 << (REAL_BITS - 1);
     return OF(of_bits)((OF(bits_of)(x) & ~bit) | (OF(bits_of)(sign) & bit));
+}
+
+/* tanh(x) = -t / (t + 2) for t = exp(-2 |x|) - 1: of the power of the remainder and that of 2. */
+INLINE REAL
+OF(tanh)(REAL x)
+{
+    REAL distance = OF(absolute)(x);
+    REAL z = C(-2.) * (distance > TANH_FAR ? TANH_FAR : distance); /* NaN stays */
+    REAL shifted = FMA(z, LOG2_E, MAGIC);
+    REAL n = shifted - MAGIC;
+    UINT whole = OF(bits_of)(shifted) - OF(bits_of)(MAGIC);
+    REAL r = FMA(n, -LN2_LOW, FMA(n, -LN2_HIGH, z));
+    REAL p = FMA(OF(exp_polynomial)(r) * r, r, r);
+    REAL scale = OF(of_bits)((whole + BIAS) << FRACTION_BITS);
+    REAL t = FMA(p, scale, scale - C(1.));
+    return OF(with_sign)(-t / (t + C(2.)), x);
 }
 
 #if REAL_BITS == 32
@@ -235,3 +253,4 @@ erfc_of_f64(double x)
 #undef LN2_LOW
 #undef EXP_LEAST
 #undef EXP_GREATEST
+#undef TANH_FAR

@@ -1,40 +1,6 @@
 /* Steps of an LSTM in one precision; see recurrence.h. */
 #include "real.h"
 
-#if REAL_BITS == 32
-#define MAGIC 0x1.8p23f
-#define BIAS 127
-#define FRACTION_BITS 23
-#define LOG2_E 0x1.715476p+0f
-#define LN2_HIGH LN2_HIGH_F32
-#define LN2_LOW LN2_LOW_F32
-#define FAR 10.f /* beyond, the hyperbolic tangent is 1 */
-#else
-#define MAGIC 0x1.8p52
-#define BIAS 1023
-#define FRACTION_BITS 52
-#define LOG2_E 0x1.71547652b82fep+0
-#define LN2_HIGH LN2_HIGH_F64
-#define LN2_LOW LN2_LOW_F64
-#define FAR 20.
-#endif
-
-/* tanh(x) = -t / (t + 2) for t = exp(-2 |x|) - 1: of the power of the remainder and that of 2. */
-INLINE REAL
-OF(tanh)(REAL x)
-{
-    REAL distance = OF(absolute)(x);
-    REAL z = C(-2.) * (distance > FAR ? FAR : distance); /* NaN stays */
-    REAL shifted = FMA(z, LOG2_E, MAGIC);
-    REAL n = shifted - MAGIC;
-    UINT whole = OF(bits_of)(shifted) - OF(bits_of)(MAGIC);
-    REAL r = FMA(n, -LN2_LOW, FMA(n, -LN2_HIGH, z));
-    REAL p = FMA(OF(exp_polynomial)(r) * r, r, r);
-    REAL scale = OF(of_bits)((whole + BIAS) << FRACTION_BITS);
-    REAL t = FMA(p, scale, scale - C(1.));
-    return OF(with_sign)(-t / (t + C(2.)), x);
-}
-
 INLINE REAL
 OF(sigmoid)(REAL x)
 {
@@ -136,11 +102,3 @@ OF(back)(
         }
     }
 }
-
-#undef MAGIC
-#undef BIAS
-#undef FRACTION_BITS
-#undef LOG2_E
-#undef LN2_HIGH
-#undef LN2_LOW
-#undef FAR

@@ -21,9 +21,8 @@ precision_of(PyObject *object)
 }
 
 int
-half_of(PyArrayObject *array)
+half_of_dtype(PyArray_Descr *dtype)
 {
-    PyArray_Descr *dtype = PyArray_DESCR(array);
     if (dtype->type_num == NPY_HALF) {
         return 0;
     }
@@ -32,6 +31,12 @@ half_of(PyArrayObject *array)
     }
     const char *name = dtype->typeobj->tp_name, *last = strrchr(name, '.');
     return strcmp(last == NULL ? name : last + 1, "bfloat16") == 0 ? 1 : -1;
+}
+
+int
+half_of(PyArrayObject *array)
+{
+    return half_of_dtype(PyArray_DESCR(array));
 }
 
 int

@@ -81,22 +81,6 @@ is_expanded(PyArrayObject *array)
     return 0;
 }
 
-/* Which half precision a dtype is, as `half_of`. */
-static int
-half_of_dtype(PyArray_Descr *dtype)
-{
-    PyArray_Descr *held = dtype;
-    npy_intp none = 0;
-    if (PyDataType_ELSIZE(dtype) != sizeof(uint16_t)) {
-        return -1;
-    }
-    Py_INCREF(held); /* which the next call takes */
-    PyArrayObject *empty = (PyArrayObject *)PyArray_Empty(1, &none, held, 0);
-    int half = empty == NULL ? -1 : half_of(empty);
-    Py_XDECREF(empty);
-    return half;
-}
-
 /* A copy of an array with another dtype, one of which is of half precision. Integers go through
  * single precision, as in PyTorch. */
 static PyObject *
@@ -110,7 +94,7 @@ convert(PyObject *object, PyObject *wanted)
     }
     int from = half_of(array), to = half_of_dtype(dtype), is_single = PyArray_TYPE(array) == NPY_FLOAT;
     char kind = PyArray_DESCR(array)->kind;
-    if (PyErr_Occurred() != NULL || from == to) {
+    if (from == to) {
         return NULL;
     }
     if (to >= 0 && is_single) {

@@ -37,6 +37,21 @@ new_of(PyObject *dtype, int ndim, const npy_intp *dims)
     return (PyArrayObject *)PyArray_Empty(ndim, dims, (PyArray_Descr *)dtype, 0);
 }
 
+/* Write element `i`: `whole` into integers, `number` into others. */
+static inline void
+write_number(void *data, npy_intp i, number_type type, npy_intp whole, double number)
+{
+    if (type == LONG) {
+        ((npy_intp *)data)[i] = whole;
+    }
+    else if (type == SINGLE) {
+        ((float *)data)[i] = (float)number;
+    }
+    else {
+        ((double *)data)[i] = number;
+    }
+}
+
 /* ---- progressions ---------------------------------------------------------------------------- */
 
 /* The numbers of a range of ints; -1 for one that the reference refuses or counts. */
@@ -86,15 +101,8 @@ arange(PyObject *const *arguments)
     }
     void *data = PyArray_DATA(made);
     for (npy_intp i = 0; i < length; i++) {
-        if (type == LONG) {
-            ((npy_intp *)data)[i] = first + i * stride;
-        }
-        else if (type == SINGLE) {
-            ((float *)data)[i] = (float)number_at(i, start, step);
-        }
-        else {
-            ((double *)data)[i] = number_at(i, start, step);
-        }
+        npy_intp whole = type == LONG ? first + i * stride : 0;
+        write_number(data, i, type, whole, number_at(i, start, step));
     }
     return (PyObject *)made;
 }
@@ -130,12 +138,7 @@ linspace(PyObject *const *arguments)
         double number = steps < 2    ? start
                         : i < near ? start + (double)i * step
                                    : end - (double)(steps - 1 - i) * step;
-        if (type == SINGLE) {
-            ((float *)data)[i] = (float)number;
-        }
-        else {
-            ((double *)data)[i] = number;
-        }
+        write_number(data, i, type, 0, number);
     }
     return (PyObject *)made;
 }
@@ -159,15 +162,7 @@ full(PyObject *const *arguments)
     npy_intp size = made == NULL ? 0 : PyArray_SIZE(made);
     void *data = made == NULL ? NULL : PyArray_DATA(made);
     for (npy_intp i = 0; i < size; i++) {
-        if (type == LONG) {
-            ((npy_intp *)data)[i] = whole;
-        }
-        else if (type == SINGLE) {
-            ((float *)data)[i] = (float)number;
-        }
-        else {
-            ((double *)data)[i] = number;
-        }
+        write_number(data, i, type, whole, number);
     }
     return (PyObject *)made;
 }
@@ -188,16 +183,7 @@ eye(PyObject *const *arguments)
     PyArrayObject *made =
         (PyArrayObject *)PyArray_Zeros(2, dims, (PyArray_Descr *)arguments[1], 0);
     for (npy_intp i = 0; made != NULL && i < dims[0]; i++) {
-        void *place = PyArray_GETPTR2(made, i, i);
-        if (type == LONG) {
-            *(npy_intp *)place = 1;
-        }
-        else if (type == SINGLE) {
-            *(float *)place = 1;
-        }
-        else {
-            *(double *)place = 1;
-        }
+        write_number(PyArray_GETPTR2(made, i, i), 0, type, 1, 1);
     }
     return (PyObject *)made;
 }

@@ -122,8 +122,9 @@ enum { RELEASE_FROM_ELEMENTS = 1 << 14 };
  * dtype or byte order, or absent. */
 int precision_of(PyObject *object);
 
-/* Which half precision an array has: 0 for float16, 1 for bfloat16, -1 for none. */
+/* Which half precision an array or a dtype has: 0 for float16, 1 for bfloat16, -1 for none. */
 int half_of(PyArrayObject *array);
+int half_of_dtype(PyArray_Descr *dtype);
 
 /* Whether an argument is neither absent nor None. */
 int is_given(PyObject *object);
