@@ -254,10 +254,6 @@ _ELSEWHERE["lobpcg"] = "dovetail.functions.lobpcg"
 _CHECKS = dict.fromkeys(("_assert", "_assert_async"), "dovetail.functions.condition_checks")
 _CHECKS["_segment_reduce"] = "dovetail.functions.rarer_functions"
 _CHECKS |= {
-    f"_convert_indices_from_{names}": "dovetail.sparse.compressed"
-    for names in ("coo_to_csr", "csr_to_coo")
-}
-_CHECKS |= {
     f"_check{kind}": "dovetail.functions.condition_checks"
     for kind in (
         "",

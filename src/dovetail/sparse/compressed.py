@@ -32,20 +32,6 @@ __all__ = [
 _tensor: Any = Tensor
 
 
-def _convert_indices_from_coo_to_csr(
-    input: Tensor, size: int, *, out_int32: bool = False, **out: Any
-) -> Any:
-    return ops.aten._convert_indices_from_coo_to_csr(input, size, out_int32=out_int32, **out)
-
-
-def _convert_indices_from_csr_to_coo(
-    crow_indices: Tensor, col_indices: Tensor, *, out_int32: bool = False, transpose: bool = False
-) -> Any:
-    return ops.aten._convert_indices_from_csr_to_coo(
-        crow_indices, col_indices, out_int32=out_int32, transpose=transpose
-    )
-
-
 def sparse_compressed_tensor(
     compressed_indices: Any,
     plain_indices: Any,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
+
+from dovetail_kernel.typing import ShapedArray
 
 Scalar: TypeAlias = bool | int | float | complex
 """A number of Python."""
@@ -69,20 +71,12 @@ class TensorLike(Protocol):
     def __ge__(self, other: Any, /) -> Any: ...
 
 
-class Array(TensorLike, Protocol):
+class Array(TensorLike, ShapedArray, Protocol):
     """An array of some backend, such as NumPy's, CuPy's or Dask's, as kernels compute with it."""
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
 
     @property
     def T(self) -> Any:
         """View with the dimensions in reverse order."""
-
-    @property
-    def astype(self) -> Callable[..., Any]:
-        """Method that copies the array to another dtype."""
 
     def __len__(self) -> int: ...
     def __complex__(self) -> complex: ...

@@ -22,17 +22,12 @@ class ArrayFunction:
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             return array_function
-        return _of_tensor(instance, array_function, "__array_function__")
-
-
-def _of_tensor(tensor: Any, function: Any, name: str) -> Any:
-    """Return `function` bound to `tensor`; raise AttributeError if NumPy can read it."""
-    if not needs_operator(tensor):
-        raise AttributeError(
-            f"'{type(tensor).__name__}' object has no attribute '{name}': it does not require "
-            "grad. NumPy takes it as an array."
-        )
-    return function.__get__(tensor)
+        if not needs_operator(instance):
+            raise AttributeError(
+                f"'{type(instance).__name__}' object has no attribute '__array_function__': it "
+                "does not require grad. NumPy takes it as an array."
+            )
+        return array_function.__get__(instance)
 
 
 def array_function(
