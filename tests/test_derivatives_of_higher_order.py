@@ -258,13 +258,17 @@ def test_derivatives_of_products_at_places_do_not_divide_by_zeros(
     index = dovetail.tensor([0, 0, 0, 1])
 
     def scattered(x: Tensor) -> Tensor:
-        return dovetail.ones(2, dtype=x.dtype).scatter_reduce(0, index, x * 2, "prod")
+        start = dovetail.tensor([0.5, 3.0], dtype=x.dtype)
+        return start.scatter_reduce(0, index, x * 2, "prod")
 
     def segments(x: Tensor) -> Tensor:
-        return dovetail.segment_reduce(x * 2, "prod", lengths=dovetail.tensor([3, 1]), initial=1)
+        products = dovetail.segment_reduce(
+            x * 2, "prod", lengths=dovetail.tensor([3, 1]), initial=1
+        )
+        return products * dovetail.tensor([0.5, 3.0], dtype=x.dtype)
 
     def written(x: Tensor) -> Tensor:
-        return dovetail.stack([8 * x[0] * x[1] * x[2], 2 * x[3]])
+        return dovetail.stack([4 * x[0] * x[1] * x[2], 6 * x[3]])
 
     def derived(function: Callable[[Tensor], Tensor]) -> Tensor:
         for _ in range(order):
@@ -274,3 +278,33 @@ def test_derivatives_of_products_at_places_do_not_divide_by_zeros(
     expected = derived(written)
     for function in (scattered, segments):
         dovetail.testing.assert_close(derived(function), expected)
+
+
+OF_LOGARITHMS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "xlogy": lambda x, t: dovetail.xlogy(t, t) - t * x,
+    "xlog1py": lambda x, t: dovetail.special.xlog1py(t, t - 1) - t * x,
+    "kl_div": lambda x, t: nn.functional.kl_div(x, t, reduction="none"),
+}
+
+
+@pytest.mark.parametrize("name", OF_LOGARITHMS)
+def test_third_derivatives_of_t_log_t_are_finite_at_zero(name: str) -> None:
+    """``t (log(t) - x)`` has none by t alone at 0; that by x, t and x of its square is 0 there."""
+    loss, weights = OF_LOGARITHMS[name], dovetail.tensor([0.3, 0.7, -0.2], dtype=dovetail.float64)
+
+    def by_x(x: Tensor, t: Tensor) -> Tensor:
+        def total(x: Tensor) -> Tensor:
+            made = loss(x, t)
+            return (weights * made + 0.25 * made**2).sum()
+
+        return grad(total)(x)
+
+    def mixed(x: Tensor, t: Tensor) -> Tensor:
+        return dovetail.func.jacrev(lambda x: dovetail.func.jacrev(by_x, 1)(x, t).sum())(x)
+
+    x = dovetail.tensor([1.0, 0.0, 0.5], dtype=dovetail.float64)
+    t = dovetail.tensor([1.0, 0.0, 0.5], dtype=dovetail.float64)
+    found = mixed(x, t)
+    assert found[1] == 0
+    # d/dx of -(w + l / 2) - t l_t / 2, for l = t (log(t) - x) and l_t = log(t) + 1 - x, is t.
+    dovetail.testing.assert_close(found, t)
