@@ -141,7 +141,7 @@ def xlogy_self_backward(k: Namespace, grad: TensorLike, self: Any, other: object
     was defined to be zero.
     """
     defined = k.logical_and(k.eq(self, 0), k.le(other, 0))
-    return k.xlogy(grad, k.masked_fill(other, defined, 1))
+    return k.masked_fill(k.xlogy(grad, other), defined, 0)
 
 
 def xlogy_number_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:

@@ -69,7 +69,7 @@ def xlog1py_self_backward(k: Namespace, grad: TensorLike, self: Any, other: obje
     product was defined to be zero.
     """
     defined = k.logical_and(k.eq(self, 0), k.le(other, -1))
-    return k.special_xlog1py(grad, k.masked_fill(other, defined, 0))
+    return k.masked_fill(k.special_xlog1py(grad, other), defined, 0)
 
 
 def i1_backward(k: Namespace, grad: TensorLike, self: Any, result: TensorLike) -> Any:
