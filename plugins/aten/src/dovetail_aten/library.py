@@ -57,7 +57,7 @@ def load() -> None:
     global _loaded
     if _loaded:
         return
-    from .backend import backend_select, operators_of_memory
+    from .backend import backend_select, undeclared_operators
     from .backend.outs_of_composites import OutOfComposite
 
     outs = [qualified.partition(".") for qualified in OUTS_OF_COMPOSITES]
@@ -73,7 +73,7 @@ def load() -> None:
         [],
     )
     backend_select.register(OPERATORS, COMPOSITES)
-    operators_of_memory.register()
+    undeclared_operators.register()
     _set_formulas()
     BATCHING_RULES.add(_load_batching_rules)
     register_op_infos("aten", _op_infos)

@@ -1,4 +1,4 @@
-"""Operators whose kernels no declaration gives: they move memory, or wait for sparse tensors."""
+"""Operators that no declaration can describe: one pins memory, one has sparse tensors alone."""
 
 from __future__ import annotations
 
