@@ -85,8 +85,9 @@ def _compiled_code() -> Iterator[str]:
         f"dovetail-native {core.VERSION}, sources {core.SOURCE_HASH}, instruction set "
         f"{core.INSTRUCTION_SET} of {runs}",
     )
-    refused = import_module("dovetail_native.lowering").refused
-    reasons = [f"{count} for {reason}" for reason, count in refused.most_common()]
+    from dovetail_native.lowering import PROGRAM, routes
+
+    reasons = [f"{count} for {each}" for each, count in routes.most_common() if each != PROGRAM]
     yield _row("Python routes", "; ".join(reasons) or "none")
 
 

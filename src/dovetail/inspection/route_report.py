@@ -6,7 +6,6 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from importlib import import_module
 from itertools import islice
 from typing import NamedTuple
 
@@ -76,13 +75,14 @@ def route_report(namespace: str, samples: int = 4, step: int = 1) -> RouteReport
             "and unset DOVETAIL_NATIVE if it is 0."
         )
     infos = list(islice(op_infos(namespace), 0, None, step))
-    lowering = import_module("dovetail_native.lowering")
-    before = Counter(lowering.routes)
+    from dovetail_native.lowering import PROGRAM, routes
+
+    before = Counter(routes)
     forget_all_routes()
     for info in infos:
         _call(info, samples)
-    refused = lowering.routes - before
-    return RouteReport(len(infos), refused.pop(lowering.PROGRAM, 0), refused)
+    refused = routes - before
+    return RouteReport(len(infos), refused.pop(PROGRAM, 0), refused)
 
 
 def _call(info: OpInfo, samples: int) -> None:
