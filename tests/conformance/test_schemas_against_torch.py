@@ -16,11 +16,13 @@ TEXTS = [
     row[0]
     for row in OPERATORS
     # PyTorch takes no options of a factory beside `out`, draws slopes inside rrelu_with_noise,
-    # leaves the steps of an LSTM to oneDNN, and has an operator for each kind of border.
+    # leaves the steps of an LSTM to oneDNN, has an operator for each kind of border, and none for
+    # norms of singular values.
     if not row[0].startswith(
         (
             *("aten::normal.float_float_out", "aten::_slopes_of_rrelu(", "aten::_lstm_sequence("),
             *("aten::_bordered(", "aten::_bordered_backward("),
+            *("aten::_linalg_singular_norm", "aten::_linalg_lyapunov("),
         )
     )
 ]

@@ -46,7 +46,6 @@ OF_PHASES = (
 INSIDE = (
     *("aten::linalg_lstsq", "aten::linalg_pinv", "aten::pinverse"),
     *("aten::linalg_qr", "aten::qr", "aten::linalg_lu", "aten::_lu_with_info"),
-    *("aten::linalg_norm", "aten::linalg_matrix_norm", "aten::nuclear_norm", "aten::linalg_cond"),
     *("aten::slogdet", "aten::linalg_slogdet", "aten::logdet"),
     *("aten::sort", "aten::msort", "aten::median", "aten::nanmedian", "aten::kthvalue"),
     *("aten::topk", "aten::quantile", "aten::nanquantile"),

@@ -477,7 +477,8 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.families.linalg.batching', 'batched_matrices',
         'linalg_cholesky_ex linalg_lu_factor_ex lu_unpack linalg_ldl_factor_ex linalg_ldl_solve '
         'linalg_qr geqrf linalg_inv_ex linalg_solve_triangular linalg_det linalg_slogdet '
-        '_linalg_eigh linalg_eig linalg_eigvals _linalg_svd linalg_matrix_exp'),
+        '_linalg_eigh linalg_eig linalg_eigvals _linalg_svd linalg_matrix_exp '
+        '_linalg_singular_norm _linalg_singular_norm_gradient _linalg_lyapunov'),
     ('dovetail_aten.families.linalg.batching', 'check_errors_of_batch', '_linalg_check_errors'),
     ('dovetail_aten.families.linalg.batching', 'linalg_cross', 'linalg_cross'),
     ('dovetail_aten.families.linalg.batching', 'linalg_lstsq', 'linalg_lstsq'),
@@ -559,13 +560,14 @@ AUTOCAST: tuple[tuple[str, str, str], ...] = (
         'linalg_tensorinv linalg_tensorsolve linalg_matrix_rank linalg_matrix_rank.tol_tensor '
         'linalg_matrix_rank.atol_rtol_tensor linalg_matrix_rank.atol_rtol_float pinverse '
         'linalg_eigh linalg_eigvalsh linalg_eig linalg_eigvals linalg_svd linalg_svdvals svd '
-        'linalg_cond linalg_cond.p_str trace nll_loss nll_loss_nd cross_entropy_loss mse_loss '
-        'l1_loss smooth_l1_loss binary_cross_entropy_with_logits huber_loss binary_cross_entropy '
-        'kl_div poisson_nll_loss hinge_embedding_loss margin_ranking_loss cosine_embedding_loss '
-        'triplet_margin_loss soft_margin_loss multi_margin_loss multilabel_margin_loss '
-        'reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d replication_pad3d '
-        'max_pool3d avg_pool3d adaptive_avg_pool3d adaptive_max_pool3d fractional_max_pool2d '
-        'fractional_max_pool3d max_unpool2d max_unpool3d prod prod.dim_int view_as_complex'),
+        '_linalg_singular_norm linalg_cond linalg_cond.p_str trace nll_loss nll_loss_nd '
+        'cross_entropy_loss mse_loss l1_loss smooth_l1_loss binary_cross_entropy_with_logits '
+        'huber_loss binary_cross_entropy kl_div poisson_nll_loss hinge_embedding_loss '
+        'margin_ranking_loss cosine_embedding_loss triplet_margin_loss soft_margin_loss '
+        'multi_margin_loss multilabel_margin_loss reflection_pad1d reflection_pad2d '
+        'replication_pad1d replication_pad2d replication_pad3d max_pool3d avg_pool3d '
+        'adaptive_avg_pool3d adaptive_max_pool3d fractional_max_pool2d fractional_max_pool3d '
+        'max_unpool2d max_unpool3d prod prod.dim_int view_as_complex'),
     ('cpu', 'lower_precision_fp',
         'prelu scaled_dot_product_attention conv1d conv1d.padding conv2d conv2d.padding conv3d '
         'conv3d.padding conv_transpose1d conv_transpose2d.input conv_transpose3d.input conv_tbc '

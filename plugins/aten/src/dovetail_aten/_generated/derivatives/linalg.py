@@ -19,6 +19,9 @@ from dovetail_aten.families.linalg.formulas.linear_systems import (
     det_backward, inv_ex_backward, lstsq_backward, pinv_backward, slogdet_backward,
     solve_ex_backward, solve_triangular_backward,
 )
+from dovetail_aten.families.linalg.formulas.singular_norms import (
+    lyapunov_backward, singular_norm_gradient_backward,
+)
 from dovetail_aten.families.linalg.formulas.spectra import (
     eig_backward, eigh_backward, matrix_exp_backward, svd_backward,
 )
@@ -29,51 +32,57 @@ FORMULAS = formulas_of_module((
         Gradient('A', 'eigh_backward(k, grad_eigenvalues, grad_eigenvectors, A, eigenvalues, eigenvectors, node._UPLO)', 'A eigenvalues eigenvectors'),), grads='grad_eigenvalues grad_eigenvectors', bodies='arrays'),
     Row('aten::_linalg_svd', 'LinalgSvdBackward0', ('A',), 'linalg/derivatives.yaml:6', (Saved('A', 'input'), Saved('full_matrices', 'value'), Saved('U', 'result'), Saved('S', 'result', output=1), Saved('Vh', 'result', output=2)), (
         Gradient('A', 'svd_backward(k, grad_U, grad_S, grad_Vh, A, U, S, Vh, node._full_matrices)', 'A U S Vh'),), grads='grad_U grad_S grad_Vh', bodies='arrays'),
-    Row('aten::geqrf', 'GeqrfBackward0', ('self',), 'linalg/derivatives.yaml:9', (), (
+    Row('aten::_linalg_singular_norm', 'LinalgSingularNormBackward0', ('A',), 'linalg/derivatives.yaml:9', (Saved('A', 'input'), Saved('ord', 'value')), (
+        Gradient('A', 'k.mul(k.unsqueeze(k.unsqueeze(grad, -1), -1), k._linalg_singular_norm_gradient(A, node._ord))', 'A'),), bodies='arrays'),
+    Row('aten::_linalg_singular_norm_gradient', 'LinalgSingularNormGradientBackward0', ('A',), 'linalg/derivatives.yaml:12', (Saved('A', 'input'), Saved('ord', 'value'), Saved('result', 'result')), (
+        Gradient('A', 'singular_norm_gradient_backward(k, grad, A, node._ord, result)', 'A result'),), bodies='arrays'),
+    Row('aten::_linalg_lyapunov', 'LinalgLyapunovBackward0', ('H', 'R'), 'linalg/derivatives.yaml:15', (Saved('H', 'input', needed_by=('H', 'R')), Saved('result', 'result', needed_by=('H', 'R'))), (
+        Gradient('H R', 'lyapunov_backward(k, grad, H, result, grad_input_mask)', 'H result', uses_mask=True),), bodies='arrays'),
+    Row('aten::geqrf', 'GeqrfBackward0', ('self',), 'linalg/derivatives.yaml:18', (), (
         Gradient('self', '', missing='geqrf'),), grads='grad *_', bodies='arrays', output_differentiability=(True, True)),
-    Row('aten::linalg_cholesky_ex', 'LinalgCholeskyExBackward0', ('self',), 'linalg/derivatives.yaml:13', (Saved('upper', 'value'), Saved('L', 'result')), (
+    Row('aten::linalg_cholesky_ex', 'LinalgCholeskyExBackward0', ('self',), 'linalg/derivatives.yaml:22', (Saved('upper', 'value'), Saved('L', 'result')), (
         Gradient('self', 'cholesky_ex_backward(k, grad, node._upper, L)', 'L'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
-    Row('aten::cholesky_inverse', 'CholeskyInverseBackward0', ('self',), 'linalg/derivatives.yaml:16', (Saved('self', 'input'), Saved('upper', 'value'), Saved('result', 'result')), (
+    Row('aten::cholesky_inverse', 'CholeskyInverseBackward0', ('self',), 'linalg/derivatives.yaml:25', (Saved('self', 'input'), Saved('upper', 'value'), Saved('result', 'result')), (
         Gradient('self', 'cholesky_inverse_backward(k, grad, self, result, node._upper)', 'self result'),), bodies='arrays'),
-    Row('aten::cholesky_solve', 'CholeskySolveBackward0', ('self', 'input2'), 'linalg/derivatives.yaml:19', (Saved('input2', 'input', needed_by=('self', 'input2')), Saved('upper', 'value', needed_by=('self', 'input2')), Saved('result', 'result', needed_by=('self', 'input2'))), (
+    Row('aten::cholesky_solve', 'CholeskySolveBackward0', ('self', 'input2'), 'linalg/derivatives.yaml:28', (Saved('input2', 'input', needed_by=('self', 'input2')), Saved('upper', 'value', needed_by=('self', 'input2')), Saved('result', 'result', needed_by=('self', 'input2'))), (
         Gradient('self input2', 'cholesky_solve_backward(k, grad, input2, result, node._upper, grad_input_mask)', 'input2 result', uses_mask=True),), bodies='arrays'),
-    Row('aten::linalg_cross', 'LinalgCrossBackward0', ('self', 'other'), 'linalg/derivatives.yaml:22', (Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('self',)), Saved('dim', 'value', needed_by=('self', 'other'))), (
+    Row('aten::linalg_cross', 'LinalgCrossBackward0', ('self', 'other'), 'linalg/derivatives.yaml:31', (Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('self',)), Saved('dim', 'value', needed_by=('self', 'other'))), (
         Gradient('self', 'k.linalg_cross(k.conj(other), grad, dim=node._dim)', 'other', real='k.linalg_cross(other, grad, dim=node._dim)'),
         Gradient('other', 'k.linalg_cross(grad, k.conj(self), dim=node._dim)', 'self', real='k.linalg_cross(grad, self, dim=node._dim)'),), (
         Tangent(0, 'expression', 'k.add(k.linalg_cross(self_t, other_p, dim=dim), k.linalg_cross(self_p, other_t, dim=dim))', 'self_t other_p dim self_p other_t'),), bodies='arrays'),
-    Row('aten::linalg_det', 'LinalgDetBackward0', ('A',), 'linalg/derivatives.yaml:27', (Saved('A', 'input'), Saved('result', 'result')), (
+    Row('aten::linalg_det', 'LinalgDetBackward0', ('A',), 'linalg/derivatives.yaml:36', (Saved('A', 'input'), Saved('result', 'result')), (
         Gradient('A', 'det_backward(k, grad, A, result)', 'A result'),)),
-    Row('aten::linalg_eig', 'LinalgEigBackward0', ('self',), 'linalg/derivatives.yaml:30', (Saved('self', 'input'), Saved('eigenvalues', 'result'), Saved('eigenvectors', 'result', output=1)), (
+    Row('aten::linalg_eig', 'LinalgEigBackward0', ('self',), 'linalg/derivatives.yaml:39', (Saved('self', 'input'), Saved('eigenvalues', 'result'), Saved('eigenvectors', 'result', output=1)), (
         Gradient('self', 'eig_backward(k, grad_eigenvalues, grad_eigenvectors, self, eigenvalues, eigenvectors)', 'self eigenvalues eigenvectors'),), grads='grad_eigenvalues grad_eigenvectors', bodies='arrays'),
-    Row('aten::linalg_eigvals', 'LinalgEigBackward0', ('self',), 'linalg/derivatives.yaml:33', (Saved('self', 'input'), Saved('result', 'result')), (
+    Row('aten::linalg_eigvals', 'LinalgEigBackward0', ('self',), 'linalg/derivatives.yaml:42', (Saved('self', 'input'), Saved('result', 'result')), (
         Gradient('self', 'eig_backward(k, grad, None, self, result, None)', 'self result'),), bodies='arrays'),
-    Row('aten::linalg_householder_product', 'LinalgHouseholderProductBackward0', ('input', 'tau'), 'linalg/derivatives.yaml:37', (Saved('input', 'input', needed_by=('input', 'tau')), Saved('tau', 'input', needed_by=('input', 'tau'))), (
+    Row('aten::linalg_householder_product', 'LinalgHouseholderProductBackward0', ('input', 'tau'), 'linalg/derivatives.yaml:46', (Saved('input', 'input', needed_by=('input', 'tau')), Saved('tau', 'input', needed_by=('input', 'tau'))), (
         Gradient('input tau', 'householder_product_backward(k, grad, input, tau)', 'input tau'),), bodies='arrays'),
-    Row('aten::linalg_inv_ex', 'LinalgInvExBackward0', ('A',), 'linalg/derivatives.yaml:40', (Saved('inverse', 'result'),), (
+    Row('aten::linalg_inv_ex', 'LinalgInvExBackward0', ('A',), 'linalg/derivatives.yaml:49', (Saved('inverse', 'result'),), (
         Gradient('A', 'inv_ex_backward(k, grad, inverse)', 'inverse'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
-    Row('aten::linalg_lstsq', 'LinalgLstsqBackward0', ('self', 'b'), 'linalg/derivatives.yaml:43', (Saved('self', 'input', needed_by=('self', 'b')), Saved('b', 'input', needed_by=('self', 'b')), Saved('solution', 'result', needed_by=('self', 'b'))), (
+    Row('aten::linalg_lstsq', 'LinalgLstsqBackward0', ('self', 'b'), 'linalg/derivatives.yaml:52', (Saved('self', 'input', needed_by=('self', 'b')), Saved('b', 'input', needed_by=('self', 'b')), Saved('solution', 'result', needed_by=('self', 'b'))), (
         Gradient('self b', 'lstsq_backward(k, grad_solution, grad_residuals, self, b, solution, grad_input_mask)', 'self b solution', uses_mask=True),), grads='grad_solution grad_residuals *_', output_differentiability=(True, True, False, False)),
-    Row('aten::linalg_lu_factor_ex', 'LinalgLuFactorExBackward0', ('A',), 'linalg/derivatives.yaml:47', (Saved('LU', 'result'), Saved('pivots', 'result', output=1)), (
+    Row('aten::linalg_lu_factor_ex', 'LinalgLuFactorExBackward0', ('A',), 'linalg/derivatives.yaml:56', (Saved('LU', 'result'), Saved('pivots', 'result', output=1)), (
         Gradient('A', 'lu_factor_ex_backward(k, grad, LU, pivots)', 'LU pivots'),), grads='grad *_', bodies='arrays', output_differentiability=(True, False, False)),
-    Row('aten::linalg_lu_solve', 'LinalgLuSolveBackward0', ('LU', 'B'), 'linalg/derivatives.yaml:50', (Saved('LU', 'input', needed_by=('LU', 'B')), Saved('pivots', 'input', needed_by=('LU', 'B')), Saved('left', 'value', needed_by=('LU', 'B')), Saved('adjoint', 'value', needed_by=('LU', 'B')), Saved('result', 'result', needed_by=('LU', 'B'))), (
+    Row('aten::linalg_lu_solve', 'LinalgLuSolveBackward0', ('LU', 'B'), 'linalg/derivatives.yaml:59', (Saved('LU', 'input', needed_by=('LU', 'B')), Saved('pivots', 'input', needed_by=('LU', 'B')), Saved('left', 'value', needed_by=('LU', 'B')), Saved('adjoint', 'value', needed_by=('LU', 'B')), Saved('result', 'result', needed_by=('LU', 'B'))), (
         Gradient('LU B', 'lu_solve_backward(k, grad, LU, pivots, result, node._left, node._adjoint, grad_input_mask)', 'LU pivots result', uses_mask=True),), bodies='arrays'),
-    Row('aten::linalg_matrix_exp', 'LinalgMatrixExpBackward0', ('self',), 'linalg/derivatives.yaml:54', (Saved('self', 'input'),), (
+    Row('aten::linalg_matrix_exp', 'LinalgMatrixExpBackward0', ('self',), 'linalg/derivatives.yaml:63', (Saved('self', 'input'),), (
         Gradient('self', 'matrix_exp_backward(k, grad, self)', 'self'),), bodies='arrays'),
-    Row('aten::linalg_pinv.atol_rtol_tensor', 'LinalgPinvBackward0', ('self',), 'linalg/derivatives.yaml:57', (Saved('self', 'input'), Saved('result', 'result')), (
+    Row('aten::linalg_pinv.atol_rtol_tensor', 'LinalgPinvBackward0', ('self',), 'linalg/derivatives.yaml:66', (Saved('self', 'input'), Saved('result', 'result')), (
         Gradient('self', 'pinv_backward(k, grad, result, self)', 'result self'),), bodies='arrays', refused=('atol', 'rtol')),
-    Row('aten::linalg_qr', 'LinalgQrBackward0', ('A',), 'linalg/derivatives.yaml:60', (Saved('mode', 'value'), Saved('Q', 'result'), Saved('R', 'result', output=1)), (
+    Row('aten::linalg_qr', 'LinalgQrBackward0', ('A',), 'linalg/derivatives.yaml:69', (Saved('mode', 'value'), Saved('Q', 'result'), Saved('R', 'result', output=1)), (
         Gradient('A', 'qr_backward(k, grad_Q, grad_R, Q, R, node._mode)', 'Q R'),), grads='grad_Q grad_R', bodies='arrays'),
-    Row('aten::linalg_slogdet', 'LinalgSlogdetBackward0', ('A',), 'linalg/derivatives.yaml:63', (Saved('A', 'input'), Saved('sign', 'result')), (
+    Row('aten::linalg_slogdet', 'LinalgSlogdetBackward0', ('A',), 'linalg/derivatives.yaml:72', (Saved('A', 'input'), Saved('sign', 'result')), (
         Gradient('A', 'slogdet_backward(k, grad_sign, grad_logabsdet, A, sign)', 'A sign'),), grads='grad_sign grad_logabsdet', bodies='arrays'),
-    Row('aten::linalg_solve_ex', 'LinalgSolveExBackward0', ('A', 'B'), 'linalg/derivatives.yaml:66', (Saved('A', 'input', needed_by=('A', 'B')), Saved('B', 'input', needed_by=('A', 'B')), Saved('left', 'value', needed_by=('A', 'B')), Saved('result', 'result', needed_by=('A', 'B'))), (
+    Row('aten::linalg_solve_ex', 'LinalgSolveExBackward0', ('A', 'B'), 'linalg/derivatives.yaml:75', (Saved('A', 'input', needed_by=('A', 'B')), Saved('B', 'input', needed_by=('A', 'B')), Saved('left', 'value', needed_by=('A', 'B')), Saved('result', 'result', needed_by=('A', 'B'))), (
         Gradient('A B', 'solve_ex_backward(k, grad, A, B, result, node._left, grad_input_mask)', 'A B result', uses_mask=True),), grads='grad *_', bodies='arrays', output_differentiability=(True, False)),
-    Row('aten::linalg_solve_triangular', 'LinalgSolveTriangularBackward0', ('self', 'B'), 'linalg/derivatives.yaml:69', (Saved('self', 'input', needed_by=('self', 'B')), Saved('upper', 'value', needed_by=('self', 'B')), Saved('left', 'value', needed_by=('self', 'B')), Saved('unitriangular', 'value', needed_by=('self', 'B')), Saved('result', 'result', needed_by=('self', 'B'))), (
+    Row('aten::linalg_solve_triangular', 'LinalgSolveTriangularBackward0', ('self', 'B'), 'linalg/derivatives.yaml:78', (Saved('self', 'input', needed_by=('self', 'B')), Saved('upper', 'value', needed_by=('self', 'B')), Saved('left', 'value', needed_by=('self', 'B')), Saved('unitriangular', 'value', needed_by=('self', 'B')), Saved('result', 'result', needed_by=('self', 'B'))), (
         Gradient('self B', 'solve_triangular_backward(k, grad, self, result, node._upper, node._left, node._unitriangular, grad_input_mask)', 'self result', uses_mask=True),), bodies='arrays'),
-    Row('aten::lu_unpack', 'LuUnpackBackward0', ('LU_data',), 'linalg/derivatives.yaml:72', (Saved('LU_data', 'input'),), (
+    Row('aten::lu_unpack', 'LuUnpackBackward0', ('LU_data',), 'linalg/derivatives.yaml:81', (Saved('LU_data', 'input'),), (
         Gradient('LU_data', 'lu_unpack_backward(k, grad_L, grad_U, LU_data)', 'LU_data'),), grads='grad_P grad_L grad_U', bodies='arrays', output_differentiability=(False, True, True)),
-    Row('aten::ormqr', 'OrmqrBackward0', ('self', 'input2', 'input3'), 'linalg/derivatives.yaml:77', (Saved('self', 'input', needed_by=('self', 'input2', 'input3')), Saved('input2', 'input', needed_by=('self', 'input2', 'input3')), Saved('input3', 'input', needed_by=('self', 'input2', 'input3')), Saved('left', 'value', needed_by=('self', 'input2', 'input3')), Saved('transpose', 'value', needed_by=('self', 'input2', 'input3'))), (
+    Row('aten::ormqr', 'OrmqrBackward0', ('self', 'input2', 'input3'), 'linalg/derivatives.yaml:86', (Saved('self', 'input', needed_by=('self', 'input2', 'input3')), Saved('input2', 'input', needed_by=('self', 'input2', 'input3')), Saved('input3', 'input', needed_by=('self', 'input2', 'input3')), Saved('left', 'value', needed_by=('self', 'input2', 'input3')), Saved('transpose', 'value', needed_by=('self', 'input2', 'input3'))), (
         Gradient('self input2 input3', 'ormqr_backward(k, grad, self, input2, input3, node._left, node._transpose, grad_input_mask)', 'self input2 input3', uses_mask=True),), bodies='arrays'),
-    Row('aten::trace', 'TraceBackward0', ('self',), 'linalg/derivatives.yaml:80', (Saved('self_sym_sizes', 'value', expression='self.array.shape'),), (
+    Row('aten::trace', 'TraceBackward0', ('self',), 'linalg/derivatives.yaml:89', (Saved('self_sym_sizes', 'value', expression='self.array.shape'),), (
         Gradient('self', 'trace_backward(k, grad, node._self_sym_sizes)'),), (
         Tangent(0, 'linear'),), bodies='arrays'),
 ), globals())

@@ -33,8 +33,8 @@ FORMULAS = formulas_of_module((
         Tangent(0, 'elementwise', 'grad', ''),), bodies='arrays'),
     Row('aten::addcdiv', 'AddcdivBackward0', ('self', 'tensor1', 'tensor2'), 'pointwise/derivatives.yaml:24', (Saved('tensor1', 'input', needed_by=('tensor2',)), Saved('tensor2', 'input', needed_by=('tensor1', 'tensor2')), Saved('value', 'value', needed_by=('tensor1', 'tensor2'))), (
         Gradient('self', 'grad'),
-        Gradient('tensor1', 'k.mul(grad, k.conj(k.mul(k.reciprocal(tensor2), node._value)))', 'tensor2', real='k.mul(grad, k.mul(k.reciprocal(tensor2), node._value))'),
-        Gradient('tensor2', 'k.mul(k.neg(grad), k.conj(k.div(k.mul(tensor1, node._value), k.mul(tensor2, tensor2))))', 'tensor1 tensor2', real='k.mul(k.neg(grad), k.div(k.mul(tensor1, node._value), k.mul(tensor2, tensor2)))'),), (
+        Gradient('tensor1', 'k.mul(grad, k.conj(k.mul(k.reciprocal(k.expand(tensor2, grad.shape)), node._value)))', 'tensor2', real='k.mul(grad, k.mul(k.reciprocal(k.expand(tensor2, grad.shape)), node._value))'),
+        Gradient('tensor2', 'k.mul(k.neg(grad), k.conj(k.div(k.mul(tensor1, node._value), k.expand(k.mul(tensor2, tensor2), grad.shape))))', 'tensor1 tensor2', real='k.mul(k.neg(grad), k.div(k.mul(tensor1, node._value), k.expand(k.mul(tensor2, tensor2), grad.shape)))'),), (
         Tangent(0, 'expression', 'k.add(self_t, k.div(k.sub(tensor1_t, k.mul(tensor2_t, k.div(tensor1_p, tensor2_p))), tensor2_p) if value == 1 else k.mul(k.div(k.sub(tensor1_t, k.mul(tensor2_t, k.div(tensor1_p, tensor2_p))), tensor2_p), value))', 'self_t tensor1_t tensor2_t tensor1_p tensor2_p value'),), bodies='arrays real'),
     Row('aten::addcmul', 'AddcmulBackward0', ('self', 'tensor1', 'tensor2'), 'pointwise/derivatives.yaml:30', (Saved('tensor1', 'input', needed_by=('tensor2',)), Saved('tensor2', 'input', needed_by=('tensor1',)), Saved('value', 'value', needed_by=('tensor1', 'tensor2'))), (
         Gradient('self', 'grad'),

@@ -96,11 +96,10 @@ def linalg_matrix_norm(
             "'nuc'."
         )
     matrices = self if dtype is None else F.to(self, dtype)
-    extreme = F.amax if ord > 0 else F.amin
     if abs(ord) == 2:
-        values = F.linalg_svdvals(_at_the_end(matrices, first, second))
-        made = _extreme(values, -1, ord)
+        made = _of_singular_values(_at_the_end(matrices, first, second), "2" if ord > 0 else "-2")
         return _with_dims(made, first, second) if keepdim else made
+    extreme = F.amax if ord > 0 else F.amin
     if abs(ord) == math.inf:
         first, second = second, first
     sums = F.linalg_vector_norm(matrices, 1, (first,), keepdim)
@@ -108,6 +107,14 @@ def linalg_matrix_norm(
     if not sums.shape[place]:
         return _extreme(sums, place, ord, keepdim)
     return extreme(sums, (place,), keepdim)
+
+
+def _of_singular_values(matrices: Any, ord: str) -> Any:
+    """Return the sum, the greatest or the least of the singular values."""
+    if min(matrices.shape[-2:]):
+        return F._linalg_singular_norm(matrices, ord)
+    values = F.linalg_svdvals(matrices)
+    return _extreme(values, -1, -1 if ord == "-2" else 1)
 
 
 def _extreme(values: Any, dim: int, ord: Any, keepdim: bool = False) -> Any:
@@ -134,7 +141,7 @@ def linalg_matrix_norm_by_name(
     if ord == "fro":
         return F.linalg_vector_norm(self, 2, (first, second), keepdim, dtype=dtype)
     matrices = self if dtype is None else F.to(self, dtype)
-    made = F.sum(F.linalg_svdvals(_at_the_end(matrices, first, second)), (-1,))
+    made = _of_singular_values(_at_the_end(matrices, first, second), "nuc")
     return _with_dims(made, first, second) if keepdim else made
 
 
@@ -179,8 +186,7 @@ def linalg_cond(self: Any, p: Scalar | None = None) -> Any:
     if not math.prod(self.shape):
         return F.new_zeros(self, tuple(self.shape[:-2]), dtype=self.dtype.to_real())
     if p is None or abs(p) == 2:
-        values = F.linalg_svdvals(self)
-        greatest, least = F.select(values, -1, 0), F.select(values, -1, -1)
+        greatest, least = (F._linalg_singular_norm(self, order) for order in ("2", "-2"))
         return F.div(least, greatest) if p == -2 else F.div(greatest, least)
     return _cond_by_inverse(self, p)
 
