@@ -84,9 +84,7 @@ def nll_loss(
     `cross_entropy`.
     """
     code = reduction_code(reduction, size_average, reduce)
-    fits = input.dim() == 2 and target.size() == input.size()[:1]
-    operator = _nn.nll_loss if fits else _nn.nll_loss_nd
-    result: Tensor = operator(input, target, weight, code, ignore_index)
+    result: Tensor = _nn.nll_loss_nd(input, target, weight, code, ignore_index)
     return result
 
 
