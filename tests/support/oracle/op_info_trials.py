@@ -49,14 +49,14 @@ INSIDE = (
     *("aten::slogdet", "aten::linalg_slogdet", "aten::logdet"),
     *("aten::sort", "aten::msort", "aten::median", "aten::nanmedian", "aten::kthvalue"),
     *("aten::topk", "aten::quantile", "aten::nanquantile"),
-    *("aten::atan2", "aten::arctan2"),
+    *("aten::atan2", "aten::arctan2", "aten::nextafter", "aten::triangular_solve"),
     *OF_PHASES,
 )
 """Operators without a derivative at boundary values, though differences may find a slope there. The
 pseudoinverse and the factors of QR and LU jump with the rank, a determinant has no logarithm
 at 0, where its sign jumps; which of equal numbers comes first depends on the direction; the origin
-has no angle; equal eigenvalues and singular values have no single vectors, which higher derivatives
-of norms of matrices go through, in PyTorch too."""
+has no angle; `nextafter` of equal numbers turns around; a singular triangular matrix has no solution;
+equal eigenvalues and singular values have no single vectors."""
 
 
 @functools.cache
