@@ -55,8 +55,8 @@ INSIDE = (
 """Operators without a derivative at boundary values, though differences may find a slope there. The
 pseudoinverse and the factors of QR and LU jump with the rank, a determinant has no logarithm
 at 0, where its sign jumps; which of equal numbers comes first depends on the direction; the origin
-has no angle; `nextafter` of equal numbers turns around; a singular triangular matrix has no solution;
-equal eigenvalues and singular values have no single vectors."""
+has no angle; `nextafter` of equal numbers turns around; a singular triangular matrix has no
+solution; equal eigenvalues and singular values have no single vectors."""
 
 
 @functools.cache
