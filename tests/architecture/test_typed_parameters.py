@@ -15,7 +15,7 @@ MOST = {
     "kernel": 6.7,
     "dispatcher": 5.7,
     "plugins/aten": 21.3,
-    "plugins/autograd": 11.5,
+    "plugins/autograd": 7.1,
     "plugins/cpu": 23.0,
     "plugins/cuda": 21.0,
     "plugins/dask": 27.0,

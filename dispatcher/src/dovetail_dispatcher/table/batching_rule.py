@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 __all__ = ["BatchingRule"]
 
@@ -35,7 +36,7 @@ class BatchingRule:
         takes_unbatched: bool = False,
         where: str = "",
     ) -> None:
-        self.function = function
+        self.function: Callable[..., Any] = function
         self.takes_all = takes_all
         self.takes_unbatched = takes_unbatched
         self.where = where

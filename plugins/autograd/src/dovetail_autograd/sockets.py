@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     class WrappedFunction(Protocol):
         def __call__(
-            self, cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any], /
+            self, cls: type[Function], args: tuple[object, ...], kwargs: dict[str, object], /
         ) -> Any:
             """Return what ``cls.apply(*args, **kwargs)`` does where one of them is wrapped."""
 

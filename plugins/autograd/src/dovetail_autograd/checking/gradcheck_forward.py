@@ -30,7 +30,7 @@ from .gradcheck_jacobian import (
 
 
 def check_forward(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     arguments: tuple[Any, ...],
     differentiable: Sequence[int],
     checked: Mapping[int, TensorBase],
@@ -85,7 +85,7 @@ def check_forward(
 
 
 def check_batched_forward(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     arguments: tuple[Any, ...],
     differentiable: Sequence[int],
     checked: Mapping[int, TensorBase],
@@ -184,7 +184,7 @@ def _pushed(
 
 
 def _differences(
-    func: Callable[..., Any],
+    func: Callable[..., object],
     arguments: tuple[Any, ...],
     input_nr: int,
     direction: TensorBase,

@@ -29,7 +29,7 @@ class RemovableHandle:
 
     next_id: ClassVar[int] = 0
 
-    def __init__(self, hooks: Any, *, extra: Sequence[Any] = ()) -> None:
+    def __init__(self, hooks: Any, *, extra: Sequence[object] = ()) -> None:
         self._hooks = weakref.ref(hooks)
         self._extra = tuple(weakref.ref(mapping) for mapping in extra)
         self.id = RemovableHandle.next_id

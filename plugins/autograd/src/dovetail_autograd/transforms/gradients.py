@@ -230,7 +230,7 @@ def _differentiated(
     argnums: Argnums,
     has_aux: bool,
     has_value: bool,
-    args: tuple[Any, ...],
+    args: tuple[object, ...],
     kwargs: dict[str, object],
 ) -> tuple[Any, Any, Any]:
     """Return the gradient of `func`, its value and its aux; None for one that is not wanted."""

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from weakref import WeakSet
 
+from dovetail_dispatcher import OpOverload
 from dovetail_dispatcher.calls import strip_defaults
 from dovetail_dispatcher.registration import load_batching_rules
 from dovetail_dispatcher.table import BatchingRule, KernelResults
@@ -81,7 +82,7 @@ class _Shape:
 
 
 @lru_cache(maxsize=4096)
-def _shape_of(op: Any) -> _Shape:
+def _shape_of(op: OpOverload) -> _Shape:
     schema = op._schema
     arguments, returns = schema.arguments, schema.returns
     alias = returns[0].alias_info if len(returns) == 1 and not schema.is_mutable else None
@@ -190,7 +191,7 @@ class VmapLevel(Level):
         """Return a further level for the same batch and randomness."""
         return VmapLevel(self.info.batch_size, self.info.randomness)
 
-    def interpret(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def interpret(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, object]) -> Any:
         """Run the call by the operator's batching rule; else by its decomposition; else entry by
         entry.
         """
@@ -266,11 +267,11 @@ class VmapLevel(Level):
     def write_in_two_graphs(
         self,
         own: Sequence[TensorBase],
-        op: Any,
-        args: tuple[Any, ...],
+        op: OpOverload,
+        args: tuple[object, ...],
         kwargs: dict[str, object],
-        physical: Sequence[Any],
-        named: dict[str, Any],
+        physical: Sequence[object],
+        named: dict[str, object],
     ) -> Any:
         """Run a call that is recorded outside, and wrap `own`, the tensors that it writes and that
         are not wrapped here: the write is recorded inside as well.
@@ -281,7 +282,7 @@ class VmapLevel(Level):
             write_shared(self, each, place)
         return present(op, args, kwargs, self.batched(outputs, None))
 
-    def call_function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, object]) -> Any:
+    def call_function(self, cls: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
         """Return what a Function gives for batched arguments: by its `vmap`, or by a rule generated
         for it.
         """
@@ -290,10 +291,10 @@ class VmapLevel(Level):
     def apply(
         self,
         rule: BatchingRule,
-        op: Any,
-        physical: Sequence[Any],
+        op: OpOverload,
+        physical: Sequence[object],
         in_dims: Sequence[object],
-        kwargs: dict[str, Any],
+        kwargs: dict[str, object],
     ) -> tuple[Any, Any]:
         """Return what the rule of a user returns, checked, for the arguments that are not
         defaults.
@@ -327,7 +328,7 @@ class VmapLevel(Level):
             return [self.batched(output, dim) for output, dim in zip(outputs, each, strict=True)]
         return outputs
 
-    def loop(self, op: Any, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
+    def loop(self, op: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Any:
         """Return the outputs of the call for every entry, stacked along dimension 0.
 
         Raises

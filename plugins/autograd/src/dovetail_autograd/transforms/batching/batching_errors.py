@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail_dispatcher import OpOverload
 from dovetail_kernel import TensorBase
 
 from ..pytree import flatten, flatten_prefix
 
 
-def unbatched_write_error(op: Any) -> RuntimeError:
+def unbatched_write_error(op: OpOverload) -> RuntimeError:
     """Return the error of writing a batched value into a tensor that has no batch."""
     name = op._operator.qualified_name if op.namespace != "aten" else op._operator.base_name
     return RuntimeError(
@@ -25,7 +26,7 @@ def unbatched_write_error(op: Any) -> RuntimeError:
     )
 
 
-def loop_refusal(op: Any, batch_size: int = 1) -> str | None:
+def loop_refusal(op: OpOverload, batch_size: int = 1) -> str | None:
     """Return why an operator without batching rule cannot be called entry by entry; None if it
     can.
     """

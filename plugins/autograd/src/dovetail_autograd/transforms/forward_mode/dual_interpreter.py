@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextvars import ContextVar
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
+from dovetail_dispatcher import OpOverload
 from dovetail_kernel import TensorBase, set_state, state
 from dovetail_kernel.keys import STATE, inside_transform, outside_inference_mode
 from dovetail_kernel.signature import GRAD, NO_GRAD
@@ -86,7 +87,7 @@ class JvpLevel(Level):
             return tensor.array.tangent
         return None
 
-    def interpret(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def interpret(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, object]) -> Any:
         """Run the call on the primals, and give its results their tangents."""
         if self.is_alive and (plan := plan_of(op)) is not None:
             return plan.run(self, args, kwargs)
@@ -113,7 +114,7 @@ class JvpLevel(Level):
             outputs = call.run(physical_args, physical_kwargs)
         return present(op, args, kwargs, outputs)
 
-    def call_function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call_function(self, cls: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
         """Run a `Function` on the primals, and its `jvp` on the tangents."""
         physical_args, physical_kwargs = map_tensors(self.primal, args, kwargs)
         if not self.is_alive:
@@ -140,7 +141,7 @@ class JvpLevel(Level):
         tangent: Any,
         node: Any,
         inputs: Sequence[Any],
-        primals: Sequence[Any],
+        primals: Sequence[object],
         places: dict[int, Any],
     ) -> Any:
         written = [outer for outer, inner in zip(inputs, primals, strict=True) if inner is value]
@@ -159,7 +160,7 @@ class JvpLevel(Level):
         return wrapped(value, self, self.dual(value, _checked_tangent(tangent, value)))
 
 
-def _is_tensor(value: object) -> bool:
+def _is_tensor(value: object) -> TypeGuard[TensorBase]:
     return isinstance(value, TensorBase)
 
 

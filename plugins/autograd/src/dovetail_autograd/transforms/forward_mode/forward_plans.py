@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dovetail_dispatcher import Operator
+from dovetail_dispatcher import Operator, OpOverload
 from dovetail_dispatcher.table import Formula, Forward, registry
 from dovetail_kernel import TensorBase
 from dovetail_kernel.signature import WRAPPED_BIT
@@ -23,6 +23,8 @@ from .duals import DualArray, is_of_memory
 from .tangents import conformed, or_zeros
 
 if TYPE_CHECKING:
+    from dovetail_dispatcher.schema import FunctionSchema
+
     from .dual_interpreter import JvpLevel
 
 Reader = Callable[[Sequence[Any], Sequence[Any], dict[str, Any], Any], Any]
@@ -46,7 +48,7 @@ class Plan:
 
     __slots__ = ("forward", "inputs", "linear", "op", "readers", "tensors")
 
-    def __init__(self, op: Any, formula: Formula, forward: Forward) -> None:
+    def __init__(self, op: OpOverload, formula: Formula, forward: Forward) -> None:
         schema = op._schema
         positional = [argument for argument in schema.arguments if not argument.kwarg_only]
         names = [argument.name for argument in positional]
@@ -60,7 +62,7 @@ class Plan:
         if forward.kind == "elementwise":
             self.readers.insert(0, _tangent(self.inputs[0]))
 
-    def run(self, level: JvpLevel, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def run(self, level: JvpLevel, args: Sequence[object], kwargs: dict[str, object]) -> Any:
         """Return the result of a call whose deepest wrapped arguments are of `level`."""
         primals = list(args)
         tangents: list[Any] = [None] * len(primals)
@@ -91,9 +93,9 @@ class Plan:
 
     def tangent(
         self,
-        primals: Sequence[Any],
-        tangents: Sequence[Any],
-        kwargs: dict[str, Any],
+        primals: Sequence[object],
+        tangents: Sequence[TensorBase | None],
+        kwargs: dict[str, object],
         result: TensorBase,
     ) -> TensorBase:
         """Return the tangent of `result`."""
@@ -117,7 +119,7 @@ class Plan:
         return found
 
 
-def _reader(name: str, names: Sequence[str], schema: Any) -> Reader:
+def _reader(name: str, names: Sequence[str], schema: FunctionSchema) -> Reader:
     """Return what reads the value that `name` stands for in a forward formula."""
     if name in names:
         return _primal(names.index(name))
@@ -140,7 +142,7 @@ def _tangent(index: int) -> Reader:
 _plans: Final[dict[Operator, tuple[int, Plan | None]]] = {}
 
 
-def plan_of(op: Any) -> Plan | None:
+def plan_of(op: OpOverload) -> Plan | None:
     """Return the plan of an OpOverload, made when first asked for; None if each of its calls has to
     be looked at.
     """
@@ -150,7 +152,7 @@ def plan_of(op: Any) -> Plan | None:
     return known[1]
 
 
-def _made(op: Any) -> Plan | None:
+def _made(op: OpOverload) -> Plan | None:
     schema, formula = op._schema, op._operator.derivative
     if is_of_memory(op._operator):
         return None

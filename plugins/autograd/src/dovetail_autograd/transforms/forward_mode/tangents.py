@@ -20,6 +20,8 @@ from .transposed import tangents_by_transposing
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from dovetail_dispatcher import OpOverload
+
     from .dual_interpreter import JvpLevel
 
 
@@ -37,7 +39,7 @@ class TangentCall:
     def __init__(
         self,
         level: JvpLevel,
-        op: Any,
+        op: OpOverload,
         formula: Formula | PythonFormula | None,
         given: Mapping[str, object],
     ) -> None:
@@ -48,7 +50,7 @@ class TangentCall:
         self.primals = map_tensors(level.primal, (), given)[1]
         self.tangents = {name: _tangents(level, value) for name, value in given.items()}
 
-    def run(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def run(self, args: Sequence[object], kwargs: dict[str, object]) -> Any:
         """Return the results of a functional call: dual arrays, or what the physical call
         returned.
         """
@@ -117,7 +119,7 @@ class TangentCall:
         return tangents
 
     def evaluate_one(
-        self, forward: Forward, results: tuple[Any, ...], before: dict[str, Any]
+        self, forward: Forward, results: tuple[Any, ...], before: dict[str, object]
     ) -> Any:
         formula = self.formula
         assert isinstance(formula, Formula)
@@ -144,7 +146,7 @@ class TangentCall:
         conj = operator("conj", "default")
         return conj(forward.function(conj(tangent), *arguments))
 
-    def value_of(self, name: str, results: tuple[Any, ...], before: dict[str, Any]) -> Any:
+    def value_of(self, name: str, results: tuple[object, ...], before: dict[str, object]) -> Any:
         """Return what `name` stands for in a forward formula."""
         known = before if name in before else self.primals
         if name in known:
@@ -191,7 +193,7 @@ class TangentCall:
             return copy
         return tangent
 
-    def in_place(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def in_place(self, args: Sequence[object], kwargs: dict[str, object]) -> Any:
         """Run a call that writes to one of its arguments, and give that its new tangent."""
         op, formula = self.op, self.formula
         writes = [argument.name for argument in op._schema.arguments if argument.is_write]
@@ -270,7 +272,7 @@ def conformed(tangent: TensorBase, primal: TensorBase) -> TensorBase:
     return tangent
 
 
-def unsupported(op: Any, reason: str) -> NoReturn:
+def unsupported(op: OpOverload, reason: str) -> NoReturn:
     name = op.name() if op.namespace != "aten" else op._opname
     raise NotImplementedError(
         f"Trying to use forward AD with {name} that does not support it because {reason}. Write "

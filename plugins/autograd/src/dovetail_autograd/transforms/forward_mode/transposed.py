@@ -21,11 +21,13 @@ from ..wrapped.wrapped_calls import map_tensors
 from .duals import cut, is_tracked
 
 if TYPE_CHECKING:
+    from dovetail_dispatcher import OpOverload
+
     from ...graph.node import Node
 
 
 def tangents_by_transposing(
-    op: Any,
+    op: OpOverload,
     formula: Formula | PythonFormula,
     primals: Mapping[str, object],
     tangents: Mapping[str, object],
@@ -94,7 +96,7 @@ def tangents_by_transposing(
     return outputs, _like(results, iter(found))
 
 
-def _recorded_node(op: Any, results: Sequence[TensorBase | None]) -> Any:
+def _recorded_node(op: OpOverload, results: Sequence[TensorBase | None]) -> Any:
     """Return the node that the call recorded; None if it does not depend on what is wanted."""
     for each in results:
         if each is not None and each._grad_fn is not None:
@@ -122,7 +124,7 @@ def _seeds(
 
 
 def _transpose(
-    op: Any,
+    op: OpOverload,
     formula: Formula | PythonFormula,
     node: Node,
     gradients: Sequence[TensorBase | None],

@@ -18,7 +18,7 @@ from ...graph.saved_extras import EXTRAS
 from .wrapped_backend import install
 
 if TYPE_CHECKING:
-    from dovetail_dispatcher import Operator
+    from dovetail_dispatcher import OpOverload
     from dovetail_kernel import TensorBase
 
 
@@ -127,7 +127,7 @@ class Level(Guard):
         made = self.enclose(tensor)
         return tensor if made is None else made
 
-    def interpret(self, op: Operator, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
+    def interpret(self, op: OpOverload, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
         """Return the results of ``op(*args, **kwargs)``, whose deepest wrapped arguments are of
         this level.
 
@@ -135,7 +135,7 @@ class Level(Guard):
         """
         raise NotImplementedError
 
-    def call_function(self, cls: Any, args: tuple[object, ...], kwargs: dict[str, Any]) -> Any:
+    def call_function(self, cls: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
         """Return what ``cls.apply(*args, **kwargs)`` gives for a `Function`, as `interpret` does
         for an operator.
         """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dovetail_dispatcher import dispatch_modes
+from dovetail_dispatcher import OpOverload, dispatch_modes
 from dovetail_dispatcher.calls import note_views, strip_defaults, tensor_of_number
 from dovetail_dispatcher.interception import python_fallback
 from dovetail_dispatcher.schema import FunctionSchema, default_of
@@ -37,9 +37,9 @@ _modes: Final = dispatch_modes.active
 
 
 def run_wrapped(
-    op: Any,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    op: OpOverload,
+    args: tuple[object, ...],
+    kwargs: dict[str, object],
     autograd: Callable[[tuple[object, ...], Mapping[str, object]], object] | None = None,
 ) -> Any:
     """Run a call with wrapped tensors among its arguments by the interpreter of the deepest level.
@@ -105,7 +105,7 @@ def holds(wrapper: TensorBase, level: Level) -> bool:
 
 
 def bound_arguments(
-    schema: FunctionSchema, args: Sequence[Any], kwargs: Mapping[str, object]
+    schema: FunctionSchema, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> dict[str, Any]:
     """Return the value of every argument of a call by name, those left out included."""
     given = dict(
@@ -114,7 +114,7 @@ def bound_arguments(
     return {a.name: given[a.name] if a.name in given else default_of(a) for a in schema.arguments}
 
 
-def numbers_as_tensors(schema: FunctionSchema, args: tuple[Any, ...]) -> tuple[Any, ...]:
+def numbers_as_tensors(schema: FunctionSchema, args: tuple[object, ...]) -> tuple[Any, ...]:
     """Return the arguments of a call with a 0-d tensor for a Python number where the schema has a
     Tensor.
     """
@@ -164,7 +164,7 @@ def map_tensors(
     )
 
 
-def present(op: Any, args: Sequence[Any], kwargs: dict[str, Any], outputs: Any) -> Any:
+def present(op: OpOverload, args: Sequence[object], kwargs: dict[str, object], outputs: Any) -> Any:
     """Return what users get for the physical results of a call: wrapped tensors, and what was
     written as it was given.
 
@@ -204,7 +204,7 @@ def present(op: Any, args: Sequence[Any], kwargs: dict[str, Any], outputs: Any) 
             made.append([_presented(each, source) for each in output])
         else:
             made.append(_presented(output, source))
-        if source is not None and not several and not alias.is_write:
+        if source is not None and not several and alias is not None and not alias.is_write:
             note_view(op, made[0], source, args, kwargs)
     if op._operator.kind == "unmarked_view":
         _show(op, made[0], args, kwargs)
@@ -212,7 +212,7 @@ def present(op: Any, args: Sequence[Any], kwargs: dict[str, Any], outputs: Any) 
     return tuple(made) if several else made[0]
 
 
-def _show(op: object, results: Any, args: Sequence[Any], kwargs: Mapping[str, object]) -> None:
+def _show(op: OpOverload, results: Any, args: Sequence[Any], kwargs: Mapping[str, object]) -> None:
     """Let the results of an unmarked view share the storage of what they show: each counts its
     writes by itself.
     """
@@ -222,7 +222,9 @@ def _show(op: object, results: Any, args: Sequence[Any], kwargs: Mapping[str, ob
     note_view(op, results, args[0], args, kwargs)
 
 
-def note_view(op: Any, results: Any, source: Any, args: Sequence[Any], kwargs: Any) -> None:
+def note_view(
+    op: OpOverload, results: Any, source: Any, args: Sequence[object], kwargs: Any
+) -> None:
     """Note by which operator `results`, of a call with the wrapped tensor `source` as its first
     argument, show what it shows, where there is no memory that strides tell places of.
     """
@@ -248,7 +250,7 @@ def _presented(output: object, source: object) -> Any:
     return result
 
 
-def note_writes(op: Any, args: Sequence[Any], kwargs: dict[str, object]) -> None:
+def note_writes(op: OpOverload, args: Sequence[object], kwargs: dict[str, object]) -> None:
     """Count the writes of a call to its wrapped arguments, unless a kernel at ADInplaceOrView
     does.
     """
@@ -262,7 +264,7 @@ def note_writes(op: Any, args: Sequence[Any], kwargs: dict[str, object]) -> None
                     bump_version(tensor)
 
 
-def decomposition(op: Any) -> Callable[..., Any] | None:
+def decomposition(op: OpOverload) -> Callable[..., Any] | None:
     """Return the kernel that makes the operator of others, if it may be run on wrapped tensors;
     None if there is none.
 
@@ -286,8 +288,8 @@ def decomposition(op: Any) -> Callable[..., Any] | None:
 def run_decomposed(
     level: Level,
     kernel: Callable[..., Any],
-    op: Any,
-    args: Sequence[Any],
+    op: OpOverload,
+    args: Sequence[object],
     kwargs: dict[str, object],
 ) -> Any:
     """Run the decomposition of an operator on the wrapped arguments: below Autograd, which has been

@@ -69,7 +69,7 @@ def call_wrapped_function(
     return wrap_outputs(node, outputs, inputs, True)
 
 
-def undifferentiable(outputs: object, inputs: Sequence[Any], message: str) -> Any:
+def undifferentiable(outputs: object, inputs: Sequence[TensorBase], message: str) -> Any:
     """Return `outputs` with a graph that raises the error `message` when it is differentiated, if
     one is recorded of `inputs`.
     """
