@@ -14,7 +14,7 @@ MOST = {
     "src": 11.0,
     "kernel": 6.7,
     "dispatcher": 5.7,
-    "plugins/aten": 21.3,
+    "plugins/aten": 13.0,
     "plugins/autograd": 7.1,
     "plugins/cpu": 23.0,
     "plugins/cuda": 21.0,

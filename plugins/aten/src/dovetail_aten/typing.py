@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from dovetail_kernel.typing import ShapedArray
@@ -77,6 +77,26 @@ class Array(TensorLike, ShapedArray, Protocol):
     @property
     def T(self) -> Any:
         """View with the dimensions in reverse order."""
+
+    @property
+    def reshape(self) -> Callable[..., Any]:
+        """Method that returns the elements in another shape."""
+
+    @property
+    def transpose(self) -> Callable[..., Any]:
+        """Method that returns a view with the dimensions in another order."""
+
+    @property
+    def swapaxes(self) -> Callable[..., Any]:
+        """Method that returns a view with two dimensions exchanged."""
+
+    @property
+    def copy(self) -> Callable[..., Any]:
+        """Method that returns the elements in memory of their own."""
+
+    @property
+    def sum(self) -> Callable[..., Any]:
+        """Method that returns the sums along dimensions."""
 
     def __len__(self) -> int: ...
     def __complex__(self) -> complex: ...

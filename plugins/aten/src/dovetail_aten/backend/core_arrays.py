@@ -128,7 +128,7 @@ class CoreArrays(ArrayBackend):
 
     # -- for the core: see ArrayBackend ------------------------------------------------------------
 
-    def asarray(self, value: Any, native_dtype: Any = None) -> Any:
+    def asarray(self, value: Any, native_dtype: NativeDtype | None = None) -> Any:
         """Return `value` as an array, without a copy where possible.
 
         Raises
@@ -145,7 +145,7 @@ class CoreArrays(ArrayBackend):
         make = self.needed("asarray", "asarray(self, value, native_dtype=None)")
         return make(value, dtype=native_dtype)
 
-    def scalar(self, value: Any, native_dtype: Any) -> Any:
+    def scalar(self, value: Any, native_dtype: NativeDtype) -> Any:
         """Return a number as a new 0-d array; integers out of range wrap. Raises as `number_as`."""
         with self.quiet():
             return self.asarray(number_as(value, self.dtypes[native_dtype]), native_dtype)
@@ -161,7 +161,7 @@ class CoreArrays(ArrayBackend):
         make = self.needed("empty", "empty(self, shape, native_dtype, device_index=None)")
         return make(tuple(shape), dtype=native_dtype)
 
-    def full(self, shape: Sequence[int], value: Any, native_dtype: Any) -> Any:
+    def full(self, shape: Sequence[int], value: Any, native_dtype: NativeDtype) -> Any:
         """Return an array full of a number that `native_dtype` can hold."""
         if not shape:
             return self.scalar(value, native_dtype)
@@ -196,14 +196,14 @@ class CoreArrays(ArrayBackend):
         flags = getattr(array, "flags", None)
         return super().is_contiguous(array) if flags is None else bool(flags.c_contiguous)
 
-    def copy_into(self, destination: Any, source: Any) -> None:
+    def copy_into(self, destination: Array, source: Any) -> None:
         """Write `source`, broadcast and cast, into `destination`; a real one takes the real part of
         complex numbers.
         """
         with self.quiet():
             destination[...] = self.without_imaginary(source, destination.dtype)
 
-    def cast(self, array: Any, native_dtype: NativeDtype) -> Any:
+    def cast(self, array: Array, native_dtype: NativeDtype) -> Any:
         """Return a copy of `array` with another dtype; of complex numbers, the real part in a real
         one.
         """
@@ -235,7 +235,7 @@ class CoreArrays(ArrayBackend):
         # That compares where they begin and end.
         return bool(share(a, b)) and share_bytes(self._placement(a), self._placement(b))
 
-    def _placement(self, array: Any) -> Placement:
+    def _placement(self, array: Array) -> Placement:
         itemsize = array.dtype.itemsize
         steps = [step * itemsize for step in self.strides(array)]
         return Placement(self.data_ptr(array), array.shape, steps, itemsize)

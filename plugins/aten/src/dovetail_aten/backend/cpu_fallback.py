@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dovetail_dispatcher import Library, transaction
+from dovetail_dispatcher import Library, OpOverload, transaction
 from dovetail_dispatcher.calls import write_into, write_out
 from dovetail_kernel import Backend, Device, TensorBase, backend, bump_version, warn_user
 
@@ -56,7 +56,7 @@ def _fallback_of(own: Backend) -> Callable[..., Any]:
     """Return the backend fallback of `own`."""
     warned: set[str] = set()
 
-    def cpu_fallback(op: Any, *args: Any, **kwargs: Any) -> Any:
+    def cpu_fallback(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
         name = op.name()
         _refuse_views(op, own)
         if name not in warned:
@@ -120,7 +120,7 @@ def _written(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Ten
     return found
 
 
-def _refuse_views(op: Any, own: Backend) -> None:
+def _refuse_views(op: OpOverload, own: Backend) -> None:
     if op._schema._is_view_op():
         raise RuntimeError(
             f"The operator {op.name()} appears to be a view operator, but it has no "

@@ -15,9 +15,11 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from dovetail_kernel import backend, bfloat16, finfo, float16, float32, uint8
+from dovetail_kernel.typing import NativeDtype
 
 from ..kernel_support.geometry.memory_layout import contiguous_strides
 from ..kernel_support.geometry.view_bounds import extent, shares_places
+from ..typing import Array
 from .core_arrays import CoreArrays
 from .devices import ready_backend
 from .generator import Generator, default_generator
@@ -66,17 +68,17 @@ class NamespaceArrays(CoreArrays):
     quick: Mapping[str, Callable[..., Any]] = MappingProxyType({})
     scipy_package: str | None = None
 
-    def guard(self, function: Callable[..., Any], to_out: bool) -> Callable[..., Any]:
+    def guard(self, function: Callable[..., object], to_out: bool) -> Callable[..., Any]:
         """Return what is run in the place of a kernel: itself."""
         return function
 
-    def compiled(self, operator: str, reference: Callable[..., Any]) -> Callable[..., Any]:
+    def compiled(self, operator: str, reference: Callable[..., object]) -> Callable[..., Any]:
         """Return the compiled kernel of an operator: there is none, so its reference."""
         return reference
 
     # -- making arrays -----------------------------------------------------------------------------
 
-    def number(self, value: complex, native_dtype: Any) -> Any:
+    def number(self, value: complex, native_dtype: NativeDtype) -> Any:
         """Return `value` as a 0-d array."""
         return self.scalar(value, native_dtype)
 
@@ -110,7 +112,7 @@ class NamespaceArrays(CoreArrays):
             "right, error), which returns such an array."
         )
 
-    def filled(self, shape: Sequence[int], number: Any, native_dtype: Any) -> Any:
+    def filled(self, shape: Sequence[int], number: Any, native_dtype: NativeDtype) -> Any:
         """Return a new array full of `number`."""
         return self.needed("full", "filled(self, shape, number, native_dtype)")(
             shape, number, dtype=native_dtype
@@ -128,11 +130,11 @@ class NamespaceArrays(CoreArrays):
         made = self.clone(made) if made.dtype == array.dtype else self.cast(made, array.dtype)
         return made if made.shape == array.shape else self.clone(self.expand(made, array.shape))
 
-    def contiguous(self, array: Any) -> Any:
+    def contiguous(self, array: Array) -> Any:
         """Return `array`, or a copy of it in C order."""
         return array if self.is_contiguous(array) else array.copy()
 
-    def embed(self, value: Any, shape: Sequence[int], key: tuple[slice, ...], fill: Any) -> Any:
+    def embed(self, value: Array, shape: Sequence[int], key: tuple[slice, ...], fill: Any) -> Any:
         """Return a new array full of `fill`, with `value` at ``[key]``."""
         self._check_mutable("embed(self, value, shape, key, fill)")
         array = (
@@ -162,7 +164,7 @@ class NamespaceArrays(CoreArrays):
         except ValueError:
             return None
 
-    def expand(self, array: Any, shape: Sequence[int]) -> Any:
+    def expand(self, array: Array, shape: Sequence[int]) -> Any:
         """Return a view broadcast to `shape`, as writable as the library makes it."""
         if array.size and prod(shape) == array.size:
             return array[(*(None,) * (len(shape) - array.ndim), ...)]
@@ -171,7 +173,7 @@ class NamespaceArrays(CoreArrays):
             view.flags.writeable = True  # no two of its elements share memory
         return view
 
-    def diagonal(self, array: Any, offset: int, dim1: int, dim2: int) -> Any:
+    def diagonal(self, array: Array, offset: int, dim1: int, dim2: int) -> Any:
         """Return a view of a diagonal, as writable as `array` is."""
         take = self.needed("diagonal", "diagonal(self, array, offset, dim1, dim2)")
         view = take(array, offset=offset, axis1=dim1, axis2=dim2)
@@ -180,7 +182,7 @@ class NamespaceArrays(CoreArrays):
         return view
 
     def as_strided(
-        self, array: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int
+        self, array: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int
     ) -> Any:
         """Return a view of the memory that `array` lies in; it does not reach beyond."""
         itemsize = array.dtype.itemsize
@@ -195,7 +197,7 @@ class NamespaceArrays(CoreArrays):
     def as_view(
         self,
         memory: Any,
-        native_dtype: Any,
+        native_dtype: NativeDtype,
         shape: Sequence[int],
         strides: Sequence[int],
         offset: int,
@@ -241,7 +243,7 @@ class NamespaceArrays(CoreArrays):
             memory = base
         return bool(getattr(getattr(memory, "flags", None), "owndata", False))
 
-    def resized(self, array: Any, shape: Sequence[int]) -> Any | None:
+    def resized(self, array: Array, shape: Sequence[int]) -> Any | None:
         """Return a view in C order of another shape that begins where `array` does; None if the
         memory that it lies in has no room, or arrays cannot be written.
         """
@@ -254,7 +256,7 @@ class NamespaceArrays(CoreArrays):
             return None
         return self.as_strided(array, shape, strides, first // itemsize)
 
-    def reinterpret(self, array: Any, native_dtype: Any) -> Any:
+    def reinterpret(self, array: Any, native_dtype: NativeDtype) -> Any:
         """Return a view with another dtype.
 
         Raises
@@ -266,13 +268,17 @@ class NamespaceArrays(CoreArrays):
 
     # -- indexing ----------------------------------------------------------------------------------
 
-    def index_put(self, array: Any, key: tuple[Any, ...], values: Any, accumulate: bool) -> Any:
+    def index_put(
+        self, array: Array, key: tuple[object, ...], values: Any, accumulate: bool
+    ) -> Any:
         """Return a copy with `values` at ``[key]``, or added there, also at repeated places."""
         return self._with(
             array, key, values, accumulate, "index_put(self, array, key, values, accumulate)"
         )
 
-    def index_combine(self, array: Any, key: tuple[Any, ...], values: Any, function: str) -> Any:
+    def index_combine(
+        self, array: Array, key: tuple[object, ...], values: Any, function: str
+    ) -> Any:
         """Return a copy with `values` combined with what is at ``[key]``: by ``multiply``,
         ``maximum`` or ``minimum``, also at repeated places.
         """
@@ -282,12 +288,12 @@ class NamespaceArrays(CoreArrays):
         self.needed(f"{function}.at", method)(made, key, values)
         return made
 
-    def index_add(self, array: Any, dim: int, index: Any, source: Any) -> Any:
+    def index_add(self, array: Array, dim: int, index: Any, source: Any) -> Any:
         """Return a copy with the slices of `source` added at `index` along `dim`."""
         key = (*(_ALL,) * dim, index)
         return self._with(array, key, source, True, "index_add(self, array, dim, index, source)")
 
-    def scatter(self, array: Any, dim: int, index: Any, source: Any, accumulate: bool) -> Any:
+    def scatter(self, array: Array, dim: int, index: Array, source: Any, accumulate: bool) -> Any:
         """Return a copy with the elements of `source` at `index` along `dim`, or added there."""
         method = "scatter(self, array, dim, index, source, accumulate)"
         arange = self.needed("arange", method)
@@ -298,7 +304,7 @@ class NamespaceArrays(CoreArrays):
         return self._with(array, tuple(key), source, accumulate, method)
 
     def _with(
-        self, array: Any, key: tuple[Any, ...], values: Any, accumulate: bool, method: str
+        self, array: Array, key: tuple[object, ...], values: Any, accumulate: bool, method: str
     ) -> Any:
         self._check_mutable(method)
         made = self.clone(array)
@@ -310,15 +316,15 @@ class NamespaceArrays(CoreArrays):
 
     # -- functions that namespaces lack ------------------------------------------------------------
 
-    def erf(self, array: Any) -> Any:
+    def erf(self, array: Array) -> Any:
         """Return the error function, in the dtype of `array`; computed in host memory."""
         return self._on_host("erf", array)
 
-    def erfc(self, array: Any) -> Any:
+    def erfc(self, array: Array) -> Any:
         """Return the complementary error function; computed in host memory."""
         return self._on_host("erfc", array)
 
-    def _on_host(self, name: str, array: Any) -> Any:
+    def _on_host(self, name: str, array: Array) -> Any:
         host: Any = ready_backend("cpu").arrays
         return self.asarray(getattr(host, name)(self.to_host(array)), array.dtype)
 
@@ -329,7 +335,7 @@ class NamespaceArrays(CoreArrays):
             return None
         return getattr(import_module(f"{self.scipy_package}.{module}"), name, None)
 
-    def finfo(self, native_dtype: Any) -> tuple[float, float]:
+    def finfo(self, native_dtype: NativeDtype) -> tuple[float, float]:
         """Return the least and greatest finite number of a floating-point dtype."""
         limits = finfo(self.dtypes[native_dtype])
         return limits.min, limits.max
@@ -359,26 +365,28 @@ class NamespaceArrays(CoreArrays):
             )
         return generator.native
 
-    def uniform(self, shape: Sequence[int], native_dtype: Any, generator: Any) -> Any:
+    def uniform(self, shape: Sequence[int], native_dtype: NativeDtype, generator: object) -> Any:
         """Return numbers in [0, 1); for half precision, float32 numbers that it can represent."""
         steps = _HALF_STEPS.get(self.dtypes[native_dtype])
         drawn = self._drawn(self.source(generator).random, shape, native_dtype)
         return drawn if steps is None else self.xp.floor(drawn * steps) / steps
 
-    def normal(self, shape: Sequence[int], native_dtype: Any, generator: Any) -> Any:
+    def normal(self, shape: Sequence[int], native_dtype: NativeDtype, generator: object) -> Any:
         """Return standard normal numbers, in float32 for half precision."""
         return self._drawn(self.source(generator).standard_normal, shape, native_dtype)
 
-    def _drawn(self, draw: Callable[..., Any], shape: Sequence[int], native_dtype: Any) -> Any:
+    def _drawn(
+        self, draw: Callable[..., object], shape: Sequence[int], native_dtype: NativeDtype
+    ) -> Any:
         half = self.dtypes[native_dtype] in _HALF_STEPS
         wide = self.native_dtypes[float32] if half else native_dtype
         return draw(size=tuple(shape), dtype=wide)
 
-    def integers(self, low: int, high: int, shape: Sequence[int], generator: Any) -> Any:
+    def integers(self, low: int, high: int, shape: Sequence[int], generator: object) -> Any:
         """Return int64 numbers in [low, high)."""
         return self.source(generator).integers(low, high, size=tuple(shape), dtype=self.xp.int64)
 
-    def permutation(self, n: int, generator: Any) -> Any:
+    def permutation(self, n: int, generator: object) -> Any:
         """Return the int64 numbers below `n` in random order."""
         return self.source(generator).permutation(n)
 

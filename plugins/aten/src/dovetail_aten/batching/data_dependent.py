@@ -13,7 +13,7 @@ from ..typing import Batch, Dims
 from .table import Rule
 
 
-def item(info: Any, in_dims: Any, self: Any) -> NoReturn:
+def item(info: Batch, in_dims: Dims, self: Any) -> NoReturn:
     raise ItemOfBatchError
 
 

@@ -30,7 +30,7 @@ DYNAMIC_MASK = (
 # -- x[indices], x[indices] = values ---------------------------------------------------------------
 
 
-def index(info: Any, in_dims: Any, self: Any, indices: Sequence[object]) -> tuple[Any, Any]:
+def index(info: Batch, in_dims: Any, self: Any, indices: Sequence[object]) -> tuple[Any, Any]:
     own, dims = in_dims[0], list(in_dims[1])
     at = _scalar_mask(indices, dims)
     if at is not None:
@@ -64,7 +64,7 @@ def index_put(
     info: Batch,
     in_dims: Any,
     self: Any,
-    indices: Sequence[Any],
+    indices: Sequence[object],
     values: Any,
     accumulate: bool = False,
 ) -> tuple[Any, Any]:
@@ -229,7 +229,7 @@ def _numbers(tensor: Tensor, ndim: int) -> Any:
 # -- along one dimension ---------------------------------------------------------------------------
 
 
-def index_select(info: Any, in_dims: Any, self: Any, dim: int, index: Tensor) -> tuple[Any, Any]:
+def index_select(info: Batch, in_dims: Dims, self: Any, dim: int, index: Tensor) -> tuple[Any, Any]:
     own, other = in_dims[0], in_dims[2]
     ndim = logical_ndim(self, own)
     if logical_ndim(index, other) > 1:
@@ -270,7 +270,7 @@ def _elements(info: Batch, *given: tuple[Any, Any]) -> tuple[bool, list[Any]]:
 
 
 def gather(
-    info: Any, in_dims: Any, self: Any, dim: int, index: Tensor, *, sparse_grad: bool = False
+    info: Batch, in_dims: Dims, self: Any, dim: int, index: Tensor, *, sparse_grad: bool = False
 ) -> tuple[Any, Any]:
     zero_dim = logical_ndim(index, in_dims[2]) == 0
     _, (rows, places) = _elements(info, (self, in_dims[0]), (index, in_dims[2]))
@@ -339,7 +339,7 @@ def take(info: Batch, in_dims: Dims, self: Any, index: Tensor) -> tuple[Any, Any
     return F.index(elements, [_numbers(elements, logical_ndim(index, 0)), index]), 0
 
 
-def masked_select(info: Any, in_dims: Any, self: Any, mask: Any) -> tuple[Any, Any]:
+def masked_select(info: Batch, in_dims: Dims, self: Any, mask: Any) -> tuple[Any, Any]:
     if in_dims[1] is not None:
         raise RuntimeError(
             "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot "
@@ -354,8 +354,8 @@ def masked_select(info: Any, in_dims: Any, self: Any, mask: Any) -> tuple[Any, A
 
 
 def embedding(
-    info: Any,
-    in_dims: Any,
+    info: Batch,
+    in_dims: Dims,
     weight: Any,
     indices: Any,
     padding_idx: int = -1,

@@ -48,7 +48,7 @@ def tested_over(op: Operator) -> Rule:
     test = op.handle
 
     def apply(
-        info: Any, in_dims: Any, self: Any, dim: Any = None, keepdim: bool = False
+        info: Batch, in_dims: Dims, self: Any, dim: Any = None, keepdim: bool = False
     ) -> tuple[Any, Any]:
         ndim = logical_ndim(self, 0)
         dims = tuple(range(ndim)) if dim is None else dim

@@ -41,13 +41,13 @@ def permute(info: Batch, in_dims: Dims, self: Any, dims: Sequence[int]) -> tuple
     return F.permute(self, [0, *[front(dim, ndim) for dim in dims]]), 0
 
 
-def transpose(info: Any, in_dims: Any, self: Any, dim0: int, dim1: int) -> tuple[Any, Any]:
+def transpose(info: Batch, in_dims: Dims, self: Any, dim0: int, dim1: int) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     first, second = front(dim0, ndim), front(dim1, ndim)
     return F.transpose(self, first, second) if ndim else F.alias(self), 0
 
 
-def t(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+def t(info: Batch, in_dims: Dims, self: Any) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     if ndim > 2:
         raise RuntimeError(
@@ -56,7 +56,7 @@ def t(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
     return F.transpose(self, 1, 2) if ndim == 2 else F.alias(self), 0
 
 
-def select(info: Any, in_dims: Any, self: Any, dim: int, index: int) -> tuple[Any, Any]:
+def select(info: Batch, in_dims: Dims, self: Any, dim: int, index: int) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     if not ndim:
         raise IndexError(
@@ -83,7 +83,7 @@ def slice_along(
 
 
 def expand(
-    info: Any, in_dims: Any, self: Any, size: Sequence[int], *, implicit: bool = False
+    info: Batch, in_dims: Dims, self: Any, size: Sequence[int], *, implicit: bool = False
 ) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     added = len(size) - ndim
@@ -102,7 +102,7 @@ def expand(
     return F.expand(padded(self, 0, len(size)), (info.batch_size, *size), implicit=implicit), 0
 
 
-def unsqueeze(info: Any, in_dims: Any, self: Any, dim: int) -> tuple[Any, Any]:
+def unsqueeze(info: Batch, in_dims: Dims, self: Any, dim: int) -> tuple[Any, Any]:
     return F.unsqueeze(self, front(dim, logical_ndim(self, 0) + 1)), 0
 
 
@@ -112,7 +112,7 @@ def squeeze(info: Batch, in_dims: Dims, self: Any) -> tuple[Any, Any]:
     ), 0
 
 
-def squeeze_dim(info: Any, in_dims: Any, self: Any, dim: int) -> tuple[Any, Any]:
+def squeeze_dim(info: Batch, in_dims: Dims, self: Any, dim: int) -> tuple[Any, Any]:
     place = front(dim, logical_ndim(self, 0))
     return F.squeeze_dim(self, place) if logical_ndim(self, 0) else F.alias(self), 0
 
@@ -123,7 +123,7 @@ def squeeze_dims(info: Batch, in_dims: Dims, self: Any, dim: Sequence[int]) -> t
     return F.squeeze_dims(self, places) if ndim else F.alias(self), 0
 
 
-def unbind(info: Any, in_dims: Any, self: Any, dim: int = 0) -> tuple[Any, Any]:
+def unbind(info: Batch, in_dims: Dims, self: Any, dim: int = 0) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     if not ndim:
         raise RuntimeError(
@@ -153,7 +153,7 @@ def split_with_sizes(
 
 
 def diagonal(
-    info: Any, in_dims: Any, self: Any, offset: int = 0, dim1: int = 0, dim2: int = 1
+    info: Batch, in_dims: Dims, self: Any, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     return F.diagonal(self, offset, front(dim1, ndim), front(dim2, ndim)), 0
@@ -193,11 +193,11 @@ def alias(info: Batch, in_dims: Dims, self: Any) -> tuple[Any, Any]:
     return F.alias(self), 0
 
 
-def detach(info: Any, in_dims: Any, self: Any) -> tuple[Any, Any]:
+def detach(info: Batch, in_dims: Dims, self: Any) -> tuple[Any, Any]:
     return F.detach(self), 0
 
 
-def view_dtype(info: Batch, in_dims: Any, self: Any, dtype: Any) -> tuple[Any, Any]:
+def view_dtype(info: Batch, in_dims: Dims, self: Any, dtype: Any) -> tuple[Any, Any]:
     if not logical_ndim(self, 0) and dtype.itemsize != self.dtype.itemsize:
         raise RuntimeError(
             f"self.dim() cannot be 0 to view {self.dtype.scalar_name} as {dtype.scalar_name} "
@@ -271,7 +271,7 @@ def diag_embed(
 
 
 def constant_pad_nd(
-    info: Any, in_dims: Any, self: Any, pad: Sequence[int], value: Scalar = 0
+    info: Batch, in_dims: Dims, self: Any, pad: Sequence[int], value: Scalar = 0
 ) -> tuple[Any, Any]:
     ndim = logical_ndim(self, 0)
     if len(pad) > 2 * ndim:

@@ -48,7 +48,7 @@ before the first one given, and the dtype of the result; None for the default dt
 """
 
 
-def compile_entries(names: dict[str, Any]) -> list[str]:
+def compile_entries(names: dict[str, object]) -> list[str]:
     """Put compiled entries in the place of the generated functions of a module, whose namespace is
     `names`; without compiled code give the functions their docstrings. Return the functions' names.
     """
@@ -93,7 +93,7 @@ def described(
 def factory_entry(
     op: Operator,
     routes: dict[int, Callable[..., Any]],
-    function: Callable[..., Any],
+    function: Callable[..., object],
     arrange: Arrangement | None,
 ) -> Callable[..., Any]:
     """Return the compiled entry before the public function of a factory, which takes sizes one by
@@ -109,7 +109,7 @@ def factory_entry(
     known: dict[Any, Callable[..., Any]] = {}
 
     def form(
-        text: FunctionType, leading: tuple[Any, ...] = (), dtype: Any = None
+        text: FunctionType, leading: tuple[object, ...] = (), dtype: Any = None
     ) -> EntryForm | None:
         found = form_of(op, routes=routes, is_variadic=takes_sizes)
         if found is None:
@@ -131,7 +131,7 @@ def factory_entry(
         ]
         return found._replace(parameters=(*taken, *rest), own=len(rest), leading=len(leading))
 
-    def choose(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
+    def choose(args: tuple[object, ...], kwargs: dict[str, object]) -> Callable[..., Any]:
         assert arrange is not None
         arranged = arrange(tuple(map(type, args)))
         if arranged not in known:
@@ -211,7 +211,7 @@ def _choice(
             own[name] = value
     decide = FunctionType(code, own, function.__name__)
 
-    def choose(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any] | None:
+    def choose(args: tuple[object, ...], kwargs: dict[str, object]) -> Callable[..., Any] | None:
         if not all(map(is_decided_by_class, map(type, args))):
             return None
         chosen: Callable[..., Any] | None = decide(*args, **kwargs)
@@ -230,5 +230,5 @@ class _Undecided:
     choose = staticmethod(_undecided)
 
 
-def _returning(value: Callable[..., Any]) -> Callable[..., Any]:
+def _returning(value: Callable[..., object]) -> Callable[..., Any]:
     return lambda *args, **kwargs: value

@@ -53,7 +53,7 @@ _REFLECTED: Final[dict[str, Callable[[Any, Any], Any]]] = {
 """Functions of an array and a tensor, and the operators that arrays have for them."""
 
 
-def operate(function: Callable[..., Any], input: Any, other: Any) -> Any:
+def operate(function: Callable[..., object], input: Any, other: Any) -> Any:
     """Return ``function(input, other)``, or NotImplemented if `other` is no operand: then Python
     asks it.
     """
@@ -72,7 +72,7 @@ def operate(function: Callable[..., Any], input: Any, other: Any) -> Any:
     return getattr(other, _SYMMETRIC[name])(input) if name in _SYMMETRIC else NotImplemented
 
 
-def reflect(function: Callable[..., Any], other: Any, input: Any) -> Any:
+def reflect(function: Callable[..., object], other: Any, input: Any) -> Any:
     """Return ``function(other, input)``, or NotImplemented if `other` is no operand."""
     if _is_operand(other, function):
         return function(other, input)
@@ -84,7 +84,7 @@ def reflect(function: Callable[..., Any], other: Any, input: Any) -> Any:
     return _by_array(function.__name__, other, input, backend)
 
 
-def divide_by(function: Callable[..., Any], other: Any, input: Any) -> Any:
+def divide_by(function: Callable[..., object], other: Any, input: Any) -> Any:
     """Return `other` divided by `input`, whose reciprocal `function` makes; NotImplemented if
     `other` is neither an operand nor an array.
     """
@@ -99,7 +99,7 @@ def backend_of_operand(value: Any) -> Backend | None:
     return None if backend is None or value.dtype not in backend.arrays.dtype_bits else backend
 
 
-def _is_operand(value: Any, function: Callable[..., Any]) -> bool:
+def _is_operand(value: Any, function: Callable[..., object]) -> bool:
     """Return whether `function` takes `value` beside a tensor: a number, a tensor, or what
     overrides functions. An array of no dimensions is an array, whose dtype counts.
     """

@@ -165,7 +165,7 @@ def norm_backward(
     grad: TensorLike,
     self: Any,
     p: Any,
-    norm: Any,
+    norm: TensorLike,
     dims: Sequence[int] = (),
     keepdim: bool = True,
 ) -> Any:

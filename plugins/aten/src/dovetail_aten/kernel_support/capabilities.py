@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from dovetail_kernel import dtype
+from dovetail_kernel.typing import NativeDtype
+
+from ..typing import Array
 
 
 class Capabilities(Protocol):
@@ -54,18 +57,18 @@ class Capabilities(Protocol):
     @property
     def quick(self) -> Mapping[str, Callable[..., Any]]: ...
 
-    def guard(self, function: Callable[..., Any], to_out: bool) -> Callable[..., Any]:
+    def guard(self, function: Callable[..., object], to_out: bool) -> Callable[..., Any]:
         """Return what is run in the place of a kernel: one that first makes the device of its
         arrays the current one, where there are several, or that refuses an ``out`` (if it takes
         one) that cannot be written.
         """
 
-    def compiled(self, operator: str, reference: Callable[..., Any]) -> Callable[..., Any]:
+    def compiled(self, operator: str, reference: Callable[..., object]) -> Callable[..., Any]:
         """Return the compiled kernel of an operator, or its reference if there is none."""
 
     # -- making arrays -----------------------------------------------------------------------------
 
-    def number(self, value: complex, native_dtype: Any) -> Any:
+    def number(self, value: complex, native_dtype: NativeDtype) -> Any:
         """Return `value` as an operand of that dtype: what the namespace combines fastest with an
         array.
 
@@ -83,22 +86,22 @@ class Capabilities(Protocol):
         element that is not `right`, an array of booleans that broadcasts with it.
         """
 
-    def empty(self, shape: Sequence[int], native_dtype: Any) -> Any:
+    def empty(self, shape: Sequence[int], native_dtype: NativeDtype) -> Any:
         """Return a new uninitialised array."""
 
-    def filled(self, shape: Sequence[int], number: Any, native_dtype: Any) -> Any:
+    def filled(self, shape: Sequence[int], number: Any, native_dtype: NativeDtype) -> Any:
         """Return a new array full of what `number` returned."""
 
     def clone(self, array: Any) -> Any:
         """Return a copy of `array`; of a dense one in the same order of strides."""
 
-    def cast(self, array: Any, native_dtype: Any) -> Any:
+    def cast(self, array: Array, native_dtype: NativeDtype) -> Any:
         """Return a copy of an array in another dtype, without warnings of the library."""
 
-    def is_contiguous(self, array: Any) -> bool:
+    def is_contiguous(self, array: Array) -> bool:
         """Return whether the elements of `array` lie one after another in C order."""
 
-    def contiguous(self, array: Any) -> Any:
+    def contiguous(self, array: Array) -> Any:
         """Return `array` if its elements lie one after another in C order, else a new array where
         they do.
         """
@@ -115,27 +118,27 @@ class Capabilities(Protocol):
         not allow it.
         """
 
-    def expand(self, array: Any, shape: Sequence[int]) -> Any:
+    def expand(self, array: Array, shape: Sequence[int]) -> Any:
         """Return a view of `array` broadcast to `shape`. Elements that share memory should refuse
         to be written.
         """
 
-    def diagonal(self, array: Any, offset: int, dim1: int, dim2: int) -> Any:
+    def diagonal(self, array: Array, offset: int, dim1: int, dim2: int) -> Any:
         """Return a writable view of a diagonal, which becomes the last dimension."""
 
-    def memory_bounds(self, array: Any) -> tuple[int, int]:
+    def memory_bounds(self, array: Array) -> tuple[int, int]:
         """Return the address where the memory that `array` lies in begins, and the one behind its
         end.
         """
 
-    def data_ptr(self, array: Any) -> int:
+    def data_ptr(self, array: Array) -> int:
         """Return the address of the first element."""
 
-    def strides(self, array: Any) -> tuple[int, ...]:
+    def strides(self, array: Array) -> tuple[int, ...]:
         """Return the strides of `array` in elements."""
 
     def as_strided(
-        self, array: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int
+        self, array: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int
     ) -> Any:
         """Return a view of the memory that `array` lies in.
 
@@ -143,7 +146,7 @@ class Capabilities(Protocol):
         `memory_bounds` gives it. The kernels have checked that the view stays within it.
         """
 
-    def reinterpret(self, array: Any, native_dtype: Any) -> Any:
+    def reinterpret(self, array: Array, native_dtype: NativeDtype) -> Any:
         """Return a view with another dtype, whose last dimension shrinks or grows with the
         itemsize.
 
@@ -155,22 +158,26 @@ class Capabilities(Protocol):
 
     # -- indexing ----------------------------------------------------------------------------------
 
-    def index_put(self, array: Any, key: tuple[Any, ...], values: Any, accumulate: bool) -> Any:
+    def index_put(
+        self, array: Array, key: tuple[object, ...], values: Any, accumulate: bool
+    ) -> Any:
         """Return a copy of `array` with `values` at ``[key]``; with `accumulate`, added, also at
         repeated places.
         """
 
-    def index_combine(self, array: Any, key: tuple[Any, ...], values: Any, function: str) -> Any:
+    def index_combine(
+        self, array: Array, key: tuple[object, ...], values: Any, function: str
+    ) -> Any:
         """Return a copy of `array` with `values` combined with what is at ``[key]``, one after the
         other at repeated places, by ``multiply``, ``maximum`` or ``minimum``.
         """
 
-    def index_add(self, array: Any, dim: int, index: Any, source: Any) -> Any:
+    def index_add(self, array: Array, dim: int, index: Any, source: Any) -> Any:
         """Return a copy of `array` with the slices of `source` added at `index` along `dim`;
         indices are in range.
         """
 
-    def scatter(self, array: Any, dim: int, index: Any, source: Any, accumulate: bool) -> Any:
+    def scatter(self, array: Array, dim: int, index: Any, source: Any, accumulate: bool) -> Any:
         """Return a copy of `array` with the elements of `source` at `index` along `dim`, or added
         there.
 
@@ -179,13 +186,13 @@ class Capabilities(Protocol):
 
     # -- functions that namespaces lack ------------------------------------------------------------
 
-    def erf(self, array: Any) -> Any:
+    def erf(self, array: Array) -> Any:
         """Return the error function of a floating-point array, in its dtype."""
 
-    def erfc(self, array: Any) -> Any:
+    def erfc(self, array: Array) -> Any:
         """Return the complementary error function, accurate where it is small."""
 
-    def finfo(self, native_dtype: Any) -> tuple[float, float]:
+    def finfo(self, native_dtype: NativeDtype) -> tuple[float, float]:
         """Return the least and greatest finite number of a floating-point dtype."""
 
     def scipy(self, function: str) -> Any | None:
@@ -195,14 +202,14 @@ class Capabilities(Protocol):
 
     # -- random numbers; a generator of None means the backend's default ---------------------------
 
-    def uniform(self, shape: Sequence[int], native_dtype: Any, generator: Any) -> Any:
+    def uniform(self, shape: Sequence[int], native_dtype: NativeDtype, generator: object) -> Any:
         """Return numbers in [0, 1), in float32 for a half-precision dtype."""
 
-    def normal(self, shape: Sequence[int], native_dtype: Any, generator: Any) -> Any:
+    def normal(self, shape: Sequence[int], native_dtype: NativeDtype, generator: object) -> Any:
         """Return standard normal numbers, in float32 for a half-precision dtype."""
 
-    def integers(self, low: int, high: int, shape: Sequence[int], generator: Any) -> Any:
+    def integers(self, low: int, high: int, shape: Sequence[int], generator: object) -> Any:
         """Return int64 numbers in [low, high)."""
 
-    def permutation(self, n: int, generator: Any) -> Any:
+    def permutation(self, n: int, generator: object) -> Any:
         """Return the int64 numbers below `n` in random order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..typing import Array
 from .family import Family
 from .table import Function
 
@@ -11,7 +12,7 @@ from .table import Function
 class Running(Family):
     """Running results of functions of two operands."""
 
-    def _running(self, combine: Function, x: Any, axis: int) -> Any:
+    def _running(self, combine: Function, x: Array, axis: int) -> Any:
         """Return what `combine` makes of all elements along `axis` up to each one: pairs first,
         then pairs of pairs, so that no loop over elements is needed.
         """
@@ -26,7 +27,7 @@ class Running(Family):
             step *= 2
         return x
 
-    def _places(self, x: Any, axis: int) -> Any:
+    def _places(self, x: Array, axis: int) -> Any:
         """Return the number of each element along `axis`, to be broadcast with `x`."""
         sizes = [1] * x.ndim
         sizes[axis] = x.shape[axis]

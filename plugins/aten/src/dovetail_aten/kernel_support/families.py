@@ -113,7 +113,7 @@ def family_class(name: str) -> type[Family]:
 
 
 def array_kernel_table(
-    xp: Any,
+    xp: Namespace,
     capabilities: Capabilities,
     more: Sequence[Define] = (),
     families: Mapping[str, str] | None = None,

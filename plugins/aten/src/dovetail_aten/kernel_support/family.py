@@ -103,7 +103,7 @@ def widened(method: _Method) -> _Method:
 
 
 def _in_single(
-    family: Family, method: Function, x: Any, args: tuple[Any, ...], kwargs: dict[str, object]
+    family: Family, method: Function, x: Array, args: tuple[object, ...], kwargs: dict[str, object]
 ) -> Any:
     """Return what a method returns for arguments in float32, in half precision again."""
     precision, own = family.precision, x.dtype
@@ -201,7 +201,7 @@ class Family:
         return array
 
     def checked_places(
-        self, index: Any, least: int, size: int, error: Callable[..., Exception]
+        self, index: Array, least: int, size: int, error: Callable[..., Exception]
     ) -> Any:
         """Return `index` if its integers are at least `least` and less than `size`, as `checked`
         does.
@@ -292,7 +292,7 @@ class Family:
         """
         return self.capabilities.contiguous(result) if result.ndim > 1 else result
 
-    def ordered_like(self, result: Any, images: Any) -> Any:
+    def ordered_like(self, result: Array, images: Array) -> Any:
         """Return the result of a kernel in the memory format of images: with the channels last, or
         in C order.
         """
@@ -301,7 +301,7 @@ class Family:
         order = channels_last_order(result.ndim)
         return self.capabilities.contiguous(result.transpose(order)).transpose(inverse(order))
 
-    def check_float(self, name: str, array: Any) -> None:
+    def check_float(self, name: str, array: Array) -> None:
         """Refuse arrays of integers and bools.
 
         Raises

@@ -85,7 +85,7 @@ class Numbers:
         self._known: dict[Any, Any] = {}
         self._fitting: dict[Any, Any] = {}
 
-    def of_dtype(self, value: Any, native_dtype: Any) -> Any:
+    def of_dtype(self, value: Any, native_dtype: NativeDtype) -> Any:
         """Return `value` as an operand of `native_dtype`."""
         key = (value, value.__class__, native_dtype)
         known = self._known.get(key)
@@ -113,7 +113,7 @@ class Numbers:
         known = self._known.get((value, value.__class__, native_dtype))
         return self.of_dtype(value, native_dtype) if known is None else known
 
-    def fitting(self, array: Any, value: Any) -> Any:
+    def fitting(self, array: Array, value: Any) -> Any:
         """Return `value`, which is to be stored in it, as an operand of the dtype of `array`.
 
         Raises
@@ -205,7 +205,7 @@ class Precision:
         """Dtype that a sum accumulates in, where that is not the array's own."""
         self._cast = capabilities.compiled("arrays.cast", _cast)
 
-    def converted(self, array: Any, native_dtype: Any) -> Any:
+    def converted(self, array: Array, native_dtype: NativeDtype) -> Any:
         """Return an array in another dtype; of complex numbers the real part, unless as bools."""
         if array.dtype in self.complex and native_dtype in self._real:
             array = discard_imaginary(array)
@@ -217,7 +217,7 @@ class Precision:
             return self._cast(value, self.single)
         return value
 
-    def narrow(self, result: Any, own: Any) -> Any:
+    def narrow(self, result: Array | None, own: Any) -> Any:
         """Return a result in the half-precision dtype `own` that was computed in float32.
 
         None, and what is of another dtype, is returned itself.
@@ -225,6 +225,6 @@ class Precision:
         return result if result is None or result.dtype != self.single else self._cast(result, own)
 
 
-def _cast(array: Any, native_dtype: Any) -> Any:
+def _cast(array: Array, native_dtype: NativeDtype) -> Any:
     """Return a copy in another dtype."""
     return array.astype(native_dtype)

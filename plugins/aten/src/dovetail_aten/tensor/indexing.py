@@ -195,7 +195,7 @@ def _parted(self: Any, index: Any) -> tuple[Any, list[Any]]:
     return _apply_basic(self, items) if indices is None else (self, indices)
 
 
-def _places(self: Any, items: tuple[Any, ...]) -> list[Any] | None:
+def _places(self: Any, items: tuple[object, ...]) -> list[Any] | None:
     """Return the tensors of places in `items` by dimension, None for what is kept whole; None if
     there is anything else.
     """

@@ -17,22 +17,22 @@ arXiv:1706.02515).
 """
 
 
-def selu(self: Any) -> Any:
+def selu(self: Tensor) -> Any:
     """Return ``elu`` with the factors that normalize by themselves."""
     return F.elu(self, _SELU_ALPHA, _SELU_SCALE)
 
 
-def selu_(self: Any) -> Any:
+def selu_(self: Tensor) -> Any:
     """Write `selu` of a tensor into it."""
     return F.elu_(self, _SELU_ALPHA, _SELU_SCALE)
 
 
-def relu6(self: Any) -> Any:
+def relu6(self: Tensor) -> Any:
     """Return ``min(max(x, 0), 6)``."""
     return F.hardtanh(self, 0, 6)
 
 
-def relu6_(self: Any) -> Any:
+def relu6_(self: Tensor) -> Any:
     """Write `relu6` of a tensor into it."""
     return F.hardtanh_(self, 0, 6)
 
@@ -60,7 +60,7 @@ def rrelu(
     lower: Any = 0.125,
     upper: Any = 1 / 3,
     training: bool = False,
-    generator: Any = None,
+    generator: object = None,
 ) -> Any:
     """Return `self` where it is positive, else times a slope: in training one drawn for each
     element between `lower` and `upper`, else their mean (Xu et al. 2015, arXiv:1505.00853).
@@ -76,7 +76,7 @@ def rrelu_(
     lower: Any = 0.125,
     upper: Any = 1 / 3,
     training: bool = False,
-    generator: Any = None,
+    generator: object = None,
 ) -> Any:
     """Write `rrelu` of a tensor into it."""
     _check_slopes(lower, upper)
@@ -85,12 +85,12 @@ def rrelu_(
     return F.mul_(self, F._slopes_of_rrelu(self, lower, upper, generator))
 
 
-def log_sigmoid(self: Any) -> Any:
+def log_sigmoid(self: Tensor) -> Any:
     """Return the logarithm of the sigmoid."""
     return F.log_sigmoid_forward(self)[0]
 
 
-def prelu(self: Any, weight: Tensor) -> Any:
+def prelu(self: Tensor, weight: Tensor) -> Any:
     """Return `self` where positive, else `self` times `weight` of its channel."""
     if self.dtype is not weight.dtype:
         raise RuntimeError(

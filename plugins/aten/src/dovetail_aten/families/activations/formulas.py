@@ -43,14 +43,14 @@ def silu_double_backward(k: Namespace, grad: TensorLike, self: Any) -> Any:
 
 
 def elu_double_backward(
-    k: Any,
+    k: Namespace,
     grad: TensorLike,
     grad_output: TensorLike,
     alpha: Any,
     scale: Any,
     input_scale: Any,
     is_result: bool,
-    x: Any,
+    x: TensorLike,
 ) -> Any:
     """Return the gradient of elu_backward with respect to its last argument."""
     if is_result:

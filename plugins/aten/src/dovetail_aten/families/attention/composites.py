@@ -81,7 +81,7 @@ def scaled_dot_product_attention_math(
     attn_mask: Tensor | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
-    dropout_mask: Any = None,
+    dropout_mask: Tensor | None = None,
     *,
     scale: float | None = None,
     enable_gqa: bool = False,

@@ -84,9 +84,9 @@ class Attention(Family):
     @fitted
     def attention(
         self,
-        query: Any,
-        key: Any,
-        value: Any,
+        query: Array,
+        key: Array,
+        value: Array,
         dropout_p: float = 0.0,
         is_causal: bool = False,
         *,
@@ -155,7 +155,7 @@ class Attention(Family):
         return to_query, to_key, to_value, to_mask
 
     def _scores(
-        self, query: Any, key: Any, is_causal: bool, attn_mask: Array | None, scale: float | None
+        self, query: Any, key: Array, is_causal: bool, attn_mask: Array | None, scale: float | None
     ) -> Any:
         """Return how well keys fit queries: minus infinity where a mask leaves one out."""
         xp = self.xp

@@ -34,8 +34,8 @@ def _from_groups(tensor: Tensor, size: int, dim: int) -> Any:
 
 
 def convolution(
-    info: Any,
-    in_dims: Any,
+    info: Batch,
+    in_dims: Dims,
     input: Any,
     weight: Any,
     bias: Any,

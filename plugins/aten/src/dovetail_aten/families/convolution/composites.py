@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...tensor.tensor_class import Tensor
 
 
-def _unbatched(name: str, ndim: int, input: Any, convolve: Callable[[Any], Any]) -> Any:
+def _unbatched(name: str, ndim: int, input: Tensor, convolve: Callable[[Any], Any]) -> Any:
     """Return the convolution of a batch of images, or of one."""
     if input.ndim == ndim + 2:
         return convolve(input)
@@ -104,7 +104,7 @@ def _padded_by_name(name: str, ndim: int) -> Callable[..., Any]:
 
 
 def _same_padding(
-    images: Any, weight: TensorLike, dilation: Sequence[int]
+    images: Tensor, weight: TensorLike, dilation: Sequence[int]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the padding on both sides that keeps the size of images, and what has to be added
     behind.
@@ -186,7 +186,7 @@ def _convolution(
     )
 
 
-def conv_tbc(self: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
+def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Any:
     """Return the convolution of sequences ``(time, batch, channels)`` with a weight ``(kernel,
     channels in, channels out)``.
     """
@@ -213,6 +213,6 @@ def conv_tbc(self: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
     return F.contiguous(F.permute(made, (2, 0, 1)))
 
 
-def native_channel_shuffle(self: Any, groups: int) -> Any:
+def native_channel_shuffle(self: Tensor, groups: int) -> Any:
     """Return the channels dealt out to `groups` in turn."""
     return F.channel_shuffle(self, groups)

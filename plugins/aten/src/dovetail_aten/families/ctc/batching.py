@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...tensor.tensor_class import Tensor
 
 
-def _merged(info: Any, x: Any, in_dim: Any, at: int) -> Any:
+def _merged(info: Batch, x: Any, in_dim: Any, at: int) -> Any:
     """Return (B, ...) with the batch merged into dimension `at` of a sample, before what it has."""
     x = batched(x, in_dim, info.batch_size)
     if at:

@@ -12,6 +12,8 @@ from dovetail_kernel import float32, float64, int64, promote_types
 from ...typing import Scalar, TensorLike
 
 if TYPE_CHECKING:
+    from dovetail_kernel import Device
+
     from ...tensor.tensor_class import Tensor
 
 _FEW = 25
@@ -24,14 +26,14 @@ _IF_NECESSARY, _ALWAYS, _NEVER = range(3)
 
 
 def pairwise_distance(
-    x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False
 ) -> Any:
     """Return the `p`-norms of ``x1 - x2 + eps`` along the last dimension."""
     last = max(x1.ndim, x2.ndim) - 1
     return F.linalg_vector_norm(F.add(F.sub(x1, x2), eps), p, (last,), keepdim)
 
 
-def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-08) -> Any:
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Any:
     """Return the sums of ``x1 * x2`` along `dim`, of vectors made of length 1; a length is at least
     `eps`.
     """
@@ -49,11 +51,11 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-08) -> Any
     return F.sum(F.mul(*units), (dim,))
 
 
-def _unit(x: Any, dim: int, eps: float) -> Any:
+def _unit(x: Tensor, dim: int, eps: float) -> Any:
     return F.div(x, F.clamp_min(F.linalg_vector_norm(x, 2, (dim,), True), eps))
 
 
-def dist(self: Any, other: Tensor, p: Scalar = 2) -> Any:
+def dist(self: Tensor, other: Tensor, p: Scalar = 2) -> Any:
     """Return the `p`-norm of all differences."""
     return F.linalg_vector_norm(F.sub(self, other), p)
 
@@ -75,7 +77,7 @@ def _lengths(x: Tensor, p: float) -> Any:
     return F.linalg_vector_norm(x, p, (-1,))
 
 
-def _pairs(count: int, device: Any) -> tuple[Any, Any]:
+def _pairs(count: int, device: Device) -> tuple[Any, Any]:
     """Return the rows and the columns of the upper triangle of a square."""
     if count <= _SMALL:
         both = F.triu_indices(count, count, 1, device=device)
@@ -90,7 +92,7 @@ def _pairs(count: int, device: Any) -> tuple[Any, Any]:
     return F.to(rows, int64), F.to(columns, int64)
 
 
-def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: int | None = None) -> Any:
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = None) -> Any:
     """Return the distances between every row of `x1` and every row of `x2`, with shape (..., P, R)
     for (..., P, M) and (..., R, M).
     """
@@ -102,7 +104,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: int | None = None) -> 
     return _lengths(F.sub(F.unsqueeze(x1, -2), F.unsqueeze(x2, -3)), p)
 
 
-def _check_cdist(x1: Any, x2: Any, p: float, mode: int) -> None:
+def _check_cdist(x1: Tensor, x2: Tensor, p: float, mode: int) -> None:
     first, second, kind = x1.array.shape, x2.array.shape, x1.dtype
     if (
         len(first) < 2
@@ -118,7 +120,7 @@ def _check_cdist(x1: Any, x2: Any, p: float, mode: int) -> None:
         raise RuntimeError(f"possible modes: 0, 1, 2, but was: {mode}. Give one of them.")
 
 
-def _check_operands(x1: Any, x2: Any) -> None:
+def _check_operands(x1: Tensor, x2: Tensor) -> None:
     """Refuse operands that cdist is not defined for."""
     for name, x in (("X1", x1), ("X2", x2)):
         _refuse_numbers(name, x)
@@ -151,7 +153,7 @@ def _refuse_numbers(name: str, x: TensorLike) -> None:
         )
 
 
-def euclidean_dist(x1: Any, x2: Any) -> Any:
+def euclidean_dist(x1: Tensor, x2: Tensor) -> Any:
     """Return the Euclidean distances between rows by ``|a|² - 2 ab + |b|²``, a matrix product."""
     for name, x in (("X1", x1), ("X2", x2)):
         _refuse_numbers(name, x)

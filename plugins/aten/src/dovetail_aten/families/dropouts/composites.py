@@ -28,7 +28,7 @@ def dropout(input: Tensor, p: float, train: bool) -> Any:
     return F.mul(input, _scaled(input, tuple(input.shape), p))
 
 
-def dropout_(self: Any, p: float, train: bool) -> Any:
+def dropout_(self: Tensor, p: float, train: bool) -> Any:
     """Write `dropout` of a tensor into it."""
     if not _drops(self, p, train):
         return self
@@ -42,7 +42,7 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Any:
     return F.mul(input, _scaled(input, _channels(input), p))
 
 
-def feature_dropout_(self: Any, p: float, train: bool) -> Any:
+def feature_dropout_(self: Tensor, p: float, train: bool) -> Any:
     """Write `feature_dropout` of a tensor into it."""
     if not _drops(self, p, train):
         return self
@@ -58,7 +58,7 @@ def alpha_dropout(input: Tensor, p: float, train: bool) -> Any:
     return _with_alpha(input, tuple(input.shape), p)
 
 
-def alpha_dropout_(self: Any, p: float, train: bool) -> Any:
+def alpha_dropout_(self: Tensor, p: float, train: bool) -> Any:
     """Write `alpha_dropout` of a tensor into it."""
     if not _drops(self, p, train):
         return self
@@ -72,7 +72,7 @@ def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Any:
     return _with_alpha(input, _channels(input), p)
 
 
-def feature_alpha_dropout_(self: Any, p: float, train: bool) -> Any:
+def feature_alpha_dropout_(self: Tensor, p: float, train: bool) -> Any:
     """Write `feature_alpha_dropout` of a tensor into it."""
     if not _drops(self, p, train):
         return self

@@ -67,7 +67,7 @@ def bags_of_rows(
     scale_grad_by_freq: bool = False,
     mode: int = SUM,
     sparse: bool = False,
-    per_sample_weights: Any = None,
+    per_sample_weights: Tensor | None = None,
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> tuple[Any, Any, Any, Any]:
@@ -173,7 +173,7 @@ def _check_offsets(offsets: Any, count: int, include_last_offset: bool) -> None:
         )
 
 
-def embedding_renorm(self: Any, indices: Tensor, max_norm: float, norm_type: float) -> Any:
+def embedding_renorm(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Any:
     """Scale rows of `self` at `indices` that are longer than `max_norm` down to it, in place."""
     if self.ndim != 2:
         raise RuntimeError(
@@ -199,8 +199,8 @@ def embedding_renorm(self: Any, indices: Tensor, max_norm: float, norm_type: flo
 
 
 def embedding(
-    weight: Any,
-    indices: Any,
+    weight: Tensor,
+    indices: Tensor,
     padding_idx: int = -1,
     scale_grad_by_freq: bool = False,
     sparse: bool = False,

@@ -53,7 +53,7 @@ def _dims_of(results: Sequence[Tensor], size: int) -> tuple[int | None, ...]:
 
 
 def linalg_solve_ex(
-    info: Any, in_dims: Any, A: Any, B: Any, *, left: bool = True, check_errors: bool = False
+    info: Batch, in_dims: Dims, A: Any, B: Any, *, left: bool = True, check_errors: bool = False
 ) -> tuple[Any, Any]:
     """Return the rule of a system whose right-hand side may be a vector."""
     matrix, right = A, B

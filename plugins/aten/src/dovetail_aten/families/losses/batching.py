@@ -114,7 +114,7 @@ def _rows(info: Batch, self: Any, target: Any, in_dims: Dims) -> tuple[Any, Any]
 
 def nll_loss_forward(
     info: Batch,
-    in_dims: Any,
+    in_dims: Dims,
     self: Any,
     target: Any,
     weight: Tensor | None,

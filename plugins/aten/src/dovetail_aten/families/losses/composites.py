@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...tensor.tensor_class import Tensor
 
 
-def l1_loss(self: Any, target: Tensor, reduction: int = MEAN) -> Any:
+def l1_loss(self: Tensor, target: Tensor, reduction: int = MEAN) -> Any:
     """Return the absolute differences, reduced."""
     return reduce(F.abs(F.sub(self, target)), reduction)
 
@@ -30,7 +30,11 @@ _IMAGES = 4
 
 
 def nll_loss(
-    self: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: int = MEAN,
+    ignore_index: int = -100,
 ) -> Any:
     """Return the negative log likelihood of classes `target` under log probabilities `self` of
     shape (N, C) or (C,).
@@ -39,7 +43,11 @@ def nll_loss(
 
 
 def nll_loss_nd(
-    self: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: int = MEAN,
+    ignore_index: int = -100,
 ) -> Any:
     """Return the negative log likelihood for log probabilities of shape (N, C, ...), (N, C) or
     (C,).
@@ -77,7 +85,7 @@ def _lines(x: Tensor) -> Any:
 
 
 def nll_loss2d_forward(
-    self: Any, target: Any, weight: Any, reduction: int, ignore_index: int
+    self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> Any:
     """Return the negative log likelihood of the classes of all places of images, and the sum of
     the weights.
@@ -90,7 +98,7 @@ def nll_loss2d_forward(
 
 def nll_loss2d_backward(
     grad_output: Tensor,
-    self: Any,
+    self: Tensor,
     target: Tensor,
     weight: Tensor,
     reduction: int,
@@ -108,7 +116,7 @@ def nll_loss2d_backward(
 
 
 def cross_entropy_loss(
-    self: Any,
+    self: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
     reduction: int = MEAN,
@@ -138,13 +146,13 @@ def cross_entropy_loss(
     return nll_loss_nd(log_probabilities, target, weight, reduction, ignore_index)
 
 
-def _weight_along(weight: Any, ndim: int, class_dim: int) -> Any:
+def _weight_along(weight: Tensor, ndim: int, class_dim: int) -> Any:
     return F.reshape(weight, [weight.shape[0] if dim == class_dim else 1 for dim in range(ndim)])
 
 
 def _with_probabilities(
-    log_probabilities: Any,
-    target: Any,
+    log_probabilities: Tensor,
+    target: Tensor,
     weight: Any,
     reduction: int,
     ignore_index: int,
@@ -173,8 +181,8 @@ def _with_probabilities(
 
 
 def _smoothed(
-    log_probabilities: Any,
-    target: Any,
+    log_probabilities: Tensor,
+    target: Tensor,
     weight: Any,
     reduction: int,
     ignore_index: int,
@@ -203,10 +211,10 @@ def _smoothed(
 
 
 def binary_cross_entropy_with_logits(
-    self: Any,
-    target: Any,
+    self: Tensor,
+    target: Tensor,
     weight: Tensor | None = None,
-    pos_weight: Any = None,
+    pos_weight: Tensor | None = None,
     reduction: int = MEAN,
 ) -> Any:
     """Return the binary cross entropy between logits and targets, computed without overflow."""
@@ -222,7 +230,7 @@ def binary_cross_entropy_with_logits(
     return reduce(F.to(loss, target.dtype), reduction)
 
 
-def kl_div(self: Any, target: Tensor, reduction: int = MEAN, *, log_target: bool = False) -> Any:
+def kl_div(self: Tensor, target: Tensor, reduction: int = MEAN, *, log_target: bool = False) -> Any:
     """Return ``target * (log(target) - self)``, reduced; the target may be given as logarithms."""
     for dtype in (self.dtype, target.dtype):
         if not dtype.is_floating_point:
@@ -257,7 +265,7 @@ def poisson_nll_loss(
 
 
 def smooth_l1_loss_backward(
-    grad_output: Any, self: Any, target: Tensor, reduction: int, beta: float
+    grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float
 ) -> Any:
     """Return the gradient of smooth_l1_loss with respect to `self`."""
     difference = F.sub(self, target)

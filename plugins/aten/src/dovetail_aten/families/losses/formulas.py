@@ -45,7 +45,7 @@ def nll_loss2d_double_backward(
 
 
 def _of_gradient(
-    k: Any,
+    k: Namespace,
     forward: Any,
     grad: TensorLike,
     target: TensorLike,

@@ -10,7 +10,7 @@ from dovetail_aten.kernel_support.loss_reductions import MEAN, NONE, SUM
 from dovetail_kernel import int64
 
 from ...composites.reduced_losses import reduce
-from ...typing import TensorLike
+from ...typing import Scalar, TensorLike
 
 if TYPE_CHECKING:
     from ...tensor.tensor_class import Tensor
@@ -19,7 +19,7 @@ _COSINE_EPS = 1e-12
 
 
 def hinge_embedding_loss(
-    self: Any, target: Tensor, margin: float = 1.0, reduction: int = MEAN
+    self: Tensor, target: Tensor, margin: float = 1.0, reduction: int = MEAN
 ) -> Any:
     """Return `self` where `target` is 1, and ``max(0, margin - self)`` where it is -1; where it is
     neither, both.
@@ -35,7 +35,7 @@ def _where_not(target: Any, value: int, loss: Any) -> Any:
 
 
 def margin_ranking_loss(
-    input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = MEAN
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = MEAN
 ) -> Any:
     """Return ``max(0, margin - target * (input1 - input2))``, reduced."""
     ahead = F.mul(F.neg(target), F.sub(input1, input2))
@@ -43,7 +43,7 @@ def margin_ranking_loss(
 
 
 def cosine_embedding_loss(
-    input1: Any, input2: Any, target: Tensor, margin: float = 0.0, reduction: int = MEAN
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = MEAN
 ) -> Any:
     """Return 1 minus the cosine of the vectors where `target` is 1, and what the cosine is above
     the margin where it is -1.
@@ -58,7 +58,7 @@ def cosine_embedding_loss(
     return reduce(F.add(alike, apart), reduction)
 
 
-def _check_cosines(input1: Any, input2: Any, target: TensorLike) -> None:
+def _check_cosines(input1: Tensor, input2: Tensor, target: TensorLike) -> None:
     if target.ndim > 1:
         raise RuntimeError(
             "0D or 1D target tensor expected, multi-target not supported. Give 1 or -1 for each "
@@ -72,9 +72,9 @@ def _check_cosines(input1: Any, input2: Any, target: TensorLike) -> None:
 
 
 def triplet_margin_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
     margin: float = 1.0,
     p: float = 2.0,
     eps: float = 1e-06,
@@ -97,7 +97,7 @@ def triplet_margin_loss(
     return reduce(F.clamp_min(F.sub(F.add(near, margin), far), 0), reduction)
 
 
-def soft_margin_loss(self: Any, target: Tensor, reduction: int = MEAN) -> Any:
+def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = MEAN) -> Any:
     """Return ``log(1 + exp(-target * self))``, reduced."""
     return reduce(F.neg(F.log_sigmoid(F.mul(self, target))), reduction)
 
@@ -106,7 +106,7 @@ def multi_margin_loss(
     self: Any,
     target: Tensor,
     p: object = 1,
-    margin: Any = 1,
+    margin: Scalar = 1,
     weight: Tensor | None = None,
     reduction: int = MEAN,
 ) -> Any:
@@ -127,7 +127,7 @@ def multi_margin_loss(
     return _reduced(F.reshape(loss, target.shape), reduction)
 
 
-def multilabel_margin_loss(self: Any, target: Tensor, reduction: int = MEAN) -> Any:
+def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = MEAN) -> Any:
     """Return ``max(0, 1 - self[label] + self[other])`` summed over the labels of a sample and the
     classes that are none, divided by the number of classes. The labels of a sample end at -1.
     """

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 MEAN = 1
 
 
-def _rows(k: Namespace, x: Any) -> Any:
+def _rows(k: Namespace, x: TensorLike) -> Any:
     return x if x.ndim == 2 else k.reshape(x, (1, -1))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._generated import functions as F
 from ...batching.table import Rule, call_one, logical_ndim, logical_shape, padded
-from ...typing import Batch, Dims
+from ...typing import Batch, Dims, TensorLike
 
 if TYPE_CHECKING:
     from ...tensor.tensor_class import Tensor
@@ -36,7 +36,7 @@ def _batched_mm(left: Tensor, right: Tensor, dims: Sequence[int | None]) -> Any:
     return F.transpose(F.matmul(F.transpose(right, 1, 2), F.t(left)), 1, 2)
 
 
-def mm(info: Any, in_dims: Any, self: Any, mat2: Tensor) -> tuple[Any, Any]:
+def mm(info: Batch, in_dims: Dims, self: Any, mat2: Tensor) -> tuple[Any, Any]:
     _check(F.mm, (2, 2), in_dims, self, mat2)
     return _batched_mm(self, mat2, in_dims), 0
 
@@ -68,18 +68,18 @@ def _batched_dot(left: Any, right: Any, dims: Any) -> Any:
     return F.mv(left, right) if dims[1] is None else F.mv(right, left)
 
 
-def dot(info: Batch, in_dims: Any, self: Any, tensor: Tensor) -> tuple[Any, Any]:
+def dot(info: Batch, in_dims: Dims, self: Any, tensor: Tensor) -> tuple[Any, Any]:
     _check(F.dot, (1, 1), in_dims, self, tensor)
     return _batched_dot(self, tensor, in_dims), 0
 
 
-def vdot(info: Any, in_dims: Any, self: Any, other: object) -> tuple[Any, Any]:
+def vdot(info: Batch, in_dims: Dims, self: Any, other: object) -> tuple[Any, Any]:
     _check(F.vdot, (1, 1), in_dims, self, other)
     return _batched_dot(F.conj(self), other, in_dims), 0
 
 
 def _adding(
-    call: Callable[..., Any],
+    call: Callable[..., object],
     ndims: tuple[int, int],
     product: Callable[[Any, Any, Any], Any],
     result_ndim: int,
@@ -87,7 +87,14 @@ def _adding(
     """Return the rule of ``beta * self + alpha * product``, `self` broadcast to the product."""
 
     def apply(
-        info: Any, in_dims: Any, self: Any, left: Any, right: Any, *, beta: Any = 1, alpha: Any = 1
+        info: Batch,
+        in_dims: Dims,
+        self: Any,
+        left: TensorLike,
+        right: Any,
+        *,
+        beta: Any = 1,
+        alpha: Any = 1,
     ) -> tuple[Any, Any]:
         ranks = [
             logical_ndim(value, dim) for value, dim in zip((left, right), in_dims[1:3], strict=True)

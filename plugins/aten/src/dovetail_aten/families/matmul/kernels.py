@@ -19,7 +19,7 @@ _LETTERS = {
 class MatrixProducts(Family):
     """Products of vectors, matrices and batches of matrices."""
 
-    def _product(self, a: Any, b: Any) -> Any:
+    def _product(self, a: Array, b: Any) -> Any:
         """Return ``a @ b``, of half precision accumulated in float32."""
         xp = self.xp
         own = a.dtype
@@ -87,7 +87,7 @@ class MatrixProducts(Family):
                 f"of elements, but got {a.shape[0]} and {b.shape[0]} elements respectively"
             )
 
-    def _combined(self, x: Any, beta: Any, result: Any, alpha: Any) -> Any:
+    def _combined(self, x: Array, beta: Any, result: Array, alpha: Any) -> Any:
         """Return ``beta * x + alpha * result``; a beta of 0 leaves `x` out, NaN included."""
         check_expandable(x, result.shape)
         if x.dtype != result.dtype:
@@ -108,7 +108,7 @@ class MatrixProducts(Family):
         return self.xp.add(x if beta == 1 else x * self.numbers.like(x, beta), result)
 
     @operator("mm")
-    def mm(self, x: Any, mat2: Any) -> Any:
+    def mm(self, x: Array, mat2: Array) -> Any:
         """Return the product of two matrices."""
         self._check_matrices(x, mat2)
         return self._product(x, mat2)
@@ -119,7 +119,7 @@ class MatrixProducts(Family):
         self._check_batches(x, mat2)
         return self._product(x, mat2)
 
-    def _check_matrix_vector(self, x: Any, vec: Any) -> None:
+    def _check_matrix_vector(self, x: Array, vec: Array) -> None:
         """Refuse a matrix and a vector that do not fit."""
         if x.ndim != 2 or vec.ndim != 1:
             raise RuntimeError(
@@ -145,13 +145,13 @@ class MatrixProducts(Family):
         return self._product(x, vec)
 
     @operator("dot")
-    def dot(self, x: Any, tensor: Any) -> Any:
+    def dot(self, x: Array, tensor: Array) -> Any:
         """Return the inner product of two vectors, neither conjugated."""
         self._check_vectors("dot", x, tensor)
         return self._product(x, tensor)
 
     @operator("vdot")
-    def vdot(self, x: Any, other: Any) -> Any:
+    def vdot(self, x: Array, other: Array) -> Any:
         """Return the inner product of two vectors, the first conjugated."""
         self._check_vectors("vdot", x, other)
         return self._product(
@@ -159,7 +159,7 @@ class MatrixProducts(Family):
         )
 
     @operator("addmm")
-    def addmm(self, x: Any, mat1: Any, mat2: Any, *, beta: int = 1, alpha: int = 1) -> Any:
+    def addmm(self, x: Array, mat1: Any, mat2: Any, *, beta: int = 1, alpha: int = 1) -> Any:
         """Return ``beta * x + alpha * (mat1 @ mat2)``."""
         return self._combined(x, beta, self.mm(mat1, mat2), alpha)
 
@@ -193,6 +193,6 @@ class MatrixProducts(Family):
         return self.addmm(bias, input, weight.T)
 
     @helper("matmul")
-    def matmul(self, x: Any, other: Any) -> Any:
+    def matmul(self, x: Array, other: Any) -> Any:
         """Return the product of two arrays that fit."""
         return self._product(x, other)

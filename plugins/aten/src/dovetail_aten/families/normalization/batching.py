@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ...tensor.tensor_class import Tensor
 
 
-def _channels(info: Any, x: Any, in_dim: Any) -> Any:
+def _channels(info: Batch, x: Any, in_dim: Any) -> Any:
     """Return (B, N, C, ...) as (N, B * C, ...)."""
     x = F.transpose(batched(x, in_dim, info.batch_size), 0, 1)
     shape = x.array.shape
@@ -39,7 +39,7 @@ def _all_flat(info: Batch, tensors: Sequence[object], in_dims: Sequence[Any]) ->
     return [_flat(info, each, dim) for each, dim in zip(tensors, in_dims, strict=True)]
 
 
-def _rows(info: Any, x: Any) -> Any:
+def _rows(info: Batch, x: Any) -> Any:
     """Return (B * C) as (B, C)."""
     if x is None:
         return None
@@ -97,7 +97,7 @@ def native_batch_norm_backward(
     return _gradients(info, made)
 
 
-def _gradients(info: Batch, made: Sequence[Any]) -> tuple[Any, Any]:
+def _gradients(info: Batch, made: Sequence[object]) -> tuple[Any, Any]:
     to_input = None if made[0] is None else _samples(info, made[0])
     results = (to_input, *[_rows(info, each) for each in made[1:]])
     return results, tuple([None if each is None else 0 for each in results])
@@ -105,7 +105,7 @@ def _gradients(info: Batch, made: Sequence[Any]) -> tuple[Any, Any]:
 
 def native_group_norm(
     info: Batch,
-    in_dims: Any,
+    in_dims: Dims,
     input: TensorLike,
     weight: Tensor | None,
     bias: Tensor | None,
@@ -127,7 +127,7 @@ def native_group_norm_backward(
     info: Batch,
     in_dims: Dims,
     grad_out: Any,
-    input: Any,
+    input: TensorLike,
     mean: Any,
     rstd: Any,
     weight: Tensor | None,
@@ -149,8 +149,8 @@ def native_group_norm_backward(
 
 
 def native_layer_norm(
-    info: Any,
-    in_dims: Any,
+    info: Batch,
+    in_dims: Dims,
     input: Any,
     normalized_shape: Sequence[int],
     weight: Any,

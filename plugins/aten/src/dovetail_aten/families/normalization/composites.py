@@ -6,20 +6,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.dims import wrap_dim
 from dovetail_kernel import finfo, float32, uint8
 from dovetail_kernel.tensor import kernel_writes
 
+if TYPE_CHECKING:
+    from dovetail_aten.tensor.tensor_class import Tensor
+
 
 def batch_norm(
-    input: Any,
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
     training: bool,
     momentum: float,
     eps: float,
@@ -35,7 +38,7 @@ def batch_norm(
 
 
 def native_batch_norm(
-    input: Any,
+    input: Tensor,
     weight: Any,
     bias: Any,
     running_mean: Any,
@@ -71,14 +74,14 @@ def _follow(running: Any, values: Any) -> None:
         kernel_writes.reset(token)
 
 
-def _vector(parameter: Any) -> Any:
+def _vector(parameter: Tensor | None) -> Any:
     """Return a number for each channel as a vector: PyTorch counts the elements alone."""
     if parameter is None or parameter.ndim == 1:
         return parameter
     return F.reshape(parameter, (-1,))
 
 
-def _statistics(input: Any, running_mean: Any, running_var: Any) -> list[Any]:
+def _statistics(input: Tensor, running_mean: Any, running_var: Any) -> list[Any]:
     """Return copies of the running statistics; zeros if there are none.
 
     Raises
@@ -99,18 +102,23 @@ def _statistics(input: Any, running_mean: Any, running_var: Any) -> list[Any]:
 
 
 def batch_norm_without_statistics(
-    input: Any, weight: Any, bias: Any, training: bool, momentum: float, eps: float
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
 ) -> Any:
     """Return `native_batch_norm` without running statistics."""
     return native_batch_norm(input, weight, bias, None, None, training, momentum, eps)
 
 
 def batch_norm_no_training(
-    input: Any,
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
     momentum: float,
     eps: float,
 ) -> Any:
@@ -126,11 +134,11 @@ def batch_norm_no_training(
 
 
 def batch_norm_with_update(
-    input: Any,
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
     momentum: float,
     eps: float,
 ) -> Any:
@@ -140,7 +148,7 @@ def batch_norm_with_update(
 
 
 def batch_norm_no_update(
-    input: Any,
+    input: Tensor,
     weight: Any,
     bias: Any,
     running_mean: Any,
@@ -154,11 +162,11 @@ def batch_norm_no_update(
 
 
 def instance_norm(
-    input: Any,
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
     use_input_stats: bool,
     momentum: float,
     eps: float,
@@ -175,7 +183,7 @@ def instance_norm(
     samples, channels = input.shape[0], input.shape[wrap_dim(1, input.ndim)]
     rows = F.reshape(input, (1, samples * channels, *input.shape[2:]))
 
-    def repeated(x: Any) -> Any:
+    def repeated(x: Tensor | None) -> Any:
         return None if x is None else F.repeat(x, (samples,))
 
     w, b = repeated(weight), repeated(bias)
@@ -188,10 +196,10 @@ def instance_norm(
 
 
 def group_norm(
-    input: Any,
+    input: Tensor,
     num_groups: int,
-    weight: Any = None,
-    bias: Any = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
     eps: float = 1e-05,
     cudnn_enabled: bool = True,
 ) -> Any:
@@ -204,7 +212,10 @@ def group_norm(
 
 
 def rms_norm(
-    input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float | None = None,
 ) -> Any:
     """Return `input` divided by the root of the mean square over its last dimensions, which are
     `normalized_shape`, then scaled (Zhang and Sennrich 2019, arXiv:1910.07467).
@@ -218,7 +229,7 @@ def rms_norm(
     return F.to(made if weight is None else F.mul(made, weight), own)
 
 
-def _check_rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any) -> None:
+def _check_rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None) -> None:
     shape = list(normalized_shape)
     if not shape:
         raise RuntimeError(
@@ -248,10 +259,10 @@ def _check_rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any) ->
 
 
 def layer_norm(
-    input: Any,
+    input: Tensor,
     normalized_shape: Sequence[int],
-    weight: Any = None,
-    bias: Any = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
     eps: float = 1e-05,
     cudnn_enable: bool = True,
 ) -> Any:

@@ -53,7 +53,7 @@ def pow_backward_exponent(
     return k.mul(grad, k.conj(k.mul(result, k.log(k.where(constant, 1, self)))))
 
 
-def _complex_log(number: Any, exponent: Any) -> complex:
+def _complex_log(number: Any, exponent: TensorLike) -> complex:
     import cmath
 
     is_complex = isinstance(number, complex) or "complex" in str(exponent.dtype)
@@ -144,7 +144,7 @@ def xlogy_self_backward(k: Namespace, grad: TensorLike, self: Any, other: object
     return k.masked_fill(k.xlogy(grad, other), defined, 0)
 
 
-def xlogy_number_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
+def xlogy_number_backward(k: Namespace, grad: TensorLike, self: Any, other: Any) -> Any:
     """Return the gradient of ``self * log(other)`` for a number `other`; zero where the product was
     defined to be zero.
     """

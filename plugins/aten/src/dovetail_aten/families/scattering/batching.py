@@ -21,7 +21,7 @@ def _rows(info: Batch, tensor: Any, in_dim: int | None) -> Any:
     return made if made.array.ndim > 1 else F.unsqueeze(made, 1)
 
 
-def _spread(info: Any, index: Any, rows: Any, place: int) -> Any:
+def _spread(info: Batch, index: Any, rows: Any, place: int) -> Any:
     """Return vectors of indices, one per sample, for every element of the slices of `rows`."""
     own = F.reshape(index, (info.batch_size, -1))
     count = own.array.shape[1]
@@ -36,7 +36,7 @@ def _restored(made: Tensor, self: Any, in_dim: int | None) -> tuple[Any, int]:
 
 
 def index_fill(
-    info: Batch, in_dims: Any, self: Any, dim: int, index: Any, value: Any
+    info: Batch, in_dims: Dims, self: Any, dim: int, index: Any, value: Any
 ) -> tuple[Any, Any]:
     place = front(dim, logical_ndim(self, in_dims[0]))
     rows = _rows(info, self, in_dims[0])
@@ -47,7 +47,7 @@ def index_fill(
 
 
 def index_fill_with_tensor(
-    info: Batch, in_dims: Any, self: Any, dim: int, index: Any, value: Any
+    info: Batch, in_dims: Dims, self: Any, dim: int, index: Any, value: Any
 ) -> tuple[Any, Any]:
     if logical_ndim(value, in_dims[3]):
         raise RuntimeError(

@@ -12,10 +12,12 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel import int64
 
 if TYPE_CHECKING:
+    from dovetail_aten.typing import Scalar
+
     from ...tensor.tensor_class import Tensor
 
 
-def take_along_dim(self: Any, indices: Tensor, dim: int | None = None) -> Any:
+def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Any:
     """Return the elements at `indices` along `dim`, with which all other dimensions broadcast;
     without `dim` those of `self` read as one dimension, from the start alone.
     """
@@ -55,7 +57,7 @@ def _wrapped(indices: Tensor, size: int) -> Any:
     return F.where_self(F.lt(indices, 0), F.add(indices, size), indices)
 
 
-def masked_index(self: Any, mask: Any, indices: Sequence[Any], fill: Any) -> Any:
+def masked_index(self: Tensor, mask: Tensor, indices: Sequence[object], fill: Scalar) -> Any:
     """Return the elements at `indices` where `mask` is true, and `fill` elsewhere; indices beyond
     the ends are taken for those at the ends.
     """
@@ -68,7 +70,7 @@ def masked_index(self: Any, mask: Any, indices: Sequence[Any], fill: Any) -> Any
 
 
 def masked_index_put_accumulate(
-    self: Any, mask: Any, indices: Sequence[object], values: Any
+    self: Tensor, mask: Tensor, indices: Sequence[object], values: Tensor
 ) -> Any:
     """Return `self` with `values` added at `indices` where `mask` is true."""
     _check_masked(mask, indices)

@@ -34,7 +34,7 @@ def index_copy_source_backward(
 
 
 def put_source_backward(
-    k: Any, grad: TensorLike, index: TensorLike, source: Any, accumulate: bool
+    k: Namespace, grad: TensorLike, index: TensorLike, source: TensorLike, accumulate: bool
 ) -> Any:
     """Return the gradient of the source of put: where an index is there twice, of what was written
     last, unless all are added up.

@@ -15,6 +15,7 @@ from ...kernel_support.dims import wrap_dim
 
 if TYPE_CHECKING:
     from ...tensor.tensor_class import Tensor
+    from ...typing import Scalar
 
 REDUCTIONS = {
     "sum": ("sum", 0.0),
@@ -28,21 +29,23 @@ REDUCTIONS = {
 """What a reduction of segments is called elsewhere, and what it makes of nothing."""
 
 
-def bucketize(self: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
+def bucketize(
+    self: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+) -> Any:
     """Return the number of the bucket between `boundaries` that each element is in."""
     _check_boundaries(boundaries)
     return F.searchsorted_Tensor(boundaries, self, out_int32=out_int32, right=right)
 
 
 def bucketize_number(
-    self: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False
+    self: Scalar, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Any:
     """Return the number of the bucket between `boundaries` that a number is in."""
     _check_boundaries(boundaries)
     return F.searchsorted_Scalar(boundaries, self, out_int32=out_int32, right=right)
 
 
-def rows_to_pointers(self: Any, size: int, *, out_int32: bool = False) -> Any:
+def rows_to_pointers(self: Tensor, size: int, *, out_int32: bool = False) -> Any:
     """Where each of `size` rows begins among the sorted row indices of elements, and the end."""
     if self.ndim != 1:
         raise RuntimeError(
@@ -54,7 +57,7 @@ def rows_to_pointers(self: Any, size: int, *, out_int32: bool = False) -> Any:
 
 
 def pointers_to_coordinates(
-    crow_indices: Any, col_indices: Any, *, out_int32: bool = False, transpose: bool = False
+    crow_indices: Tensor, col_indices: Tensor, *, out_int32: bool = False, transpose: bool = False
 ) -> Any:
     """Rows and columns of the elements of a matrix in compressed rows; turned, columns and rows."""
     if crow_indices.ndim != 1 or col_indices.ndim != 1:
@@ -66,14 +69,14 @@ def pointers_to_coordinates(
     return F.stack([columns, rows] if transpose else [rows, columns])
 
 
-def _check_whole(indices: Any) -> None:
+def _check_whole(indices: Tensor) -> None:
     if indices.is_floating_point() or indices.is_complex() or indices.dtype is bool_:
         raise NotImplementedError(
             f'"convert_indices" not implemented for {indices.dtype}. Indices are integers.'
         )
 
 
-def _check_boundaries(boundaries: Any) -> None:
+def _check_boundaries(boundaries: Tensor) -> None:
     if boundaries.ndim != 1:
         raise RuntimeError(
             f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim}). Use "
@@ -85,7 +88,7 @@ def _check_boundaries(boundaries: Any) -> None:
 
 
 def repeat_interleave(
-    self: Any, repeats: Any, dim: int | None = None, *, output_size: int | None = None
+    self: Tensor, repeats: Tensor, dim: int | None = None, *, output_size: int | None = None
 ) -> Any:
     """Return slices along a dimension one after another, each as often as `repeats` says."""
     if repeats.ndim > 1:
@@ -110,7 +113,7 @@ def repeat_interleave(
 
 
 def repeat_interleave_evenly(
-    self: Any, repeats: int, dim: int | None = None, *, output_size: int | None = None
+    self: Tensor, repeats: int, dim: int | None = None, *, output_size: int | None = None
 ) -> Any:
     """Return slices along a dimension one after another, each `repeats` times."""
     if repeats < 0:
@@ -134,12 +137,12 @@ def repeat_interleave_evenly(
 
 
 def segment_reduce(
-    data: Any,
+    data: Tensor,
     reduce: str,
     *,
-    lengths: Any = None,
+    lengths: Tensor | None = None,
     indices: Tensor | None = None,
-    offsets: Any = None,
+    offsets: Tensor | None = None,
     axis: int = 0,
     unsafe: bool = False,
     initial: object = None,
@@ -211,7 +214,7 @@ def _not_of_all(size: int, _length: object) -> Exception:
     )
 
 
-def _offsets(offsets: Any, size: int) -> Any:
+def _offsets(offsets: Tensor, size: int) -> Any:
     """Return offsets, after refusing those that descend or leave the elements."""
 
     def right() -> Any:

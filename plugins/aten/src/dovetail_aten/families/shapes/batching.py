@@ -40,7 +40,7 @@ def to_copy(
     return F._to_copy(self, memory_format=_format(memory_format), **options), 0
 
 
-def cat(info: Any, in_dims: Any, tensors: Sequence[object], dim: int = 0) -> tuple[Any, Any]:
+def cat(info: Batch, in_dims: Any, tensors: Sequence[object], dim: int = 0) -> tuple[Any, Any]:
     shapes = [logical_shape(tensor, own) for tensor, own in zip(tensors, in_dims[0], strict=True)]
     # PyTorch passes over vectors of no elements, whatever the others are.
     ndim = next(iter([len(shape) for shape in shapes if shape != (0,)]), 1)
@@ -62,7 +62,7 @@ def cat(info: Any, in_dims: Any, tensors: Sequence[object], dim: int = 0) -> tup
     return F.cat(kept, front(dim, ndim)), 0
 
 
-def stack(info: Any, in_dims: Any, tensors: Sequence[object], dim: int = 0) -> tuple[Any, Any]:
+def stack(info: Batch, in_dims: Any, tensors: Sequence[object], dim: int = 0) -> tuple[Any, Any]:
     ndim = logical_ndim(tensors[0], in_dims[0][0]) + 1
     all_batched = [
         batched(tensor, own, info.batch_size)

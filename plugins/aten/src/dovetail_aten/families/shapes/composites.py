@@ -42,13 +42,13 @@ def _rows(tensor: Tensor) -> Any:
     return F.unsqueeze(tensor, 0) if tensor.ndim == 1 else tensor
 
 
-def tile(self: Any, dims: Sequence[int]) -> Any:
+def tile(self: Tensor, dims: Sequence[int]) -> Any:
     """Return `self` repeated along its last dimensions."""
     missing = self.ndim - len(dims)
     return F.repeat(self, (*([1] * missing), *dims) if missing > 0 else tuple(dims))
 
 
-def diag(self: Any, diagonal: int = 0) -> Any:
+def diag(self: Tensor, diagonal: int = 0) -> Any:
     """Return the diagonal of a matrix, or the matrix with a diagonal."""
     if self.ndim == 1:
         return F.diag_embed(self, diagonal)

@@ -6,14 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from dovetail_kernel import MemoryFormat, contiguous_format, preserve_format, result_dtype
 from dovetail_kernel import bool as bool_
-from dovetail_kernel import contiguous_format, preserve_format, result_dtype
+from dovetail_kernel.typing import NativeDtype
 
 from ...kernel_support.dims import check_size, clamp_diagonal, wrap_dim, wrap_dims
 from ...kernel_support.family import Family, never_warns, operator
 from ...kernel_support.geometry.memory_layout import inverse, required_order
 from ...kernel_support.operands import discard_imaginary
 from ...kernel_support.table import Function
+from ...typing import Array, Scalar
 
 _ALL = slice(None)
 
@@ -21,7 +23,7 @@ _ALL = slice(None)
 class Shapes(Family):
     """Copies in another shape, order or dtype."""
 
-    def _arranged(self, array: Any, memory_format: Any) -> Any:
+    def _arranged(self, array: Array, memory_format: MemoryFormat | None) -> Any:
         """Return a new array in the memory order of a format; None and preserve_format keep what
         there is.
         """
@@ -36,7 +38,7 @@ class Shapes(Family):
 
     @operator("clone")
     @never_warns
-    def clone(self, x: Any, *, memory_format: Any = None) -> Any:
+    def clone(self, x: Array, *, memory_format: MemoryFormat | None = None) -> Any:
         """Return a copy, in the order of strides that `memory_format` says."""
         return (
             self.capabilities.clone(x)
@@ -44,7 +46,7 @@ class Shapes(Family):
             else self._arranged(x, memory_format)
         )
 
-    def _readable_as(self, dtype: Any, array: Any) -> Any:
+    def _readable_as(self, dtype: NativeDtype, array: Array) -> Any:
         """Return the real part of complex numbers where real ones are wanted; a bool is true of an
         imaginary one.
         """
@@ -57,10 +59,10 @@ class Shapes(Family):
     @operator("_to_copy")
     def to_copy(
         self,
-        x: Any,
+        x: Array,
         *,
-        dtype: Any = None,
-        memory_format: Any = None,
+        dtype: NativeDtype | None = None,
+        memory_format: MemoryFormat | None = None,
         **options: Any,
     ) -> Any:
         """Return a copy in another dtype or memory format; of complex numbers the real part in a
@@ -80,7 +82,7 @@ class Shapes(Family):
 
     @operator("copy_")
     @never_warns
-    def copy_(self, x: Any, src: Any, non_blocking: bool = False) -> Any:
+    def copy_(self, x: Array, src: Array, non_blocking: bool = False) -> Any:
         """Return `src`: what copy_ writes. It is never a lone number, which broadcast memory takes
         of fill_ alone.
         """
@@ -89,13 +91,13 @@ class Shapes(Family):
 
     @operator("fill_.Scalar")
     @never_warns
-    def fill_number(self, x: Any, value: Any) -> Any:
+    def fill_number(self, x: Array, value: Scalar) -> Any:
         """Return the number `value` in the dtype of `x`: what fill_ writes."""
         return self.numbers.fitting(x, value)
 
     @operator("fill_.Tensor")
     @never_warns
-    def fill(self, x: Any, value: Any) -> Any:
+    def fill(self, x: Array, value: Array) -> Any:
         """Return the 0-d array `value`: what fill_ writes."""
         if value.ndim:
             raise RuntimeError(
@@ -106,7 +108,7 @@ class Shapes(Family):
 
     @operator("zero_")
     @never_warns
-    def zero_(self, x: Any) -> Any:
+    def zero_(self, x: Array) -> Any:
         """Return 0: what zero_ writes."""
         return self.numbers.like(x, 0)
 
@@ -121,7 +123,7 @@ class Shapes(Family):
             )
         return x.item()
 
-    def _alike(self, arrays: Sequence[Any]) -> Sequence[Any]:
+    def _alike(self, arrays: Sequence[Array]) -> Sequence[Any]:
         """Return the arrays in their common dtype."""
         first = arrays[0].dtype
         if all([array.dtype == first for array in arrays]):
@@ -137,7 +139,7 @@ class Shapes(Family):
 
     @operator("cat")
     @never_warns
-    def cat(self, tensors: Sequence[Any], dim: int = 0) -> Any:
+    def cat(self, tensors: Sequence[Array], dim: int = 0) -> Any:
         """Return the arrays joined along `dim`, in their common dtype."""
         if not tensors:
             raise ValueError(
@@ -160,7 +162,7 @@ class Shapes(Family):
 
     @operator("stack")
     @never_warns
-    def stack(self, tensors: Sequence[Any], dim: int = 0) -> Any:
+    def stack(self, tensors: Sequence[Array], dim: int = 0) -> Any:
         """Return the arrays joined along a new dimension `dim`, in their common dtype."""
         if not tensors:
             raise RuntimeError("stack expects a non-empty TensorList. Give at least one.")
@@ -180,7 +182,7 @@ class Shapes(Family):
 
     @operator("flip")
     @never_warns
-    def flip(self, x: Any, dims: Sequence[int]) -> Any:
+    def flip(self, x: Array, dims: Sequence[int]) -> Any:
         """Return a copy that runs backwards along `dims`."""
         axes = wrap_dims(dims, x.ndim) if dims else ()
         key = tuple([slice(None, None, -1) if axis in axes else _ALL for axis in range(x.ndim)])
@@ -189,7 +191,7 @@ class Shapes(Family):
 
     @operator("roll")
     @never_warns
-    def roll(self, x: Any, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Any:
+    def roll(self, x: Array, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Any:
         """Return a copy shifted along `dims`, with what leaves one end put in at the other."""
         shifts = (shifts,) if isinstance(shifts, int) else shifts
         dims = (dims,) if isinstance(dims, int) else dims
@@ -220,7 +222,7 @@ class Shapes(Family):
         return self.capabilities.clone(result) if result is x else result
 
     @operator("repeat")
-    def repeat(self, x: Any, repeats: Sequence[int]) -> Any:
+    def repeat(self, x: Array, repeats: Sequence[int]) -> Any:
         """Return a copy repeated along every dimension."""
         if len(repeats) < x.ndim:
             raise RuntimeError(
@@ -245,7 +247,7 @@ class Shapes(Family):
 
     @operator("constant_pad_nd")
     @never_warns
-    def constant_pad_nd(self, x: Any, pad: Sequence[int], value: Any = 0) -> Any:
+    def constant_pad_nd(self, x: Array, pad: Sequence[int], value: Scalar = 0) -> Any:
         """Return a copy with `value` around it; negative padding cuts off. Pairs of `pad` are of
         the last dimensions first.
         """
@@ -281,7 +283,7 @@ class Shapes(Family):
         diagonal = clamp_diagonal(diagonal, *x.shape[-2:])
         return self._with_zeros(name, compare, x, diagonal)
 
-    def _with_zeros(self, name: str, compare: Function, x: Any, diagonal: int) -> Any:
+    def _with_zeros(self, name: str, compare: Function, x: Array, diagonal: int) -> Any:
         """Return a triangle of matrices."""
         xp = self.xp
         rows, columns = xp.arange(x.shape[-2])[:, None], xp.arange(x.shape[-1])
@@ -289,18 +291,18 @@ class Shapes(Family):
 
     @operator("tril")
     @never_warns
-    def tril(self, x: Any, diagonal: int = 0) -> Any:
+    def tril(self, x: Array, diagonal: int = 0) -> Any:
         """Return a copy with 0 above `diagonal`."""
         return self._triangle("tril", self.xp.less_equal, x, diagonal)
 
     @operator("triu")
     @never_warns
-    def triu(self, x: Any, diagonal: int = 0) -> Any:
+    def triu(self, x: Array, diagonal: int = 0) -> Any:
         """Return a copy with 0 below `diagonal`."""
         return self._triangle("triu", self.xp.greater_equal, x, diagonal)
 
     @operator("diag_embed")
-    def diag_embed(self, x: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    def diag_embed(self, x: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
         """Return zeros with the last dimension of `x` along a diagonal of `dim1` and `dim2`."""
         xp = self.xp
         ndim = x.ndim + 1

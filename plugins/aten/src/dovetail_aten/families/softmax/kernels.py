@@ -45,7 +45,7 @@ class Softmax(Family):
 
     @operator("_softmax_backward_data")
     def softmax_backward(
-        self, grad_output: Array, output: Array, dim: int, input_dtype: Any
+        self, grad_output: Array, output: Array, dim: int, input_dtype: NativeDtype
     ) -> Any:
         """Return the gradient of `softmax`, from its result."""
         return self._backward(self._softmax_gradient, grad_output, output, dim, input_dtype)
@@ -137,7 +137,7 @@ class Softmax(Family):
         total = xp.multiply(grad, output).sum(axis=axis, keepdims=True)
         return xp.multiply(output, xp.subtract(grad, total))
 
-    def _log_softmax_gradient(self, grad: Any, output: Any, axis: int | None) -> Any:
+    def _log_softmax_gradient(self, grad: Array, output: Any, axis: int | None) -> Any:
         """Return ``grad - exp(output) * sum(grad)``."""
         xp = self.xp
         return xp.subtract(grad, xp.multiply(xp.exp(output), grad.sum(axis=axis, keepdims=True)))

@@ -46,8 +46,8 @@ def unfold(
 
 
 def unfold_backward(
-    info: Any,
-    in_dims: Any,
+    info: Batch,
+    in_dims: Dims,
     grad_in: Any,
     input_sizes: Sequence[int],
     dim: int,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...tensor.tensor_class import Tensor
 
 
-def tensor_split_into(self: Any, sections: int, dim: int = 0) -> Any:
+def tensor_split_into(self: Tensor, sections: int, dim: int = 0) -> Any:
     """Return `sections` pieces along `dim`; the first ones are longer by one where the size is no
     multiple.
     """
@@ -31,14 +31,14 @@ def tensor_split_into(self: Any, sections: int, dim: int = 0) -> Any:
     ]
 
 
-def tensor_split_at(self: Any, indices: Sequence[int], dim: int = 0) -> Any:
+def tensor_split_at(self: Tensor, indices: Sequence[int], dim: int = 0) -> Any:
     """Return the pieces along `dim` that end before each of `indices`, and what is left."""
     size = _size_along(self, dim)
     starts, ends = [0, *indices], [*indices, size]
     return [F.slice(self, dim, start, end) for start, end in zip(starts, ends, strict=True)]
 
 
-def tensor_split_by_tensor(self: Any, tensor_indices_or_sections: Any, dim: int = 0) -> Any:
+def tensor_split_by_tensor(self: Tensor, tensor_indices_or_sections: Tensor, dim: int = 0) -> Any:
     """Return pieces along `dim`: as many as a tensor of one number says, or cut at its indices."""
     _size_along(self, dim)
     given = tensor_indices_or_sections
@@ -72,32 +72,32 @@ def _size_along(self: Any, dim: int) -> int:
     return int(self.shape[wrap_dim(dim, self.ndim)])
 
 
-def hsplit_into(self: Any, sections: int) -> Any:
+def hsplit_into(self: Tensor, sections: int) -> Any:
     """Return `sections` equal pieces along dimension 1, of a vector along 0."""
     return _split_into("hsplit", self, sections, 1 if _checked("hsplit", self, 1).ndim > 1 else 0)
 
 
-def hsplit_at(self: Any, indices: Sequence[int]) -> Any:
+def hsplit_at(self: Tensor, indices: Sequence[int]) -> Any:
     """Return the pieces along dimension 1, of a vector along 0, cut at `indices`."""
     return tensor_split_at(self, indices, 1 if _checked("hsplit", self, 1).ndim > 1 else 0)
 
 
-def vsplit_into(self: Any, sections: int) -> Any:
+def vsplit_into(self: Tensor, sections: int) -> Any:
     """Return `sections` equal pieces along dimension 0."""
     return _split_into("vsplit", _checked("vsplit", self, 2), sections, 0)
 
 
-def vsplit_at(self: Any, indices: Sequence[int]) -> Any:
+def vsplit_at(self: Tensor, indices: Sequence[int]) -> Any:
     """Return the pieces along dimension 0, cut at `indices`."""
     return tensor_split_at(_checked("vsplit", self, 2), indices, 0)
 
 
-def dsplit_into(self: Any, sections: int) -> Any:
+def dsplit_into(self: Tensor, sections: int) -> Any:
     """Return `sections` equal pieces along dimension 2."""
     return _split_into("dsplit", _checked("dsplit", self, 3), sections, 2)
 
 
-def dsplit_at(self: Any, indices: Sequence[int]) -> Any:
+def dsplit_at(self: Tensor, indices: Sequence[int]) -> Any:
     """Return the pieces along dimension 2, cut at `indices`."""
     return tensor_split_at(_checked("dsplit", self, 3), indices, 2)
 
@@ -123,7 +123,7 @@ def _split_into(name: str, self: Any, sections: int, dim: int) -> Any:
     return tensor_split_into(self, sections, dim)
 
 
-def unsafe_chunk(self: Any, chunks: int, dim: int = 0) -> Any:
+def unsafe_chunk(self: Tensor, chunks: int, dim: int = 0) -> Any:
     """Return at most `chunks` pieces along `dim`, as `chunk` does, that autograd does not take for
     views.
     """
@@ -153,6 +153,6 @@ def narrow_at(self: Any, dim: int, start: Tensor, length: int) -> Any:
     return F.narrow(self, dim, int(F.item(start)), length)
 
 
-def narrow_copy(self: Any, dim: int, start: int, length: int) -> Any:
+def narrow_copy(self: Tensor, dim: int, start: int, length: int) -> Any:
     """Return a copy of `length` elements along `dim` from `start` on."""
     return F.clone(F.narrow(self, dim, start, length), memory_format=contiguous_format)

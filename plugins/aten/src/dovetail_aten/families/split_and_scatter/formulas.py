@@ -103,7 +103,7 @@ def as_strided_scatter_src_backward(
 
 
 def _places(
-    k: Any,
+    k: Namespace,
     grad: Any,
     sizes: Sequence[int],
     strides: Sequence[int],

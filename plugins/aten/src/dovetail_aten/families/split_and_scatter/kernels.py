@@ -74,7 +74,7 @@ class Windows(Family):
 
     @operator("unfold_backward")
     def unfold_backward(
-        self, grad_in: Any, input_sizes: Sequence[int], dim: int, size: int, step: int
+        self, grad_in: Array, input_sizes: Sequence[int], dim: int, size: int, step: int
     ) -> Any:
         """Return the gradient of `unfold`: the sum for every element over its windows."""
         xp = self.xp
@@ -143,7 +143,7 @@ class Windows(Family):
 
     @operator("diagonal_scatter")
     def diagonal_scatter(
-        self, x: Any, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1
+        self, x: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1
     ) -> Any:
         """Return a copy with `src` for a diagonal."""
         xp = self.xp

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from ...tensor.tensor_class import Tensor
 
 
-def atleast_1d(self: Any) -> Any:
+def atleast_1d(self: Tensor) -> Any:
     """Return `self` with at least one dimension."""
     return self if self.ndim else F.reshape(self, (1,))
 
 
-def atleast_2d(self: Any) -> Any:
+def atleast_2d(self: Tensor) -> Any:
     """Return `self` with at least two dimensions: of a vector a row."""
     if self.ndim == 1:
         return F.unsqueeze(self, 0)
     return self if self.ndim else F.reshape(self, (1, 1))
 
 
-def atleast_3d(self: Any) -> Any:
+def atleast_3d(self: Tensor) -> Any:
     """Return `self` with at least three dimensions: of a vector a row of numbers, of a matrix one
     of rows of numbers.
     """
@@ -186,21 +186,21 @@ def broadcast_tensors(tensors: Sequence[Tensor]) -> list[Any]:
     return [F.expand(each, shape) for each in tensors]
 
 
-def fliplr(self: Any) -> Any:
+def fliplr(self: Tensor) -> Any:
     """Return `self` with its columns in the opposite order."""
     if self.ndim < 2:
         raise RuntimeError("Input must be >= 2-d. Add a dimension with unsqueeze.")
     return F.flip(self, [1])
 
 
-def flipud(self: Any) -> Any:
+def flipud(self: Tensor) -> Any:
     """Return `self` with its rows in the opposite order."""
     if self.ndim < 1:
         raise RuntimeError("Input must be >= 1-d. Give it a dimension: x.reshape(1).")
     return F.flip(self, [0])
 
 
-def rot90(self: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
+def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
     """Return `self` turned by `k` right angles, from the first of two dimensions to the second."""
     if len(dims) != 2:
         raise RuntimeError(
@@ -226,11 +226,11 @@ def rot90(self: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
     return F.clone(self, memory_format=contiguous_format)
 
 
-def ravel(self: Any) -> Any:
+def ravel(self: Tensor) -> Any:
     """Return the elements of `self` in one dimension: a view if they lie in C order."""
     return F.view(F.contiguous(self), (math.prod(self.shape),))
 
 
-def diagflat(self: Any, offset: int = 0) -> Any:
+def diagflat(self: Tensor, offset: int = 0) -> Any:
     """Return a matrix with the elements of `self` on a diagonal."""
     return F.diag(F.view(F.contiguous(self), (math.prod(self.shape),)), offset)

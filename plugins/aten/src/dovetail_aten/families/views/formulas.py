@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dovetail_kernel import DeviceLike
+
 from ...kernel_support.geometry.view_bounds import extent
+from ...typing import Namespace, TensorLike
 
 TENSORS_ONLY = frozenset(
     {"as_strided_backward", "as_strided_jvp", "copy_to_device", "to_copy_backward"}
@@ -13,7 +16,7 @@ TENSORS_ONLY = frozenset(
 """Functions that work on tensors only: formulas that call them get no body over arrays."""
 
 
-def permute_backwards(k: Any, grad: Any, dims: Sequence[int]) -> Any:
+def permute_backwards(k: Namespace, grad: TensorLike, dims: Sequence[int]) -> Any:
     """Return the gradient of permute: `grad` with the dimensions in their former order."""
     back = [0] * len(dims)
     for position, dim in enumerate(dims):
@@ -30,7 +33,7 @@ def slice_backward_wrapper(
 
 
 def split_backward(
-    k: Any, grads: Sequence[Any], split_size: int, dim: int, sizes: Sequence[int]
+    k: Namespace, grads: Sequence[TensorLike], split_size: int, dim: int, sizes: Sequence[int]
 ) -> Any:
     """Return the gradient of split: the gradients of the pieces side by side."""
     total = sizes[dim]
@@ -43,13 +46,13 @@ def split_backward(
 
 
 def split_with_sizes_backward(
-    k: Any, grads: Sequence[Any], lengths: Sequence[int], dim: int, sizes: Sequence[int]
+    k: Namespace, grads: Sequence[Any], lengths: Sequence[int], dim: int, sizes: Sequence[int]
 ) -> Any:
     """Return the gradient of split_with_sizes; pieces without gradient count as zero."""
     known = next(iter([grad for grad in grads if grad is not None]))
     dim %= len(sizes)
 
-    def piece(grad: Any, length: int) -> Any:
+    def piece(grad: TensorLike | None, length: int) -> Any:
         if grad is not None:
             return grad
         return k.new_zeros(known, [length if d == dim else size for d, size in enumerate(sizes)])
@@ -63,7 +66,9 @@ def unbind_backward(k: Any, grads: Sequence[Any], dim: int, sizes: Sequence[int]
     return k.stack([k.zeros_like(known) if grad is None else grad for grad in grads], dim)
 
 
-def cat_tensors_backward(k: Any, grad: Any, sizes: Sequence[Sequence[int]], dim: int) -> list[Any]:
+def cat_tensors_backward(
+    k: Namespace, grad: TensorLike, sizes: Sequence[Sequence[int]], dim: int
+) -> list[Any]:
     """Return the gradients of cat: the pieces of `grad`; an empty 1-d tensor has none."""
     dim = dim % grad.ndim
     pieces, start = [], 0
@@ -76,7 +81,9 @@ def cat_tensors_backward(k: Any, grad: Any, sizes: Sequence[Sequence[int]], dim:
     return pieces
 
 
-def repeat_backward(k: Any, grad: Any, repeats: Sequence[int], sizes: Sequence[int]) -> Any:
+def repeat_backward(
+    k: Namespace, grad: TensorLike, repeats: Sequence[int], sizes: Sequence[int]
+) -> Any:
     """Return the gradient of repeat: the sum over the repetitions."""
     if 0 in repeats:
         return k.new_zeros(grad, sizes)
@@ -87,18 +94,20 @@ def repeat_backward(k: Any, grad: Any, repeats: Sequence[int], sizes: Sequence[i
     return k.reshape(k.sum(k.reshape(grad, split), tuple(range(0, len(split), 2))), sizes)
 
 
-def roll_backward(k: Any, grad: Any, shifts: Sequence[int], dims: Sequence[int]) -> Any:
+def roll_backward(
+    k: Namespace, grad: TensorLike, shifts: Sequence[int], dims: Sequence[int]
+) -> Any:
     """Return the gradient of roll: `grad` rolled back."""
     return k.roll(grad, [-shift for shift in shifts], dims)
 
 
-def constant_pad_nd_backward(k: Any, grad: Any, pad: Sequence[int]) -> Any:
+def constant_pad_nd_backward(k: Namespace, grad: TensorLike, pad: Sequence[int]) -> Any:
     """Return the gradient of constant padding: `grad` without the padding."""
     return k.constant_pad_nd(grad, [-amount for amount in pad], 0)
 
 
 def as_strided_jvp(
-    k: Any,
+    k: Namespace,
     tangent: Any,
     own: int,
     own_strides: Sequence[int],
@@ -135,7 +144,7 @@ def as_strided_jvp(
 
 
 def as_strided_backward(
-    k: Any,
+    k: Namespace,
     grad: Any,
     sizes: Sequence[int],
     strides: Sequence[int],
@@ -160,13 +169,13 @@ def as_strided_backward(
     return k.reshape(k.div(k.index_select(flat, 0, own), k.index_select(shared, 0, own)), sizes)
 
 
-def to_copy_backward(k: Any, grad: Any, dtype: Any, device: Any) -> Any:
+def to_copy_backward(k: Namespace, grad: TensorLike, dtype: Any, device: DeviceLike) -> Any:
     """Return the gradient of a conversion: `grad` converted back, its real part to a real dtype."""
     if "complex" in str(grad.dtype) and "complex" not in str(dtype):
         grad = k.select(k.view_as_real(grad), -1, 0)
     return k.to(grad, device, dtype)
 
 
-def copy_to_device(k: Any, grad: Any, device: Any) -> Any:
+def copy_to_device(k: Namespace, grad: Any, device: DeviceLike) -> Any:
     """Return `grad` on `device`."""
     return grad if grad.device == device else k.to(grad, device, grad.dtype)

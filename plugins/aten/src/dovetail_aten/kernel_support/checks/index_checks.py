@@ -85,7 +85,7 @@ class PlacesAlong(Family):
         return axis, self._in_range(index, size)
 
     def _lined_up(
-        self, name: str, x: Any, dim: int, index: Any, source: Any
+        self, name: str, x: Array, dim: int, index: Array, source: Any
     ) -> tuple[Any, int, Any, Any]:
         """Return `x` in C order, the dimension, the index and the part of `source`, or the number,
         that it is about: arrays of at least one dimension, unless the index has no elements.

@@ -80,7 +80,7 @@ class Factory:
         self._arrange = arrange
         self._known = factory_routes(self._op)  # on the cpu, by state
 
-    def called_by(self, function: Callable[..., Any]) -> Any:
+    def called_by(self, function: Callable[..., object]) -> Any:
         """Return the entry before the public function that calls the factory, which function modes
         get to see.
         """
@@ -89,14 +89,14 @@ class Factory:
 
     def __call__(
         self,
-        leading: tuple[Any, ...],
+        leading: tuple[object, ...],
         dtype: Any,
         layout: Layout | None,
         device: Any,
         pin_memory: bool | None,
         requires_grad: bool,
         out: Tensor | None,
-        tail: tuple[Any, ...] = (),
+        tail: tuple[object, ...] = (),
     ) -> Tensor:
         """Return the new tensor: the `leading` arguments of the schema, then the options that all
         factories share.
@@ -122,14 +122,14 @@ class Factory:
 
     def _checked(
         self,
-        leading: tuple[Any, ...],
+        leading: tuple[object, ...],
         dtype: Any,
         layout: Layout | None,
         device: Any,
         pin_memory: bool | None,
         requires_grad: bool,
         out: Tensor | None,
-        tail: tuple[Any, ...],
+        tail: tuple[object, ...],
     ) -> Tensor:
         """Do the same for any options, and remember the route of those that most calls have."""
         op = self._op
@@ -194,7 +194,7 @@ class LikeFactory:
         *leading: Any,
         memory_format: Any,
         requires_grad: bool,
-        options: dict[str, Any],
+        options: dict[str, object],
     ) -> Tensor:
         """Return the new tensor: `leading` are the arguments of the schema between the tensor and
         the options.

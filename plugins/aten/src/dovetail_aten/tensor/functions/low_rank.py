@@ -52,10 +52,10 @@ def _adjoint(x: Any) -> Any:
     return aten.conj(aten.transpose(x, -2, -1))
 
 
-def _basis(A: Any, q: int, niter: int, M: Any) -> Any:
+def _basis(A: Tensor, q: int, niter: int, M: Any) -> Any:
     """Return an orthonormal basis of about the range of ``A - M``, of `q` columns."""
 
-    def times(x: Any, *, turned: bool = False) -> Any:
+    def times(x: Tensor, *, turned: bool = False) -> Any:
         matrix = _adjoint(A) if turned else A
         made = aten.matmul(matrix, x)
         if M is None:

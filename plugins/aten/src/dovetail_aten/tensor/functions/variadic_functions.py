@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher import overridable
 from dovetail_kernel import TensorBase
 
 from ..._generated import functions as aten
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 __all__ = [
     "atleast_1d",
@@ -68,7 +71,7 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
 
 @overridable
 def tensordot(
-    a: Any, b: Any, dims: int | Sequence[Sequence[int]] | TensorBase = 2, out: Any = None
+    a: Tensor, b: Tensor, dims: int | Sequence[Sequence[int]] | TensorBase = 2, out: Any = None
 ) -> Any:
     """Return the sums of products of elements over pairs of dimensions.
 

@@ -31,7 +31,7 @@ class ArrayFunction:
 
 
 def array_function(
-    tensor: Any, func: Any, types: Sequence[type], args: Sequence[Any], kwargs: dict[str, Any]
+    tensor: Any, func: Any, types: Sequence[type], args: Sequence[object], kwargs: dict[str, object]
 ) -> Any:
     """Return what NumPy's function `func` gives: computed by operators if NumPy cannot read a
     tensor among the arguments, else by NumPy.

@@ -46,7 +46,7 @@ _WITHOUT_GRADIENTS: Final = frozenset(
 """Functions whose results do not change with small changes of the elements."""
 
 
-def call_function(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def call_function(func: Any, args: Sequence[object], kwargs: dict[str, object]) -> Any:
     """Return what NumPy's function `func` gives, computed by operators if there are some for it,
     else by NumPy.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_kernel import TensorBase
 
@@ -11,14 +11,17 @@ from ..._generated import functions as aten
 from ...calling.operands import promoted
 from .operands import common
 
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
+
 __all__ = ["FUNCTIONS"]
 
 
-def _dims(a: Any, axis: Any) -> Any:
+def _dims(a: Tensor, axis: Any) -> Any:
     return tuple(range(a.ndim)) if axis is None else axis
 
 
-def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
+def _reduction(function: Callable[..., object]) -> Callable[..., Any]:
     """Return a function over the dimensions `axis`, all by default."""
 
     def reduction(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
@@ -27,7 +30,7 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
     return reduction
 
 
-def _prod(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def _prod(a: Tensor, axis: Any = None, *, keepdims: bool = False) -> Any:
     for each in sorted([each % a.ndim for each in _as_tuple(_dims(a, axis))], reverse=True):
         a = aten.prod(a, each, keepdims)
     return a
@@ -37,7 +40,7 @@ def _as_tuple(axis: Any) -> tuple[int, ...]:
     return axis if isinstance(axis, tuple) else (axis,)
 
 
-def _moment(function: Callable[..., Any]) -> Callable[..., Any]:
+def _moment(function: Callable[..., object]) -> Callable[..., Any]:
     """Return a variance or deviation, divided by the number of elements by default."""
 
     def moment(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
@@ -83,7 +86,7 @@ def _median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return aten.quantile(a, 0.5, axis, keepdims)
 
 
-def _last(a: Any, axis: Any, keepdims: bool) -> tuple[Any, int]:
+def _last(a: Tensor, axis: Any, keepdims: bool) -> tuple[Any, int]:
     """Return `a` with one dimension for the whole of it, or the one dimension that is given."""
     if axis is None and not keepdims:
         return a.reshape(-1), 0
@@ -97,16 +100,16 @@ def _ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return aten.amax(a, dims, keepdims) - aten.amin(a, dims, keepdims)
 
 
-def _along(function: Callable[..., Any]) -> Callable[..., Any]:
+def _along(function: Callable[..., object]) -> Callable[..., Any]:
     """Return a function of all elements, in order, where NumPy's default axis is None."""
 
-    def along(a: Any, axis: Any = None) -> Any:
+    def along(a: Tensor, axis: Any = None) -> Any:
         return function(a.reshape(-1), 0) if axis is None else function(a, axis)
 
     return along
 
 
-def _sort(a: Any, axis: int | None = -1) -> Any:
+def _sort(a: Tensor, axis: int | None = -1) -> Any:
     return aten.sort(a.reshape(-1), 0)[0] if axis is None else aten.sort(a, axis)[0]
 
 
@@ -174,7 +177,7 @@ def _round(a: Any, decimals: int = 0) -> Any:
     return aten.round(a, decimals=decimals)
 
 
-def _argument(function: Callable[..., Any]) -> Callable[..., Any]:
+def _argument(function: Callable[..., object]) -> Callable[..., Any]:
     """Return a function of the place of an element, among all by default."""
 
     def argument(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
@@ -183,7 +186,7 @@ def _argument(function: Callable[..., Any]) -> Callable[..., Any]:
     return argument
 
 
-def _argsort(a: Any, axis: int | None = -1, kind: Any = None, *, stable: bool = True) -> Any:
+def _argsort(a: Tensor, axis: int | None = -1, kind: Any = None, *, stable: bool = True) -> Any:
     a, axis = (a.reshape(-1), 0) if axis is None else (a, axis)
     return aten.argsort(a, stable=True, dim=axis)
 

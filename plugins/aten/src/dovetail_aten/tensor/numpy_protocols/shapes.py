@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_kernel import TensorBase
 
@@ -11,10 +11,13 @@ from ..._generated import functions as aten
 from ...calling.operands import promoted
 from .operands import array_like, common, np
 
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
+
 __all__ = ["FUNCTIONS"]
 
 
-def _join(function: Callable[..., Any]) -> Callable[..., Any]:
+def _join(function: Callable[..., object]) -> Callable[..., Any]:
     """Return a function of a sequence of arrays, which may be one array."""
 
     def join(arrays: Any, /) -> Any:
@@ -38,7 +41,7 @@ def _append(arr: Any, values: Any, axis: int | None = None) -> Any:
     return _concatenate([arr, values], axis)
 
 
-def _transpose(a: Any, axes: Any = None) -> Any:
+def _transpose(a: Tensor, axes: Any = None) -> Any:
     return a.permute(*(reversed(range(a.ndim)) if axes is None else axes))
 
 
@@ -50,16 +53,16 @@ def _broadcast_to(array: Any, shape: Any) -> Any:
     return aten.broadcast_to(array, shape)
 
 
-def _rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+def _rollaxis(a: Tensor, axis: int, start: int = 0) -> Any:
     axis, start = axis % a.ndim, start + a.ndim if start < 0 else start
     return aten.movedim(a, axis, start - 1 if axis < start else start)
 
 
-def _reshape(a: Any, /, shape: Any) -> Any:
+def _reshape(a: Tensor, /, shape: Any) -> Any:
     return a.reshape(shape)
 
 
-def _expand_dims(a: Any, axis: Any) -> Any:
+def _expand_dims(a: Tensor, axis: Any) -> Any:
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     dimensions = a.ndim + len(axes)
     for each in sorted([each % dimensions for each in axes]):
@@ -67,7 +70,7 @@ def _expand_dims(a: Any, axis: Any) -> Any:
     return a
 
 
-def _squeeze(a: Any, axis: Any = None) -> Any:
+def _squeeze(a: Tensor, axis: Any = None) -> Any:
     if axis is None:
         return aten.squeeze(a)
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
@@ -86,7 +89,7 @@ def _array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     return list(aten.tensor_split(ary, indices_or_sections, axis))
 
 
-def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+def _split(ary: Tensor, indices_or_sections: Any, axis: int = 0) -> Any:
     if isinstance(indices_or_sections, int) and ary.shape[axis] % indices_or_sections:
         raise ValueError(
             f"array split does not result in an equal division: {ary.shape[axis]} elements in "
@@ -105,12 +108,12 @@ def _atleast(dimensions: int) -> Callable[..., Any]:
     return atleast
 
 
-def _flip(m: Any, axis: Any = None) -> Any:
+def _flip(m: Tensor, axis: Any = None) -> Any:
     dims = tuple(range(m.ndim)) if axis is None else axis
     return aten.flip(m, dims if isinstance(dims, tuple) else (dims,))
 
 
-def _pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Any:
+def _pad(array: Tensor, pad_width: Any, mode: str = "constant", **options: Any) -> Any:
     widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()
     if mode == "constant":
         value = options.pop("constant_values", 0)
@@ -131,7 +134,7 @@ def _pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> 
     return array
 
 
-def _repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
+def _repeat(a: Tensor, repeats: Any, axis: int | None = None) -> Any:
     if isinstance(repeats, (tuple, list)):
         repeats = array_like(repeats)
     if axis is None:
@@ -143,7 +146,7 @@ def _tile(A: Any, reps: Any) -> Any:
     return aten.tile(A, tuple(reps) if isinstance(reps, (tuple, list)) else (reps,))
 
 
-def _take(a: Any, indices: Any, axis: int | None = None) -> Any:
+def _take(a: Tensor, indices: Any, axis: int | None = None) -> Any:
     if axis is None:
         a, axis = a.reshape(-1), 0
     return a[(slice(None),) * (axis % a.ndim) + (indices,)]
@@ -153,7 +156,7 @@ def _take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     return aten.take_along_dim(arr, indices, axis)
 
 
-def _delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
+def _delete(arr: Tensor, obj: Any, axis: int | None = None) -> Any:
     if axis is None:
         arr, axis = arr.reshape(-1), 0
     if isinstance(obj, TensorBase):
@@ -161,7 +164,7 @@ def _delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     return aten.index_select(arr, axis, array_like(np.delete(np.arange(arr.shape[axis]), obj)))
 
 
-def _select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+def _select(condlist: Sequence[object], choicelist: Sequence[object], default: Any = 0) -> Any:
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         default = _where(condition, choice, default)
     return default
@@ -186,7 +189,7 @@ def _meshgrid(*xi: Any, indexing: str = "xy") -> Any:
     return tuple(made)
 
 
-def _like(function: Callable[..., Any]) -> Callable[..., Any]:
+def _like(function: Callable[..., object]) -> Callable[..., Any]:
     """Return a factory of tensors like `a`; their data do not depend on it."""
 
     def like(a: Any, *value: Any) -> Any:

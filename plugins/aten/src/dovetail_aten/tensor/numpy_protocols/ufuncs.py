@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_kernel import TensorBase, bfloat16, dtype_of_signature, wrap
 
 from ..._generated import functions as aten
 from ...backend.devices import ready_backend
 from .operands import np
+
+if TYPE_CHECKING:
+    from ...tensor.tensor_class import Tensor
 
 __all__ = ["call_numpy", "call_reflected", "call_ufunc"]
 
@@ -102,7 +105,7 @@ def call_reflected(ufunc: Any, first: Any, second: Any, kwargs: dict[str, Any]) 
 
 
 def call_numpy(
-    tensor: Any, ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]
+    tensor: Any, ufunc: Any, method: str, inputs: Sequence[object], kwargs: dict[str, object]
 ) -> Any:
     """Return what NumPy gives for the memory of tensors; as of PyTorch's, arrays that it makes
     become tensors, but for ``ufunc.outer``.
@@ -202,8 +205,8 @@ def _outer(ufunc: Any, function: Callable[..., Any], inputs: Sequence[Any]) -> A
 
 
 def _reduce(
-    function: Callable[..., Any],
-    array: Any,
+    function: Callable[..., object],
+    array: Tensor,
     axis: Any = 0,
     dtype: Any = None,
     out: Any = None,
@@ -216,6 +219,6 @@ def _reduce(
 
 
 def _scan(
-    function: Callable[..., Any], array: Any, axis: int = 0, dtype: Any = None, out: Any = None
+    function: Callable[..., object], array: Any, axis: int = 0, dtype: Any = None, out: Any = None
 ) -> Any:
     return NotImplemented if dtype is not None or out is not None else function(array, axis)

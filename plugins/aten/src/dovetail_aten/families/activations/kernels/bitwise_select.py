@@ -11,7 +11,7 @@ from dovetail_kernel.typing import NativeDtype
 from ....kernel_support.capabilities import Capabilities
 from ....kernel_support.family import Family
 from ....kernel_support.table import KernelTable
-from ....typing import Namespace
+from ....typing import Array, Namespace
 
 _FEW = 4096
 """Elements up to which a choice by a mask is fastest as ``where``, which stumbles over masks it
@@ -49,7 +49,7 @@ class Choosing(Family):
         self._zeros = PerDtype(lambda own: of_dtype(0, own))
         self._ones = PerDtype(lambda own: of_dtype(1, own))
 
-    def _choose(self, mask: Any, a: Any, b: Any) -> Any:
+    def _choose(self, mask: Array, a: Any, b: Any) -> Any:
         """Return `a` where the mask is true, else `b`, which is ``where``."""
         xp = self.xp
         own = a.dtype
@@ -59,7 +59,7 @@ class Choosing(Family):
         other = b.view(bits)
         return xp.bitwise_xor(xp.bitwise_xor(a.view(bits), other) * mask, other).view(own)
 
-    def _keep(self, mask: Any, a: Any) -> Any:
+    def _keep(self, mask: Array, a: Any) -> Any:
         """Return `a` where the mask is true, else 0."""
         own = a.dtype
         if mask.size <= _FEW // 4 or own.itemsize not in self._integers:

@@ -60,7 +60,7 @@ class HardActivations(Choosing):
         self.check_float("hardshrink_cpu", x)
         return self._keep(self._is_beyond(x, lambd), x)
 
-    def _is_beyond(self, x: Any, lambd: Any) -> Any:
+    def _is_beyond(self, x: Array, lambd: Any) -> Any:
         """Return where `x` is not within ``[-lambd, lambd]``: NaN is not."""
         xp = self.xp
         return xp.logical_not(xp.less_equal(xp.absolute(x), self.numbers.fitting(x, lambd)))

@@ -39,7 +39,7 @@ class Rectifiers(Choosing):
             )
         return self.numbers.of_dtype(0, own)
 
-    def _own_number(self, array: Any, value: Any) -> Any:
+    def _own_number(self, array: Array, value: Any) -> Any:
         """Return `value` in the dtype of `array`; an integer array cuts fractions off."""
         if array.dtype in self.precision.integral:
             check_representable(value, self.dtypes[array.dtype])

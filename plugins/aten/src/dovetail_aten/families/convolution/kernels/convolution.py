@@ -36,9 +36,9 @@ class Convolutions(SlidingWindows):
     @operator("convolution")
     def convolution(
         self,
-        input: Any,
-        weight: Any,
-        bias: Any,
+        input: Array,
+        weight: Array,
+        bias: Array | None,
         stride: Sequence[int],
         padding: Sequence[int],
         dilation: Sequence[int],
@@ -133,7 +133,7 @@ class Convolutions(SlidingWindows):
             made = self._product(self._matrices_of_weight(weight, groups), patches)
         return self.xp.reshape(made, (x.shape[0], weight.shape[0], *counts))
 
-    def _spread(self, y: Any, weight: Any, windows: Sequence[Window], groups: int) -> Any:
+    def _spread(self, y: Array, weight: Array, windows: Sequence[Window], groups: int) -> Any:
         """Return ``(images, channels in, *sizes)``."""
         images, channels = y.shape[0], weight.shape[1]
         parts: Iterable[Any]
@@ -237,7 +237,7 @@ class Convolutions(SlidingWindows):
         parted = (y.shape[0], groups, y.shape[1] // groups, math.prod(y.shape[2:]))
         return self.xp.reshape(y, parted)
 
-    def _side_by_side(self, matrices: Any) -> Any:
+    def _side_by_side(self, matrices: Array) -> Any:
         """Return the matrices of all images as one: ``(groups, rows, images * columns)``."""
         images, groups, rows, columns = matrices.shape
         return self.xp.reshape(matrices.transpose(1, 2, 0, 3), (groups, rows, images * columns))
@@ -248,6 +248,6 @@ def _is_apart(weight: Array, groups: int) -> bool:
     return bool(weight.shape[1] == 1 and weight.shape[0] <= FEW * groups and groups > 1)
 
 
-def turned(matrices: Any) -> Any:
+def turned(matrices: Array) -> Any:
     """Return the transposes of a stack of matrices."""
     return matrices.transpose(*range(matrices.ndim - 2), matrices.ndim - 1, matrices.ndim - 2)

@@ -9,6 +9,7 @@ from dovetail_kernel import complex64, complex128, dtype, float32, float64
 
 from ....kernel_support.family import Family, operator
 from ....kernel_support.geometry.broadcasting import broadcast_shapes
+from ....typing import Array
 
 WHOLE = {float32: complex64, float64: complex128}
 """The complex dtype whose parts are of a dtype."""
@@ -40,7 +41,7 @@ class ComplexParts(Family):
     """Complex numbers made of two real ones."""
 
     @operator("complex")
-    def complex(self, real: Any, imag: Any) -> Any:
+    def complex(self, real: Array, imag: Array) -> Any:
         """Return the numbers with these real and imaginary parts."""
         xp = self.xp
         whole = whole_dtype(self.dtypes[real.dtype], self.dtypes[imag.dtype])
@@ -55,7 +56,7 @@ class ComplexParts(Family):
         return self.capabilities.reinterpret(pairs, self.native_dtypes[whole])[..., 0]
 
     @operator("polar")
-    def polar(self, abs: Any, angle: Any) -> Any:
+    def polar(self, abs: Array, angle: Array) -> Any:
         """Return the numbers of these lengths and angles."""
         xp = self.xp
         whole_dtype(self.dtypes[abs.dtype], self.dtypes[angle.dtype])

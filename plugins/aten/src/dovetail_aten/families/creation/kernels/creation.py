@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
-from dovetail_kernel import bool as bool_
 from dovetail_kernel import (
+    MemoryFormat,
     complex128,
     contiguous_format,
     float32,
@@ -15,7 +15,9 @@ from dovetail_kernel import (
     scalar_category,
     scalar_dtype,
 )
+from dovetail_kernel import bool as bool_
 from dovetail_kernel.types import COMPLEX, FLOAT
+from dovetail_kernel.typing import NativeDtype
 
 from ....kernel_support.checks.range_checks import check_range
 from ....kernel_support.dims import check_size
@@ -23,7 +25,14 @@ from ....kernel_support.family import Family, operator
 from ....kernel_support.geometry.memory_layout import check_physical_layout, inverse, required_order
 from ....kernel_support.geometry.view_bounds import check_strides, extent
 from ....kernel_support.operands import check_representable
+from ....typing import Array, Scalar
 from .range_lengths import check_bounds, range_length
+
+Native: TypeAlias = NativeDtype | None
+"""Dtype of the array library; None for the default."""
+
+Format: TypeAlias = MemoryFormat | None
+"""Memory format of a new array; None for that of the model."""
 
 
 class Creation(Family):
@@ -63,7 +72,7 @@ class Creation(Family):
         size: Sequence[int],
         physical_layout: Sequence[int],
         *,
-        dtype: Any = None,
+        dtype: Native = None,
         **options: Any,
     ) -> Any:
         """Return a new uninitialised array whose dimensions lie in memory in this order."""
@@ -74,18 +83,18 @@ class Creation(Family):
         return made.transpose(inverse(physical_layout)) if size else made
 
     @operator("zeros")
-    def zeros(self, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
+    def zeros(self, size: Sequence[int], *, dtype: Native = None, **options: Any) -> Any:
         """Return a new array full of 0."""
         dtype = dtype or self.default_float()
         return self.xp.zeros(check_size(size, dtype.itemsize), dtype=dtype)
 
     @operator("ones")
-    def ones(self, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
+    def ones(self, size: Sequence[int], *, dtype: Native = None, **options: Any) -> Any:
         """Return a new array full of 1."""
         dtype = dtype or self.default_float()
         return self.xp.ones(check_size(size, dtype.itemsize), dtype=dtype)
 
-    def _filled(self, shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
+    def _filled(self, shape: tuple[int, ...], value: Any, dtype: NativeDtype) -> Any:
         """Return a new array full of a number that its dtype must be able to hold."""
         return self.capabilities.filled(shape, self.numbers.stored(value, dtype), dtype)
 
@@ -99,7 +108,7 @@ class Creation(Family):
         return self._filled(check_size(size, dtype.itemsize), fill_value, dtype)
 
     @operator("scalar_tensor")
-    def scalar_tensor(self, s: Any, *, dtype: Any = None, **options: Any) -> Any:
+    def scalar_tensor(self, s: Scalar, *, dtype: Native = None, **options: Any) -> Any:
         """Return the number `s` as a new 0-d array."""
         if dtype is None:
             dtype = (
@@ -115,11 +124,11 @@ class Creation(Family):
     @operator("full_like")
     def full_like(
         self,
-        x: Any,
-        fill_value: Any,
+        x: Array,
+        fill_value: Scalar,
         *,
-        dtype: Any = None,
-        memory_format: Any = None,
+        dtype: Native = None,
+        memory_format: Format = None,
         **options: Any,
     ) -> Any:
         """Return a new array like `x` full of `fill_value`."""
@@ -131,14 +140,20 @@ class Creation(Family):
             number = self.capabilities.number(fill_value, own)
             return self.xp.full_like(x, number, dtype=own, order=_order_like(x))
 
-        def make(shape: Any, dtype: Any) -> Any:
+        def make(shape: Any, dtype: NativeDtype) -> Any:
             return self._filled(tuple(shape), fill_value, dtype)
 
         return self._in_format(make, x.shape, own, memory_format)
 
     @operator("new_full")
     def new_full(
-        self, x: Any, size: Sequence[int], fill_value: Any, *, dtype: Any = None, **options: Any
+        self,
+        x: Array,
+        size: Sequence[int],
+        fill_value: Scalar,
+        *,
+        dtype: Native = None,
+        **options: Any,
     ) -> Any:
         """Return a new array of `size`, in the dtype of `x`, full of `fill_value`."""
         dtype = dtype or x.dtype
@@ -146,7 +161,7 @@ class Creation(Family):
 
     @operator("empty_like")
     def empty_like(
-        self, x: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any
+        self, x: Array, *, dtype: Native = None, memory_format: Format = None, **options: Any
     ) -> Any:
         """Return a new uninitialised array like `x`, in its order of strides."""
         if not (memory_format is None or memory_format is preserve_format):
@@ -159,7 +174,7 @@ class Creation(Family):
 
     @operator("zeros_like")
     def zeros_like(
-        self, x: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any
+        self, x: Array, *, dtype: Native = None, memory_format: Format = None, **options: Any
     ) -> Any:
         """Return a new array like `x` full of 0."""
         xp = self.xp
@@ -171,7 +186,7 @@ class Creation(Family):
 
     @operator("ones_like")
     def ones_like(
-        self, x: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any
+        self, x: Array, *, dtype: Native = None, memory_format: Format = None, **options: Any
     ) -> Any:
         """Return a new array like `x` full of 1."""
         xp = self.xp
@@ -182,24 +197,30 @@ class Creation(Family):
         return xp.ones_like(x, dtype=dtype, order=_order_like(x))
 
     @operator("new_zeros")
-    def new_zeros(self, x: Any, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
+    def new_zeros(
+        self, x: Array, size: Sequence[int], *, dtype: Native = None, **options: Any
+    ) -> Any:
         """Return a new array of `size`, in the dtype of `x`, full of 0."""
         dtype = dtype or x.dtype
         return self.xp.zeros(check_size(size, dtype.itemsize), dtype=dtype)
 
     @operator("new_ones")
-    def new_ones(self, x: Any, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
+    def new_ones(
+        self, x: Array, size: Sequence[int], *, dtype: Native = None, **options: Any
+    ) -> Any:
         """Return a new array of `size`, in the dtype of `x`, full of 1."""
         dtype = dtype or x.dtype
         return self.xp.ones(check_size(size, dtype.itemsize), dtype=dtype)
 
     @operator("new_empty")
-    def new_empty(self, x: Any, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
+    def new_empty(
+        self, x: Array, size: Sequence[int], *, dtype: Native = None, **options: Any
+    ) -> Any:
         """Return a new uninitialised array of `size`, in the dtype of `x`."""
         dtype = dtype or x.dtype
         return self.capabilities.empty(check_size(size, dtype.itemsize), dtype)
 
-    def _progression(self, start: Any, step: Any, length: int, dtype: Any) -> Any:
+    def _progression(self, start: Any, step: Any, length: int, dtype: NativeDtype) -> Any:
         """Return start + i * step, computed in double or int64 precision."""
         xp = self.xp
         wide = xp.float64 if self.dtypes[dtype].category >= FLOAT else xp.int64
@@ -212,7 +233,7 @@ class Creation(Family):
             places = places + self.numbers.like(places, start)
         return places.astype(dtype, copy=False)
 
-    def _range(self, start: Any, end: Any, step: Any, dtype: Any) -> Any:
+    def _range(self, start: Any, end: Any, step: Any, dtype: Native) -> Any:
         """Return the numbers from `start` on in steps, before `end`."""
         if dtype is not None and (
             self.dtypes[dtype].category == COMPLEX or self.dtypes[dtype] is bool_
@@ -233,25 +254,27 @@ class Creation(Family):
         )
 
     @operator("arange")
-    def arange(self, end: Any, *, dtype: Any = None, **options: Any) -> Any:
+    def arange(self, end: Scalar, *, dtype: Native = None, **options: Any) -> Any:
         """Return the numbers 0, 1, … before `end`."""
         return self._range(0, end, 1, dtype)
 
     @operator("arange.start")
-    def arange_start(self, start: Any, end: Any, *, dtype: Any = None, **options: Any) -> Any:
+    def arange_start(
+        self, start: Scalar, end: Scalar, *, dtype: Native = None, **options: Any
+    ) -> Any:
         """Return the numbers `start`, ``start + 1``, … before `end`."""
         return self._range(start, end, 1, dtype)
 
     @operator("arange.start_step")
     def arange_step(
-        self, start: Any, end: Any, step: Any = 1, *, dtype: Any = None, **options: Any
+        self, start: Scalar, end: Scalar, step: Scalar = 1, *, dtype: Native = None, **options: Any
     ) -> Any:
         """Return the numbers `start`, ``start + step``, … before `end`."""
         return self._range(start, end, step, dtype)
 
     @operator("linspace")
     def linspace(
-        self, start: Any, end: Any, steps: int, *, dtype: Any = None, **options: Any
+        self, start: Any, end: Any, steps: int, *, dtype: Native = None, **options: Any
     ) -> Any:
         """Return `steps` numbers at equal distances from `start` to `end`, both exact."""
         xp = self.xp
@@ -279,12 +302,12 @@ class Creation(Family):
     @operator("logspace")
     def logspace(
         self,
-        start: Any,
-        end: Any,
+        start: Scalar,
+        end: Scalar,
         steps: int,
         base: float = 10.0,
         *,
-        dtype: Any = None,
+        dtype: Native = None,
         **options: Any,
     ) -> Any:
         """Return `base` to the power of numbers at equal distances from `start` to `end`."""
@@ -304,7 +327,7 @@ class Creation(Family):
         return xp.power(xp.full_like(exponents, base), exponents).astype(dtype)
 
     @operator("eye")
-    def eye(self, n: int, *, dtype: Any = None, **options: Any) -> Any:
+    def eye(self, n: int, *, dtype: Native = None, **options: Any) -> Any:
         """Return a new matrix of `n` rows with 1 on its diagonal, else 0."""
         if n < 0:
             raise RuntimeError(f"n must be greater or equal to 0, got {n}")

@@ -17,35 +17,35 @@ UNSCALED, BY_ROOT, BY_SIZE = range(3)
 """What a transform is divided by: nothing, the root of its size, or its size."""
 
 
-def fft_fft(self: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+def fft_fft(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """Return the discrete Fourier transform along `dim`."""
     return _complex(*_line(self, n, dim), _normalization(norm, True), True)
 
 
-def fft_ifft(self: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+def fft_ifft(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """Return the inverse of `fft_fft`."""
     return _complex(*_line(self, n, dim), _normalization(norm, False), False)
 
 
-def fft_rfft(self: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+def fft_rfft(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """Return the half of the transform of real numbers that says all."""
     _check_real(self, "rfft expects a real input tensor, but got ")
     return F._fft_r2c(*_line(self, n, dim), _normalization(norm, True), True)
 
 
-def fft_ihfft(self: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+def fft_ihfft(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """Return the half of the inverse transform of real numbers that says all."""
     _check_real(self, "ihfft expects a real input tensor, but got ")
     return F.conj(F._fft_r2c(*_line(self, n, dim), _normalization(norm, False), True))
 
 
-def fft_irfft(self: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+def fft_irfft(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """Return the real numbers of which `fft_rfft` gives `self`."""
     x, dims, size = _half_line(self, n, dim)
     return F._fft_c2r(x, dims, _normalization(norm, False), size)
 
 
-def fft_hfft(self: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+def fft_hfft(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
     """Return the transform, which is real, of numbers of which `self` is one half and the other
     its conjugate.
     """
@@ -53,24 +53,24 @@ def fft_hfft(self: Any, n: int | None = None, dim: int = -1, norm: str | None = 
     return F._fft_c2r(F.conj(x), dims, _normalization(norm, True), size)
 
 
-def fft_fftn(self: Any, s: object = None, dim: object = None, norm: str | None = None) -> Any:
+def fft_fftn(self: Tensor, s: object = None, dim: object = None, norm: str | None = None) -> Any:
     """Return the discrete Fourier transform along several dimensions."""
     return _complex(*_box(self, s, dim), _normalization(norm, True), True)
 
 
-def fft_ifftn(self: Any, s: object = None, dim: object = None, norm: str | None = None) -> Any:
+def fft_ifftn(self: Tensor, s: object = None, dim: object = None, norm: str | None = None) -> Any:
     """Return the inverse of `fft_fftn`."""
     return _complex(*_box(self, s, dim), _normalization(norm, False), False)
 
 
-def fft_rfftn(self: Any, s: object = None, dim: object = None, norm: str | None = None) -> Any:
+def fft_rfftn(self: Tensor, s: object = None, dim: object = None, norm: str | None = None) -> Any:
     """Return the half of the transform of real numbers along several dimensions that says all."""
     _check_real(self, "rfftn expects a real-valued input tensor, but got ")
     x, dims = _some("rfftn", *_box(self, s, dim))
     return F._fft_r2c(x, dims, _normalization(norm, True), True)
 
 
-def fft_ihfftn(self: Any, s: object = None, dim: object = None, norm: str | None = None) -> Any:
+def fft_ihfftn(self: Tensor, s: object = None, dim: object = None, norm: str | None = None) -> Any:
     """Return the half of the inverse transform of real numbers along several dimensions that says
     all.
     """
@@ -85,7 +85,7 @@ def fft_irfftn(self: Any, s: Any = None, dim: Any = None, norm: str | None = Non
     return F._fft_c2r(x, dims, _normalization(norm, False), size)
 
 
-def fft_hfftn(self: Any, s: object = None, dim: object = None, norm: str | None = None) -> Any:
+def fft_hfftn(self: Tensor, s: object = None, dim: object = None, norm: str | None = None) -> Any:
     """Return the transform, which is real, along several dimensions, of numbers of which `self` is
     one half.
     """
@@ -123,13 +123,13 @@ def fft_ihfft2(self: Any, s: object = None, dim: object = (-2, -1), norm: str | 
     return fft_ihfftn(self, s, dim, norm)
 
 
-def fft_fftshift(self: Any, dim: object = None) -> Any:
+def fft_fftshift(self: Tensor, dim: object = None) -> Any:
     """Return `self` with the frequency 0 in the middle of each of `dim`."""
     dims = _dims(self, dim)
     return F.roll(self, [self.shape[each] // 2 for each in dims], dims)
 
 
-def fft_ifftshift(self: Any, dim: Sequence[int] | None = None) -> Any:
+def fft_ifftshift(self: Tensor, dim: Sequence[int] | None = None) -> Any:
     """Return `self` with the frequency 0, which is in the middle, at the beginning."""
     dims = _dims(self, dim)
     return F.roll(self, [(self.shape[each] + 1) // 2 for each in dims], dims)

@@ -17,7 +17,7 @@ _LEAST_SUM = 1e-11
 
 
 def stft(
-    self: Any,
+    self: Tensor,
     n_fft: int,
     hop_length: int | None = None,
     win_length: int | None = None,
@@ -88,7 +88,7 @@ def _warn_of_window(remedy: str) -> None:
 
 
 def stft_uncentered(
-    self: Any,
+    self: Tensor,
     n_fft: int,
     hop_length: int | None = None,
     win_length: int | None = None,
@@ -115,7 +115,7 @@ def stft_uncentered(
 
 
 def istft(
-    self: Any,
+    self: Tensor,
     n_fft: int,
     hop_length: int | None = None,
     win_length: int | None = None,

@@ -83,7 +83,7 @@ class Indexing(Family):
 
     @operator("index.Tensor")
     @never_warns
-    def index(self, x: Any, indices: Sequence[object]) -> Any:
+    def index(self, x: Array, indices: Sequence[object]) -> Any:
         """Return the elements at `indices`, one for each dimension; None takes all of it."""
         if not indices:
             raise IndexError("at least one index must be provided")
@@ -129,7 +129,7 @@ class Indexing(Family):
 
     @operator("index_put")
     def index_put(
-        self, x: Array, indices: Sequence[Any], values: Any, accumulate: bool = False
+        self, x: Array, indices: Sequence[object], values: Array, accumulate: bool = False
     ) -> Any:
         """Return a copy with `values` at `indices`, or added there, also at repeated places."""
         if values.dtype != x.dtype:
@@ -173,7 +173,7 @@ class Indexing(Family):
 
     @operator("masked_select")
     @never_warns
-    def masked_select(self, x: Any, mask: Array) -> Any:
+    def masked_select(self, x: Array, mask: Array) -> Any:
         """Return the elements where `mask` is true, in one dimension."""
         xp = self.xp
         if mask.dtype != xp.bool_:

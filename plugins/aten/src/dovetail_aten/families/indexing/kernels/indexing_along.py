@@ -20,7 +20,7 @@ class IndexingAlong(PlacesAlong):
 
     @operator("index_select")
     @never_warns
-    def index_select(self, x: Any, dim: int, index: Any) -> Any:
+    def index_select(self, x: Array, dim: int, index: Array) -> Any:
         """Return the slices at `index` along `dim`."""
         self._check_vector("index_select", index)
         axis = wrap_dim(dim, x.ndim)
@@ -51,8 +51,8 @@ class IndexingAlong(PlacesAlong):
     @never_warns
     def embedding(
         self,
-        weight: Any,
-        indices: Any,
+        weight: Array,
+        indices: Array,
         padding_idx: int = -1,
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
@@ -112,7 +112,7 @@ class IndexingAlong(PlacesAlong):
 
     @operator("gather")
     @never_warns
-    def gather(self, x: Any, dim: int, index: Array, *, sparse_grad: bool = False) -> Any:
+    def gather(self, x: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Any:
         """Return the elements at `index` along `dim`, at the same place in all other dimensions."""
         xp = self.xp
         axis = wrap_dim(dim, x.ndim)
@@ -143,7 +143,7 @@ class IndexingAlong(PlacesAlong):
         return self.xp.reshape(self.capabilities.scatter(x, axis, index, source, accumulate), shape)
 
     @operator("scatter.src", "scatter.value")
-    def scatter(self, x: Array, dim: int, index: Any, src: Array | int) -> Any:
+    def scatter(self, x: Array, dim: int, index: Array, src: Array | int) -> Any:
         """Return a copy with the elements of `src` at `index` along `dim`."""
         return self._scattered("scatter", x, dim, index, src, False)
 

@@ -86,7 +86,7 @@ class GridSampling(Family):
         return self.sampled(x, grid, interpolation_mode, padding_mode, align_corners)
 
     @widened
-    def sampled(self, x: Any, grid: Any, mode: int, padding: int, align_corners: bool) -> Any:
+    def sampled(self, x: Array, grid: Array, mode: int, padding: int, align_corners: bool) -> Any:
         """Return the values of images at points, all of which fit together."""
         xp, sizes = self.xp, x.shape[2:]
         taps, geometry = self._taps(grid, sizes, mode, padding, align_corners, False)
@@ -101,9 +101,9 @@ class GridSampling(Family):
     @widened
     def sampled_backward(
         self,
-        grad: Any,
-        x: Any,
-        grid: Any,
+        grad: Array,
+        x: Array,
+        grid: Array,
         mode: int,
         padding: int,
         align_corners: bool,

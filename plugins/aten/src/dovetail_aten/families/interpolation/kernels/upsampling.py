@@ -45,7 +45,7 @@ class Upsampling(ResamplingTaps):
 
     @operator("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d")
     def linear(
-        self, x: Any, output_size: Sequence[int], align_corners: bool, *scales: float | None
+        self, x: Array, output_size: Sequence[int], align_corners: bool, *scales: float | None
     ) -> Any:
         """Return what lies on the straight lines between neighbours."""
         return self._smoothed(x, output_size, self.linear_taps(align_corners, scales))
@@ -200,7 +200,7 @@ class Upsampling(ResamplingTaps):
             )
 
     @widened
-    def _resampled(self, x: Any, output_size: Sequence[int], taps: TapsOf) -> Any:
+    def _resampled(self, x: Array, output_size: Sequence[int], taps: TapsOf) -> Any:
         """Return the image with the taps summed along each dimension, the last first."""
         check_upsampled(x.shape, output_size)
         images = x
@@ -210,7 +210,7 @@ class Upsampling(ResamplingTaps):
             x = self._summed(x, axis, chosen)
         return self.ordered_like(x, images)
 
-    def _summed(self, x: Any, axis: int, taps: Taps) -> Any:
+    def _summed(self, x: Array, axis: int, taps: Taps) -> Any:
         xp = self.xp
         slices = [xp.take(x, index, axis=axis) for index in taps.indices]
         if taps.weights is None:
@@ -224,7 +224,7 @@ class Upsampling(ResamplingTaps):
     @widened
     def _spread(
         self,
-        grad: Any,
+        grad: Array,
         output_size: Sequence[int],
         input_size: Sequence[int],
         taps: TapsOf,

@@ -19,14 +19,14 @@ def _adjoint(x: Any) -> Any:
     return F.conj(F.transpose(x, -2, -1))
 
 
-def linalg_cholesky(self: Any, *, upper: bool = False) -> Any:
+def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Any:
     """Return the triangular factor of positive-definite matrices."""
     factor, info = F.linalg_cholesky_ex(self, upper=upper)
     F._linalg_check_errors(info, "linalg.cholesky", is_matrix=self.ndim == 2)
     return factor
 
 
-def cholesky(self: Any, upper: bool = False) -> Any:
+def cholesky(self: Tensor, upper: bool = False) -> Any:
     """Return the triangular factor of positive-definite matrices."""
     _warn_of_old(
         "cholesky",
@@ -40,7 +40,7 @@ def cholesky(self: Any, upper: bool = False) -> Any:
     return factor
 
 
-def cholesky_solve(self: Any, input2: Tensor, upper: bool = False) -> Any:
+def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Any:
     """Return the solutions of ``A X = self`` for the matrices whose Cholesky factors are given."""
     check_old_system("cholesky_solve", input2.shape, self.shape, input2.dtype, self.dtype)
     refuse_dtypes("cholesky_solve_cpu", self.dtype)
@@ -59,7 +59,7 @@ def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     return lu, pivots
 
 
-def _lu_with_info(self: Any, pivot: bool = True, check_errors: bool = True) -> Any:
+def _lu_with_info(self: Tensor, pivot: bool = True, check_errors: bool = True) -> Any:
     """Return both triangular factors in one matrix, the pivots and LAPACK's info."""
     _warn_of_old(
         "lu",
@@ -81,7 +81,7 @@ def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
 
 
 def linalg_lu_solve(
-    LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False
+    LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
 ) -> Any:
     """Return the solutions of ``A X = B`` for the matrices whose LU factors are given, or of those
     with A on the right, or with its conjugate transpose.
@@ -105,11 +105,11 @@ def linalg_lu_solve(
     return F.matmul(F.linalg_solve_triangular(lower, made, **first), _turned(permutation))
 
 
-def _turned(x: Any) -> Any:
+def _turned(x: Tensor) -> Any:
     return F.transpose(x, -2, -1)
 
 
-def lu_solve(self: Any, LU_data: Any, LU_pivots: Any) -> Any:
+def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Any:
     """Return the solutions of ``A X = self`` for the matrices whose LU factors are given."""
     _warn_of_old(
         "lu_solve",
@@ -119,7 +119,7 @@ def lu_solve(self: Any, LU_data: Any, LU_pivots: Any) -> Any:
     return F.linalg_lu_solve(LU_data, LU_pivots, self)
 
 
-def linalg_ldl_factor(self: Any, *, hermitian: bool = False) -> Any:
+def linalg_ldl_factor(self: Tensor, *, hermitian: bool = False) -> Any:
     """Return the factors of symmetric or Hermitian matrices in one matrix, and the pivots."""
     ld, pivots, info = F.linalg_ldl_factor_ex(self, hermitian=hermitian)
     F._linalg_check_errors(info, "torch.linalg.ldl_factor", is_matrix=self.ndim == 2)
@@ -152,7 +152,7 @@ def triangular_solve(
 # -- QR --------------------------------------------------------------------------------------------
 
 
-def qr(self: Any, some: bool = True) -> Any:
+def qr(self: Tensor, some: bool = True) -> Any:
     """Return an orthonormal and an upper triangular factor, the smallest ones or complete."""
     _warn_of_old(
         "qr", "linalg.qr", "qr(A, some) is linalg.qr(A, 'reduced' if some else 'complete')."
@@ -160,7 +160,7 @@ def qr(self: Any, some: bool = True) -> Any:
     return tuple(F.linalg_qr(self, "reduced" if some else "complete"))
 
 
-def ones_on_diagonal(x: Any, rows: int, columns: int) -> Any:
+def ones_on_diagonal(x: Tensor, rows: int, columns: int) -> Any:
     """Return a matrix of ones on the diagonal, like `x`."""
     made = F.eye(max(rows, columns), dtype=x.dtype, device=x.device)
     if rows == columns:
@@ -168,7 +168,7 @@ def ones_on_diagonal(x: Any, rows: int, columns: int) -> Any:
     return F.narrow(made, 1 if rows > columns else 0, 0, min(rows, columns))
 
 
-def _reflections(input: Any, tau: Any) -> tuple[Any, Any]:
+def _reflections(input: Tensor, tau: Tensor) -> tuple[Any, Any]:
     """Return V and W with ``Q = I - V W`` for the product Q of reflections ``I - tau v v^H``.
 
     V has the vectors of LAPACK's form as columns. W is T V^H, T^-1 being the upper triangle of
@@ -185,7 +185,7 @@ def _reflections(input: Any, tau: Any) -> tuple[Any, Any]:
     return vectors, F.linalg_solve_triangular(inner, scaled, upper=True, unitriangular=True)
 
 
-def linalg_householder_product(input: Any, tau: Any) -> Any:
+def linalg_householder_product(input: Tensor, tau: Tensor) -> Any:
     """Return the first columns of the product of Householder reflections."""
     rows, columns = check_reflections(input, tau, input.dtype, tau.dtype)
     ones = ones_on_diagonal(input, rows, columns)
@@ -198,12 +198,14 @@ def linalg_householder_product(input: Any, tau: Any) -> Any:
     return F.sub(ones, F.matmul(vectors, kept))
 
 
-def orgqr(self: Any, input2: Any) -> Any:
+def orgqr(self: Tensor, input2: Tensor) -> Any:
     """Return the first columns of the product of Householder reflections."""
     return F.linalg_householder_product(self, input2)
 
 
-def ormqr(self: Any, input2: Any, input3: Any, left: bool = True, transpose: bool = False) -> Any:
+def ormqr(
+    self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False
+) -> Any:
     """Return the product of the orthonormal matrix of Householder reflections, or its conjugate
     transpose, and a matrix, from the left or from the right.
     """

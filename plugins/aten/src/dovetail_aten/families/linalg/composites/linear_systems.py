@@ -50,29 +50,29 @@ def linalg_inv(A: Tensor) -> Any:
     return made
 
 
-def inverse(self: Any) -> Any:
+def inverse(self: Tensor) -> Any:
     """Return the inverses of square matrices."""
     return F.linalg_inv(self)
 
 
-def linalg_solve(A: Any, B: Any, *, left: bool = True) -> Any:
+def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Any:
     """Return the solutions X of ``A X = B``, or of ``X A = B``."""
     made, info = F.linalg_solve_ex(A, B, left=left)
     F._linalg_check_errors(info, "torch.linalg.solve", is_matrix=A.ndim == 2)
     return made
 
 
-def det(self: Any) -> Any:
+def det(self: Tensor) -> Any:
     """Return the determinants."""
     return F.linalg_det(self)
 
 
-def slogdet(self: Any) -> Any:
+def slogdet(self: Tensor) -> Any:
     """Return the signs and the logarithms of the absolute values of the determinants."""
     return tuple(F.linalg_slogdet(self))
 
 
-def logdet(self: Any) -> Any:
+def logdet(self: Tensor) -> Any:
     """Return the logarithms of the determinants: NaN for negative ones, minus infinity for 0."""
     check_square("logdet", self.shape)
     check_inexact("logdet", self.dtype, halves=False)
@@ -82,7 +82,7 @@ def logdet(self: Any) -> Any:
     return F.where(F.eq(sign, -1), math.nan, logarithm)
 
 
-def linalg_tensorinv(self: Any, ind: int = 2) -> Any:
+def linalg_tensorinv(self: Tensor, ind: int = 2) -> Any:
     """Return the inverse of the map that tensordot makes of a tensor, over its last dimensions."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
@@ -99,7 +99,7 @@ def linalg_tensorinv(self: Any, ind: int = 2) -> Any:
     return F.reshape(made, (*shape[ind:], *shape[:ind]))
 
 
-def linalg_tensorsolve(self: Any, other: Tensor, dims: Sequence[int] | None = None) -> Any:
+def linalg_tensorsolve(self: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Any:
     """Return X of ``tensordot(self, X, X.ndim) = other``; `dims` of `self` are moved to its end."""
     if dims is not None:
         self = F.movedim(self, dims, tuple(range(self.ndim - len(dims), self.ndim)))
@@ -143,18 +143,18 @@ def _least(x: Tensor, greatest: Tensor, atol: Any, rtol: Any) -> Any:
     return least if atol is None else F.maximum(_column(atol), least)
 
 
-def _column(tolerance: Any) -> Any:
+def _column(tolerance: Tensor) -> Any:
     """Return tolerances of matrices so that they broadcast with the values of these."""
     return F.unsqueeze(tolerance, -1) if tolerance.ndim else tolerance
 
 
-def _number(x: Any, value: float | None) -> Any:
+def _number(x: Tensor, value: float | None) -> Any:
     """Return a tolerance as a 0-d tensor of the real dtype of `x`, or None."""
     return None if value is None else F.new_full(x, (), value, dtype=x.dtype.to_real())
 
 
 def linalg_pinv(
-    self: Any, *, atol: Tensor | None = None, rtol: object = None, hermitian: bool = False
+    self: Tensor, *, atol: Tensor | None = None, rtol: object = None, hermitian: bool = False
 ) -> Any:
     """Return the pseudoinverses: singular values that are greater than max(atol, rtol s) are
     inverted, s being the greatest, and all others are taken for 0.
@@ -189,25 +189,25 @@ def _adjoint(x: Any) -> Any:
 
 
 def linalg_pinv_of_numbers(
-    self: Any, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
+    self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
 ) -> Any:
     """Return the pseudoinverses, with tolerances that are numbers."""
     given = {"atol": _number(self, atol), "rtol": _number(self, rtol)}
     return F.linalg_pinv_atol_rtol_tensor(self, **given, hermitian=hermitian)
 
 
-def linalg_pinv_of_rcond(self: Any, rcond: float, hermitian: bool = False) -> Any:
+def linalg_pinv_of_rcond(self: Tensor, rcond: float, hermitian: bool = False) -> Any:
     """Return the pseudoinverses, with the relative tolerance alone."""
     return linalg_pinv_of_rcond_tensor(self, _number(self, rcond), hermitian)
 
 
-def linalg_pinv_of_rcond_tensor(self: Any, rcond: Any, hermitian: bool = False) -> Any:
+def linalg_pinv_of_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False) -> Any:
     """Return the pseudoinverses, with a relative tolerance for each matrix."""
     none = _number(self, 0.0)
     return F.linalg_pinv_atol_rtol_tensor(self, atol=none, rtol=rcond, hermitian=hermitian)
 
 
-def pinverse(self: Any, rcond: float = 1e-15) -> Any:
+def pinverse(self: Tensor, rcond: float = 1e-15) -> Any:
     """Return the pseudoinverses."""
     return F.linalg_pinv(self, rcond, False)
 
@@ -230,7 +230,7 @@ def linalg_matrix_rank(
 
 
 def linalg_matrix_rank_of_numbers(
-    self: Any, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
+    self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
 ) -> Any:
     """Return the ranks, with tolerances that are numbers."""
     check_matrix("torch.linalg.matrix_rank", self.shape, "input")
@@ -239,7 +239,7 @@ def linalg_matrix_rank_of_numbers(
     return linalg_matrix_rank(self, **given, hermitian=hermitian)
 
 
-def linalg_matrix_rank_of_tol(self: Any, tol: float, hermitian: bool = False) -> Any:
+def linalg_matrix_rank_of_tol(self: Tensor, tol: float, hermitian: bool = False) -> Any:
     """Return the ranks, with an absolute tolerance alone."""
     return linalg_matrix_rank_of_numbers(self, atol=tol, rtol=0.0, hermitian=hermitian)
 
@@ -250,7 +250,7 @@ def linalg_matrix_rank_of_tol_tensor(input: Tensor, tol: object, hermitian: bool
     return linalg_matrix_rank(input, atol=tol, rtol=none, hermitian=hermitian)
 
 
-def cholesky_inverse(self: Any, upper: bool = False) -> Any:
+def cholesky_inverse(self: Tensor, upper: bool = False) -> Any:
     """Return the inverses of the matrices whose Cholesky factors are given."""
     check_square("cholesky_inverse", self.shape)
     refuse_dtypes("cholesky_inverse_out_cpu", self.dtype)

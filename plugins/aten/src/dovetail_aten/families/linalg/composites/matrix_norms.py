@@ -14,18 +14,20 @@ from ....typing import Scalar
 from ..kernels.matrix_checks import check_inexact, check_matrix, check_square
 
 if TYPE_CHECKING:
+    from dovetail_kernel import dtype as DType
+
     from ....tensor.tensor_class import Tensor
 
 _NAME = "linalg.matrix_norm"
 
 
 def linalg_norm(
-    self: Any,
+    self: Tensor,
     ord: float | None = None,
-    dim: Any = None,
+    dim: Sequence[int] | None = None,
     keepdim: bool = False,
     *,
-    dtype: Any = None,
+    dtype: DType | None = None,
 ) -> Any:
     """Return the norm of a vector or matrix; without `ord`, that of all elements over `dim`."""
     _check_dims(self, ord, dim)
@@ -58,7 +60,7 @@ def _check_dims(self: Any, ord: Any, dim: Any) -> None:
         )
 
 
-def _matrix_dims(self: Any, dim: Sequence[int], dtype: Any) -> tuple[int, int]:
+def _matrix_dims(self: Any, dim: Sequence[int], dtype: DType | None) -> tuple[int, int]:
     """Return the two dimensions of matrices, counted from 0; refuse what has none."""
     check_matrix(_NAME, self.shape)
     if len(dim) != 2:
@@ -76,12 +78,12 @@ def _matrix_dims(self: Any, dim: Sequence[int], dtype: Any) -> tuple[int, int]:
 
 
 def linalg_matrix_norm(
-    self: Any,
+    self: Tensor,
     ord: Scalar,
     dim: Sequence[int] = (-2, -1),
     keepdim: bool = False,
     *,
-    dtype: Any = None,
+    dtype: DType | None = None,
 ) -> Any:
     """Return a norm of matrices: for 1 and infinity the greatest sum of a column or a row, for 2
     the greatest singular value; for their negatives the least.
@@ -109,7 +111,7 @@ def linalg_matrix_norm(
     return extreme(sums, (place,), keepdim)
 
 
-def _of_singular_values(matrices: Any, ord: str) -> Any:
+def _of_singular_values(matrices: Tensor, ord: str) -> Any:
     """Return the sum, the greatest or the least of the singular values."""
     if min(matrices.shape[-2:]):
         return F._linalg_singular_norm(matrices, ord)
@@ -117,7 +119,7 @@ def _of_singular_values(matrices: Any, ord: str) -> Any:
     return _extreme(values, -1, -1 if ord == "-2" else 1)
 
 
-def _extreme(values: Any, dim: int, ord: Any, keepdim: bool = False) -> Any:
+def _extreme(values: Tensor, dim: int, ord: Any, keepdim: bool = False) -> Any:
     """Return the greatest or least of `values` along a dimension; of none, 0 is the greatest."""
     if not values.shape[dim] and ord > 0:
         return F.sum(values, (dim,), keepdim)
@@ -125,12 +127,12 @@ def _extreme(values: Any, dim: int, ord: Any, keepdim: bool = False) -> Any:
 
 
 def linalg_matrix_norm_by_name(
-    self: Any,
+    self: Tensor,
     ord: str = "fro",
     dim: Sequence[int] = (-2, -1),
     keepdim: bool = False,
     *,
-    dtype: Any = None,
+    dtype: DType | None = None,
 ) -> Any:
     """Return the Frobenius norm, the root of the sum of squares, or the nuclear norm, the sum of
     the singular values.
@@ -158,17 +160,17 @@ def _with_dims(made: Any, first: int, second: int) -> Any:
     return made
 
 
-def nuclear_norm(self: Any, keepdim: bool = False) -> Any:
+def nuclear_norm(self: Tensor, keepdim: bool = False) -> Any:
     """Return the sum of the singular values of matrices."""
     return F.linalg_matrix_norm(self, "nuc", (-2, -1), keepdim)
 
 
-def nuclear_norm_dim(self: Any, dim: Any, keepdim: bool = False) -> Any:
+def nuclear_norm_dim(self: Tensor, dim: Sequence[int], keepdim: bool = False) -> Any:
     """Return the sum of the singular values of matrices over two dimensions."""
     return F.linalg_matrix_norm(self, "nuc", dim, keepdim)
 
 
-def frobenius_norm_dim(self: Any, dim: Any, keepdim: bool = False) -> Any:
+def frobenius_norm_dim(self: Tensor, dim: Sequence[int], keepdim: bool = False) -> Any:
     """Return the root of the sum of squares over dimensions."""
     return F.linalg_vector_norm(self, 2, dim, keepdim)
 
@@ -176,7 +178,7 @@ def frobenius_norm_dim(self: Any, dim: Any, keepdim: bool = False) -> Any:
 # -- condition numbers -----------------------------------------------------------------------------
 
 
-def linalg_cond(self: Any, p: Scalar | None = None) -> Any:
+def linalg_cond(self: Tensor, p: Scalar | None = None) -> Any:
     """Return the norms of matrices times those of their inverses; for 2, the ratio of the greatest
     and the least singular value.
     """
@@ -199,7 +201,7 @@ def _check_condition(self: Any) -> None:
         )
 
 
-def linalg_cond_by_name(self: Any, p: str) -> Any:
+def linalg_cond_by_name(self: Tensor, p: str) -> Any:
     """Return the norms of matrices times those of their inverses."""
     _check_condition(self)
     if p not in ("fro", "nuc"):

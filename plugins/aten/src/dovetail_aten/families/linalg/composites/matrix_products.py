@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ....tensor.tensor_class import Tensor
 
 
-def linalg_matmul(self: Any, other: Tensor) -> Any:
+def linalg_matmul(self: Tensor, other: Tensor) -> Any:
     """Return the matrix product."""
     return F.matmul(self, other)
 
@@ -36,7 +36,7 @@ def trace(self: Any) -> Any:
     return F.sum(F.diagonal(self))
 
 
-def linalg_vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
+def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Any:
     """Return the inner products of vectors along `dim`, those of `x` conjugated."""
     check_inexact("linalg.vecdot", x.dtype)
     if x.dtype is not y.dtype:
@@ -65,7 +65,7 @@ def cross(self: Any, other: Tensor, dim: int | None = None) -> Any:
     return F.linalg_cross(self, other, dim=dim)
 
 
-def kron(self: Any, other: Tensor) -> Any:
+def kron(self: Tensor, other: Tensor) -> Any:
     """Return the Kronecker product: every element of `self` times `other`, as blocks."""
     ndim = max(self.ndim, other.ndim)
     left = (1,) * (ndim - self.ndim) + tuple(self.shape)
@@ -76,7 +76,9 @@ def kron(self: Any, other: Tensor) -> Any:
     return F.reshape(product, [a * b for a, b in zip(left, right, strict=True)])
 
 
-def tensordot(self: Any, other: Any, dims_self: Sequence[int], dims_other: Sequence[int]) -> Any:
+def tensordot(
+    self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]
+) -> Any:
     """Return the sums of products over pairs of dimensions, a size of 1 counting for any other."""
     if len(dims_self) != len(dims_other):
         raise RuntimeError("both dimension lists should have same length. Name pairs.")
@@ -111,7 +113,7 @@ def tensordot(self: Any, other: Any, dims_self: Sequence[int], dims_other: Seque
 # -- several matrices ------------------------------------------------------------------------------
 
 
-def linalg_multi_dot(tensors: Sequence[Any]) -> Any:
+def linalg_multi_dot(tensors: Sequence[Tensor]) -> Any:
     """Return the product of several matrices in the order that takes the fewest multiplications;
     the first and the last may be vectors.
     """
@@ -132,7 +134,7 @@ def linalg_multi_dot(tensors: Sequence[Any]) -> Any:
     return made if len(shape) == 2 else F.reshape(made, shape)
 
 
-def _check_chain(tensors: Sequence[Any]) -> None:
+def _check_chain(tensors: Sequence[Tensor]) -> None:
     """Refuse what is no chain of matrices."""
     if len(tensors) < 2:
         raise RuntimeError(
@@ -189,7 +191,7 @@ def _product(chain: Sequence[object], split: dict[tuple[int, int], int]) -> Any:
     return part(0, len(chain) - 1)
 
 
-def chain_matmul(matrices: Sequence[Any]) -> Any:
+def chain_matmul(matrices: Sequence[Tensor]) -> Any:
     """Return the product of several matrices in the order that takes the fewest multiplications."""
     warn_user_once(
         "dovetail.chain_matmul is deprecated. Use dovetail.linalg.multi_dot, which takes a list of "
@@ -206,7 +208,7 @@ def chain_matmul(matrices: Sequence[Any]) -> Any:
     return F.clone(matrices[0]) if len(matrices) == 1 else F.linalg_multi_dot(matrices)
 
 
-def linalg_matrix_power(self: Any, n: int) -> Any:
+def linalg_matrix_power(self: Tensor, n: int) -> Any:
     """Return square matrices raised to a whole power; to a negative one, their inverses."""
     check_square("linalg.matrix_power", self.shape)
     if n == 0:
@@ -226,7 +228,7 @@ def linalg_matrix_power(self: Any, n: int) -> Any:
         square = F.matmul(square, square)
 
 
-def matrix_power(self: Any, n: int) -> Any:
+def matrix_power(self: Tensor, n: int) -> Any:
     """Return square matrices raised to a whole power."""
     return F.linalg_matrix_power(self, n)
 

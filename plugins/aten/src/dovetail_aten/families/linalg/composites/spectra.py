@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from ....tensor.tensor_class import Tensor
 
 
-def linalg_eigh(self: Any, UPLO: str = "L") -> Any:
+def linalg_eigh(self: Tensor, UPLO: str = "L") -> Any:
     """Return eigenvalues and eigenvectors of symmetric or Hermitian matrices."""
     return F._linalg_eigh(self, UPLO)
 
 
-def linalg_eigvalsh(self: Any, UPLO: str = "L") -> Any:
+def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Any:
     """Return the eigenvalues of symmetric or Hermitian matrices."""
     return F._linalg_eigh(self, UPLO, False)[0]
 
@@ -59,7 +59,7 @@ def lyapunov(H: Tensor, R: Tensor) -> Any:
     return F.matmul(F.matmul(vectors, inner), turned)
 
 
-def svd(self: Any, some: bool = True, compute_uv: bool = True) -> Any:
+def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """Return U, S and V of ``self = U diag(S) V^H``; without `compute_uv`, zeros for U and V."""
     if self.ndim < 2:
         raise RuntimeError(
@@ -78,6 +78,6 @@ def svd(self: Any, some: bool = True, compute_uv: bool = True) -> Any:
     return u, values, F.conj(F.transpose(vh, -2, -1))
 
 
-def matrix_exp(self: Any) -> Any:
+def matrix_exp(self: Tensor) -> Any:
     """Return the matrix exponentials."""
     return F.linalg_matrix_exp(self)

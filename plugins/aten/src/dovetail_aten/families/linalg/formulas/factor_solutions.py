@@ -71,7 +71,7 @@ def _to_factor(k: Namespace, slope: Array, factor: Array, upper: bool) -> Any:
     return k.neg(_of_triangle(k, made, upper))
 
 
-def _reflections(k: Any, x: Any, tau: Any) -> tuple[Any, Any, Any, Any]:
+def _reflections(k: Namespace, x: TensorLike, tau: TensorLike) -> tuple[Any, Any, Any, Any]:
     """Return V, W, ``N`` and ``V^H V``, for the product ``I - V W`` of reflections
     ``I - tau v v^H``: W is ``(I + N)^-1 diag(tau) V^H``, N the triangle of ``V^H V`` above the
     diagonal with rows times tau.
@@ -116,7 +116,7 @@ def _to_reflections(
 
 
 def householder_product_backward(
-    k: Namespace, grad: TensorLike, x: TensorLike, tau: Any
+    k: Namespace, grad: TensorLike, x: TensorLike, tau: TensorLike
 ) -> tuple[Any, Any]:
     """Return the gradients of the first columns of ``I - V W``: that of V is ``-grad W^H`` with
     those columns of W, that of these columns ``-V^H grad``.
@@ -135,8 +135,8 @@ def ormqr_backward(
     k: Namespace,
     grad: TensorLike,
     x: TensorLike,
-    tau: Any,
-    other: Any,
+    tau: TensorLike,
+    other: TensorLike,
     left: bool,
     transpose: bool,
     mask: Sequence[bool],

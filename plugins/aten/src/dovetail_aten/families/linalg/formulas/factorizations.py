@@ -83,7 +83,7 @@ def lu_factor_ex_backward(
     return k.matmul(permutation, made)
 
 
-def _rows(k: Namespace, x: Any, start: int, end: int) -> Any:
+def _rows(k: Namespace, x: TensorLike, start: int, end: int) -> Any:
     return k.slice(x, -2, start, end)
 
 

@@ -45,8 +45,8 @@ def inv_ex_backward(k: Namespace, grad: TensorLike, inverse: TensorLike) -> Any:
 def solve_ex_backward(
     k: Namespace,
     grad: TensorLike,
-    A: Any,
-    B: Any,
+    A: TensorLike,
+    B: TensorLike,
     result: TensorLike,
     left: bool,
     mask: Sequence[bool],
@@ -97,7 +97,7 @@ def _is_singular(k: Namespace, A: TensorLike) -> Any:
     return k.le(k.select(values, -1, -1), k.mul(k.select(values, -1, 0), least))
 
 
-def det_backward(k: Any, grad: TensorLike, A: Any, det: object) -> Any:
+def det_backward(k: Namespace, grad: TensorLike, A: Any, det: object) -> Any:
     """Return the gradient of the determinant: the conjugate of the matrix of cofactors, which is
     det(A) A^-1 transposed where there is an inverse. Where there is none, each cofactor is computed
     as the determinant of a minor, which is a polynomial: so every derivative of it is right.
@@ -125,7 +125,7 @@ def _cofactors_by_inverse(k: Namespace, grad: TensorLike, A: TensorLike, det: ob
     return k.mul(scale, _adjoint(k, k.linalg_inv_ex(A)[0]))
 
 
-def _cofactors_by_minors(k: Any, grad: TensorLike, A: Any) -> Any:
+def _cofactors_by_minors(k: Namespace, grad: TensorLike, A: Any) -> Any:
     """Return the gradient by the determinants of all minors: n^5 steps for n rows."""
     n, lead = A.shape[-1], tuple(A.shape[:-2])
     places = k.arange(n, device=A.device)
@@ -179,7 +179,7 @@ def pinv_backward(k: Namespace, grad: Tensor, pinv: Tensor, A: Tensor) -> Any:
 def lstsq_backward(
     k: Namespace,
     grad_solution: Tensor,
-    grad_residuals: Any,
+    grad_residuals: TensorLike | None,
     A: Tensor,
     B: Tensor,
     solution: Tensor,

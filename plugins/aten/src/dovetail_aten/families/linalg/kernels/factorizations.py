@@ -69,7 +69,7 @@ class Factorizations(Matrices):
 
     @operator("linalg_lu_factor_ex")
     def lu_factor_ex(
-        self, x: Any, *, pivot: bool = True, check_errors: bool = False
+        self, x: Array, *, pivot: bool = True, check_errors: bool = False
     ) -> tuple[Any, Any, Any]:
         """Return both triangular factors in one matrix, the rows that were exchanged, and where
         the diagonal of the second one is zero.
@@ -96,7 +96,7 @@ class Factorizations(Matrices):
     @operator("lu_unpack")
     @fitted
     def lu_unpack(
-        self, lu: Any, pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
+        self, lu: Array, pivots: Array, unpack_data: bool = True, unpack_pivots: bool = True
     ) -> tuple[Any, Any, Any]:
         """Return the permutation and both triangular factors of an LU factorization."""
         check_matrix("torch.lu_unpack", lu.shape, "LU_data")
@@ -145,7 +145,7 @@ class Factorizations(Matrices):
 
     @operator("linalg_ldl_factor_ex")
     def ldl_factor_ex(
-        self, x: Any, *, hermitian: bool = False, check_errors: bool = False
+        self, x: Array, *, hermitian: bool = False, check_errors: bool = False
     ) -> tuple[Any, Any, Any]:
         """Return the factors L and D of symmetric or Hermitian matrices in one, the pivots as
         LAPACK has them, and where D is zero.

@@ -47,7 +47,7 @@ class LinearSystems(Matrices):
 
     @operator("linalg_solve_ex")
     def solve_ex(
-        self, a: Any, b: Array, *, left: bool = True, check_errors: bool = False
+        self, a: Array, b: Array, *, left: bool = True, check_errors: bool = False
     ) -> tuple[Any, Any]:
         """Return the solutions of ``A X = B``, NaN for singular matrices, and which these are."""
         check_square("linalg.solve", a.shape)

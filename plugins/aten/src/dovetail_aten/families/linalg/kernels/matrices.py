@@ -22,7 +22,7 @@ __all__ = ["Matrices"]
 class Matrices(Family):
     """A family of operators of matrices and batches of matrices."""
 
-    def _dtype(self, x: Any) -> dtype:
+    def _dtype(self, x: Array) -> dtype:
         """Return the dtype of an array."""
         return self.dtypes[x.dtype]
 
@@ -55,7 +55,7 @@ class Matrices(Family):
         return self._found("linalg.get_blas_funcs", name, operator, arrays)
 
     def _found(
-        self, finder: str, name: str, operator: str, arrays: Sequence[Any]
+        self, finder: str, name: str, operator: str, arrays: Sequence[Array]
     ) -> Callable[..., Any]:
         """Return what a function of SciPy finds for the dtypes of `arrays`, which is kept."""
         kept: dict[Any, Callable[..., Any]] = self._functions
@@ -164,7 +164,7 @@ class Matrices(Family):
             raise
         return 0
 
-    def _check_infos(self, name: str, reason: str, info: Any) -> None:
+    def _check_infos(self, name: str, reason: str, info: Array) -> None:
         """Raise the error of the first matrix that LAPACK gives an info of, if there is one."""
         infos = [int(each) for each in self.xp.reshape(info, (-1,))]
         if any(infos):

@@ -87,7 +87,7 @@ class Spectra(Matrices):
 
     @operator("linalg_matrix_exp")
     @widened
-    def matrix_exp(self, x: Any) -> Any:
+    def matrix_exp(self, x: Array) -> Any:
         """Return the matrix exponentials, the sums of ``x**k / k!``."""
         check_square("linalg.matrix_exp", x.shape)
         check_inexact("linalg.matrix_exp", self._dtype(x))

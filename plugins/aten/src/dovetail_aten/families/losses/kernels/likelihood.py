@@ -13,6 +13,7 @@ from ....kernel_support.capabilities import Capabilities
 from ....kernel_support.family import Family, helper, operator
 from ....kernel_support.loss_reductions import MEAN, NONE
 from ....kernel_support.table import KernelTable
+from ....typing import Array, Namespace
 
 _FEW = 1 << 14
 """Elements up to which comparing all of them is faster than putting a few into zeros."""
@@ -76,14 +77,14 @@ class Likelihood(Family):
     """Losses of classes."""
 
     def __init__(
-        self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
+        self, xp: Namespace, capabilities: Capabilities, table: KernelTable | None = None
     ) -> None:
         super().__init__(xp, capabilities, table)
         floats = {each for each, dtype in self.dtypes.items() if dtype.category == FLOAT}
         self._floats = frozenset(floats)
         self._long = self.native_dtypes[int64]
 
-    def _check(self, x: Any, target: Any, weight: Any) -> None:
+    def _check(self, x: Array, target: Array, weight: Any) -> None:
         """Refuse inputs, targets and weights that do not fit."""
         if not 1 <= x.ndim <= 2:
             raise RuntimeError(
@@ -113,7 +114,7 @@ class Likelihood(Family):
             )
         self._check_weight(x, weight, x.shape[-1])
 
-    def _check_weight(self, x: Any, weight: Any, count: int) -> None:
+    def _check_weight(self, x: Array, weight: Array | None, count: int) -> None:
         """Refuse weights that are not one for each of `count` classes."""
         if weight is None:
             return
@@ -154,7 +155,7 @@ class Likelihood(Family):
         right = self.xp.logical_or(in_range, target == ignore_index)
         return self.checked(target, right, partial(no_class, count))
 
-    def _all_count(self, x: Any, target: Any, weight: Any, ignore_index: int) -> bool:
+    def _all_count(self, x: Array, target: Any, weight: Any, ignore_index: int) -> bool:
         """Return whether the samples are many, all count alike, and need no wider dtype; then fewer
         passes suffice.
         """
@@ -172,7 +173,7 @@ class Likelihood(Family):
             samples and not 0 <= ignore_index < count and target.view(self.xp.uint64).max() < count
         )
 
-    def _forward_of_all(self, x: Any, classes: Any, reduction: int) -> tuple[Any, Any]:
+    def _forward_of_all(self, x: Array, classes: Array, reduction: int) -> tuple[Any, Any]:
         """Return the loss and the weight of samples that all count alike."""
         xp = self.xp
         samples = classes.shape[0]
@@ -184,7 +185,7 @@ class Likelihood(Family):
 
     @operator("nll_loss_forward")
     def nll_loss_forward(
-        self, x: Any, target: Any, weight: Any, reduction: int, ignore_index: int
+        self, x: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
     ) -> tuple[Any, Any]:
         """Return minus the logarithms of the probabilities of the target classes, weighted and
         reduced, and the sum of the weights.
@@ -217,13 +218,13 @@ class Likelihood(Family):
     @operator("nll_loss_backward")
     def nll_loss_backward(
         self,
-        grad_output: Any,
-        x: Any,
-        target: Any,
-        weight: Any,
+        grad_output: Array,
+        x: Array,
+        target: Array,
+        weight: Array | None,
         reduction: int,
         ignore_index: int,
-        total_weight: Any,
+        total_weight: Array,
     ) -> Any:
         """Return the gradient of `nll_loss_forward`: minus the weight at the target classes, else
         0.
@@ -265,7 +266,7 @@ class Likelihood(Family):
 
     @helper("cross_entropy")
     def cross_entropy(
-        self, x: Any, target: Any, reduction: int, ignore_index: int
+        self, x: Array, target: Array, reduction: int, ignore_index: int
     ) -> tuple[Any, Any, Any]:
         """Return the loss, the logarithms of the probabilities, and the weight of all samples."""
         if x.shape[0] != target.shape[0]:
@@ -281,8 +282,8 @@ class Likelihood(Family):
     @helper("cross_entropy_backward")
     def cross_entropy_backward(
         self,
-        grad_output: Any,
-        output: Any,
+        grad_output: Array,
+        output: Array,
         target: Any,
         reduction: int,
         ignore_index: int,

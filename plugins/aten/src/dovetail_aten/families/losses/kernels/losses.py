@@ -18,7 +18,7 @@ from ....kernel_support.table import Function, KernelTable
 from ....typing import Array, Namespace
 
 
-def reduced(loss: Any, reduction: int) -> Any:
+def reduced(loss: Array, reduction: int) -> Any:
     """Return a loss of every element reduced as the number says.
 
     Raises
@@ -251,7 +251,7 @@ class Losses(Family):
         return self._entropy(x, target, weight, reduction)
 
     @widened
-    def _entropy(self, x: Any, target: Any, weight: Any, reduction: int) -> Any:
+    def _entropy(self, x: Array, target: Any, weight: Any, reduction: int) -> Any:
         """Return the binary cross entropy of probabilities."""
         xp, like = self.xp, self.numbers.like
         least = like(x, -100)
@@ -270,7 +270,7 @@ class Losses(Family):
         x: Array,
         target: Array,
         weight: Array | None = None,
-        pos_weight: Any = None,
+        pos_weight: Array | None = None,
         reduction: int = MEAN,
     ) -> Any:
         """Return ``-target * log(sigmoid(x)) - (1 - target) * log(1 - sigmoid(x))``, weighted and
@@ -299,7 +299,7 @@ class Losses(Family):
 
     @widened
     def _entropy_of_logits(
-        self, x: Any, target: Any, weight: Any, pos_weight: Any, reduction: int
+        self, x: Array, target: Any, weight: Any, pos_weight: Any, reduction: int
     ) -> Any:
         """Return the binary cross entropy of logits."""
         xp = self.xp

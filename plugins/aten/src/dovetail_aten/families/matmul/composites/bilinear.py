@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ....tensor.tensor_class import Tensor
 
 
-def bilinear(input1: Any, input2: Any, weight: Tensor, bias: Tensor | None = None) -> Any:
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
     """Return the sums of ``input1[i] * weight[k, i, j] * input2[j]`` for every k, plus `bias`."""
     _check_bilinear(input1, input2, weight, bias)
     outputs, left, right = weight.shape
@@ -22,7 +22,9 @@ def bilinear(input1: Any, input2: Any, weight: Tensor, bias: Tensor | None = Non
     return made if bias is None else F.add(made, bias)
 
 
-def _check_bilinear(input1: Any, input2: Any, weight: TensorLike, bias: Tensor | None) -> None:
+def _check_bilinear(
+    input1: Tensor, input2: Tensor, weight: TensorLike, bias: Tensor | None
+) -> None:
     if not input1.dtype is input2.dtype is weight.dtype:
         raise RuntimeError(
             f"All tensors must have the same dtype, got input1: {input1.dtype}, input2: "

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SUBSCRIPTS: Final = frozenset(ascii_letters)
 
 
-def einsum(equation: str, tensors: Sequence[Any], *, path: Sequence[int] | None = None) -> Any:
+def einsum(equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | None = None) -> Any:
     """Return the sum over products of elements that `equation` describes.
 
     Parameters
@@ -166,9 +166,9 @@ def _dims_alone(labels: str, others: str) -> tuple[int, ...]:
 
 
 def _contract(
-    left: Any,
+    left: Tensor,
     left_labels: str,
-    right: Any,
+    right: Tensor,
     right_labels: str,
     needed: str,
     sizes: tuple[tuple[str, int], ...],
@@ -296,7 +296,7 @@ def _planned(
     )
 
 
-def _without(tensor: Any, labels: str, label: str) -> tuple[Any, str]:
+def _without(tensor: Tensor, labels: str, label: str) -> tuple[Any, str]:
     """Return `tensor` summed over a label, which is no sum where its size is 1."""
     dim = labels.index(label)
     less = F.select(tensor, dim, 0) if tensor.shape[dim] == 1 else F.sum(tensor, (dim,))

@@ -15,12 +15,13 @@ from ....composites.reshaping import reshape
 
 if TYPE_CHECKING:
     from ....tensor.tensor_class import Tensor
+    from ....typing import Scalar
 
 _SEEN: Final = NOT_PLAIN | WRAPPED_BIT
 """Signatures of tensors whose class, mode or transform sees the operators that are called."""
 
 
-def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
     """Return ``input @ weight.T + bias``."""
     if bias is not None and input.array.ndim == 2 and bias.array.ndim == 1:
         return F.addmm(bias, input, F.t(weight))
@@ -47,7 +48,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     return product if bias is None else F.add(product, F.expand(bias, product.shape))
 
 
-def matmul(self: Any, other: Any) -> Any:
+def matmul(self: Tensor, other: Tensor) -> Any:
     """Return the matrix product; 1-d operands are vectors, leading dimensions broadcast."""
     left, right = self.array.ndim, other.array.ndim
     if left == 2 and right == 2:
@@ -71,7 +72,7 @@ def matmul(self: Any, other: Any) -> Any:
     return _batched(self, other)
 
 
-def _folded(self: Any, other: Any) -> Any:
+def _folded(self: Any, other: Tensor) -> Any:
     """Return the product of many rows, all dimensions but the last folded into one, and a matrix or
     vector.
     """
@@ -92,7 +93,7 @@ def _is_unseen(self: Any, other: Any) -> bool:
     return bool(now or not bits & GRAD or not (self.requires_grad or other.requires_grad))
 
 
-def _batched(self: Any, other: Any) -> Any:
+def _batched(self: Any, other: Tensor) -> Any:
     shapes = self.array.shape, other.array.shape
     has_batches = len(shapes[0]) > 2 and len(shapes[1]) > 2
     if has_batches and shapes[0][:-2] == shapes[1][:-2] and _is_unseen(self, other):
@@ -134,12 +135,14 @@ def _broadcast(first: Sequence[int], second: Sequence[int]) -> tuple[int, ...]:
     return tuple([b if a == 1 else a for a, b in zip(left, right, strict=True)])
 
 
-def sparse_addmm(self: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def sparse_addmm(
+    self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1
+) -> Any:
     """``addmm`` as sparse products call it: of strided matrices, the same."""
     return F.addmm(self, mat1, mat2, beta=beta, alpha=alpha)
 
 
-def outer(self: Any, vec2: Any) -> Any:
+def outer(self: Tensor, vec2: Tensor) -> Any:
     """Return the outer product of two vectors."""
     if self.ndim != 1 or vec2.ndim != 1:
         raise RuntimeError(
@@ -149,7 +152,7 @@ def outer(self: Any, vec2: Any) -> Any:
     return F.mul(F.reshape(self, (self.shape[0], 1)), vec2)
 
 
-def inner(self: Any, other: Tensor) -> Any:
+def inner(self: Tensor, other: Tensor) -> Any:
     """Return the sums of products along the last dimensions."""
     if self.ndim == 0 or other.ndim == 0:
         return F.mul(self, other)

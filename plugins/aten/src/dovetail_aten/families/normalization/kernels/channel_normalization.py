@@ -46,7 +46,7 @@ class ChannelNormalization(Family):
             "Convert weight, bias and running statistics."
         )
 
-    def _column(self, x: Any, ndim: int) -> Any:
+    def _column(self, x: Array, ndim: int) -> Any:
         """Return one number for each channel so that it broadcasts against an array."""
         return self.xp.reshape(self.precision.wide(x), (1, -1, *(1,) * (ndim - 2)))
 
@@ -56,8 +56,8 @@ class ChannelNormalization(Family):
     def batch_norm(
         self,
         x: Array,
-        weight: Any,
-        bias: Any,
+        weight: Array | None,
+        bias: Array | None,
         running_mean: Array,
         running_var: Array,
         training: bool,
@@ -107,7 +107,7 @@ class ChannelNormalization(Family):
         xp = self.xp
         return xp.reciprocal(xp.sqrt(xp.add(variance, self.numbers.like(variance, eps))))
 
-    def _sum_over(self, x: Any, axes: tuple[int, ...]) -> Any:
+    def _sum_over(self, x: Array, axes: tuple[int, ...]) -> Any:
         """Return one sum for each channel."""
         return x.sum(axis=axes)
 
@@ -140,7 +140,7 @@ class ChannelNormalization(Family):
         self,
         grad_out: Array,
         x: Array,
-        weight: Any,
+        weight: Array | None,
         running_mean: Array,
         running_var: Array,
         save_mean: Array,
@@ -220,7 +220,7 @@ class ChannelNormalization(Family):
         x: Array,
         mean: Array,
         rstd: Array,
-        weight: Any,
+        weight: Array | None,
         N: int,
         C: int,
         HxW: int,

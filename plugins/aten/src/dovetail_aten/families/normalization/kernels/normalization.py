@@ -30,17 +30,22 @@ class Normalization(Family):
             "mixed dtype (CPU): all inputs must share same datatype. Convert weight and bias."
         )
 
-    def _sum_of_rows(self, matrix: Any) -> Any:
+    def _sum_of_rows(self, matrix: Array) -> Any:
         """Return the sum of every row, as a column."""
         return matrix.sum(axis=1, keepdims=True)
 
-    def _sum_of_columns(self, matrix: Any) -> Any:
+    def _sum_of_columns(self, matrix: Array) -> Any:
         """Return the sum of every column."""
         return matrix.sum(axis=0)
 
     @operator("native_layer_norm")
     def native_layer_norm(
-        self, input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float
+        self,
+        input: Array,
+        normalized_shape: Sequence[int],
+        weight: Array | None,
+        bias: Array | None,
+        eps: float,
     ) -> tuple[Any, Any, Any]:
         """Return ``(input - mean) / sqrt(variance + eps) * weight + bias`` over the last
         dimensions, and mean and the reciprocal root (Ba, Kiros and Hinton 2016, arXiv:1607.06450).

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any, Final
 from dovetail_aten._generated import functions as F
 from dovetail_aten.families.pointwise.kernels.comparison import check_tolerances
 from dovetail_kernel import complex64, complex128, float64, int64, result_dtype, scalar_category
+from dovetail_kernel import dtype as DType
 
 if TYPE_CHECKING:
+    from dovetail_aten.typing import Scalar
+
     from ....tensor.tensor_class import Tensor
 
 _COMPLEX: Final = complex64.bit | complex128.bit
 """The bits of a signature that say that the numbers are complex."""
 
 
-def square(self: Any) -> Any:
+def square(self: Tensor) -> Any:
     """Return ``self ** 2``."""
     return F.pow(self, 2)
 
@@ -27,7 +30,7 @@ def square_(self: Any) -> Any:
     return F.pow_(self, 2)
 
 
-def isfinite(self: Any) -> Any:
+def isfinite(self: Tensor) -> Any:
     """Return where `self` is neither infinite nor NaN."""
     if not (self.dtype.is_floating_point or self.dtype.is_complex):
         return F.ones_like(self, dtype=_bool())
@@ -62,7 +65,7 @@ def imag(self: Any) -> Any:
     return F.select(F.view_as_real(self), -1, 1)
 
 
-def conj_physical(self: Any) -> Any:
+def conj_physical(self: Tensor) -> Any:
     """Return the complex conjugate; a real tensor itself."""
     return F._conj_physical(self) if self.dtype.is_complex else self
 
@@ -72,46 +75,46 @@ def conj_physical_(self: Any) -> Any:
     return F.copy_(self, F._conj_physical(self))
 
 
-def resolve_neg(self: Any) -> Any:
+def resolve_neg(self: Tensor) -> Any:
     """Return `self`: no tensor is lazily negated."""
     return self
 
 
-def is_conj(self: Any) -> bool:
+def is_conj(self: Tensor) -> bool:
     """Return False: no tensor is lazily conjugated."""
     return False
 
 
-def is_neg(self: Any) -> bool:
+def is_neg(self: Tensor) -> bool:
     """Return False: no tensor is lazily negated."""
     return False
 
 
-def isreal(self: Any) -> Any:
+def isreal(self: Tensor) -> Any:
     """Return where the imaginary part is zero."""
     if self.dtype.is_complex:
         return F.eq(F.imag(self), 0)
     return F.ones_like(self, dtype=_bool())
 
 
-def is_complex(self: Any) -> bool:
+def is_complex(self: Tensor) -> bool:
     """Return whether the dtype is complex."""
     return bool(self.dtype.is_complex)
 
 
-def is_floating_point(self: Any) -> bool:
+def is_floating_point(self: Tensor) -> bool:
     """Return whether the dtype is real and floating point."""
     return bool(self.dtype.is_floating_point)
 
 
-def where_scalar(condition: Any, self: Any, other: Any) -> Any:
+def where_scalar(condition: Tensor, self: Any, other: Any) -> Any:
     """Return `self` where `condition`, else `other`, one of which is a number."""
     if isinstance(self, (bool, int, float, complex)):
         return F.where_self(condition, _number(self, [other]), other)
     return F.where_self(condition, self, _number(other, [self]))
 
 
-def where_scalar_scalar(condition: Any, self: Any, other: Any) -> Any:
+def where_scalar_scalar(condition: Tensor, self: Scalar, other: Scalar) -> Any:
     """Return the number `self` where `condition`, else the number `other`."""
     dtype = result_dtype([], [], [scalar_category(self), scalar_category(other)])
     device = condition.device
@@ -122,7 +125,7 @@ def where_scalar_scalar(condition: Any, self: Any, other: Any) -> Any:
     )
 
 
-def where_condition(condition: Any) -> Any:
+def where_condition(condition: Tensor) -> Any:
     """Return the indices of the true elements, one tensor per dimension."""
     return F.unbind(F.nonzero(condition if condition.ndim else F.unsqueeze(condition, 0)), 1)
 
@@ -136,7 +139,7 @@ def _number(value: Any, tensors: Iterable[Any]) -> Any:
 
 
 def isclose(
-    self: Any, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Any:
     """Return where ``|self - other| <= atol + rtol * |other|``, or both are equal."""
     if self.dtype is not other.dtype:
@@ -164,13 +167,13 @@ def _distance(self: Any, other: Tensor) -> Any:
 
 
 def allclose(
-    self: Any, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
     """Return whether all elements are close."""
     return bool(F.item(F.all(isclose(self, other, rtol, atol, equal_nan))))
 
 
-def item(self: Any) -> Any:
+def item(self: Tensor) -> Any:
     """Return the only element as a Python number."""
     if self.numel() != 1:
         raise RuntimeError(
@@ -180,7 +183,7 @@ def item(self: Any) -> Any:
     return F._local_scalar_dense(self)
 
 
-def is_nonzero(self: Any) -> bool:
+def is_nonzero(self: Tensor) -> bool:
     """Return whether the only element is not zero."""
     count = self.numel()
     if count == 0:
@@ -222,7 +225,7 @@ def _wide(*operands: Any) -> Any:
     return complex128 if any(is_complex) else float64
 
 
-def _as_wide(operand: Any, dtype: Any) -> Any:
+def _as_wide(operand: Any, dtype: DType) -> Any:
     if hasattr(operand, "dtype"):
         return F.to(operand, dtype=dtype)
     return complex(operand) if dtype is complex128 else float(operand)

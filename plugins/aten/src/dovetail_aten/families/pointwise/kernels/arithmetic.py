@@ -133,7 +133,7 @@ class Arithmetic(Family):
 
     @operator("lerp.Scalar")
     @widened
-    def lerp_number(self, x: Any, end: object, weight: Any) -> Any:
+    def lerp_number(self, x: Array, end: object, weight: Any) -> Any:
         """Return ``x + weight * (end - x)`` for a number `weight`."""
         xp = self.xp
         step = xp.subtract(end, x)
@@ -141,7 +141,7 @@ class Arithmetic(Family):
             return xp.add(x, xp.multiply(step, self.numbers.like(step, weight)))
         return xp.subtract(end, xp.multiply(step, self.numbers.like(step, 1 - weight)))
 
-    def _check_divisor(self, array: Any, divisor: Any) -> None:
+    def _check_divisor(self, array: Array, divisor: Any) -> None:
         """Refuse a zero among integer divisors, unless values cannot be looked at."""
         if self.lazy or not array.size or array.dtype not in self.precision.integral:
             return
@@ -227,7 +227,7 @@ class Arithmetic(Family):
         return self.xp.fmod(x, other)
 
     @operator("pow.Tensor_Scalar")
-    def power_of_number(self, x: Any, exponent: Any) -> Any:
+    def power_of_number(self, x: Array, exponent: Any) -> Any:
         """Return ``x ** exponent`` for a number `exponent`; small ones as products, roots and
         reciprocals.
         """
@@ -290,7 +290,7 @@ class Arithmetic(Family):
 def _negation_into(negative: Any) -> Any:
     """Return what writes ``-x`` into an array."""
 
-    def negative_into(x: Any, *, out: Any) -> Any:
+    def negative_into(x: Array, *, out: Any) -> Any:
         # NumPy 2.4 computes ``negative(x, out=x)`` wrongly for some strides.
         flags = getattr(out, "flags", None)
         if flags is None or flags.c_contiguous:

@@ -95,11 +95,11 @@ class NumberParts(Family):
         return xp.multiply(xp.rint(xp.true_divide(x, power)), power)
 
     @operator("bitwise_left_shift.Tensor_Scalar", "bitwise_left_shift.Scalar_Tensor")
-    def left_shift(self, x: Any, other: Array) -> Any:
+    def left_shift(self, x: Array, other: Array) -> Any:
         """Return ``x << other``, of which one is a number."""
         return self.xp.left_shift(*self.numbers.either(x, other))
 
     @operator("bitwise_right_shift.Tensor_Scalar", "bitwise_right_shift.Scalar_Tensor")
-    def right_shift(self, x: Any, other: Array) -> Any:
+    def right_shift(self, x: Array, other: Array) -> Any:
         """Return ``x >> other``, of which one is a number."""
         return self.xp.right_shift(*self.numbers.either(x, other))

@@ -90,7 +90,7 @@ class Pointwise(Family):
     @operator("nan_to_num")
     def nan_to_num(
         self,
-        x: Any,
+        x: Array,
         nan: float | None = None,
         posinf: float | None = None,
         neginf: float | None = None,

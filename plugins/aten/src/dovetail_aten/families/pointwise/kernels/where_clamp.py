@@ -51,7 +51,7 @@ class Choices(Family):
         native = self.native_dtypes[common]
         return tuple([each.astype(native) if hasattr(each, "dtype") else each for each in operands])
 
-    def _bound_and(self, x: Any, bound: Any) -> tuple[Any, Any]:
+    def _bound_and(self, x: Array, bound: Any) -> tuple[Any, Any]:
         """Return a bound and an array in one dtype: of equal ones, 0 and -0, namespaces return the
         second.
 

@@ -42,14 +42,14 @@ class Distributions(Drawing):
         return self._normal(mean, mean.dtype, generator, 0.0, std) + mean
 
     @operator("normal.float_Tensor")
-    def normal_as_wide(self, mean: float, std: Any, *, generator: Any = None) -> Any:
+    def normal_as_wide(self, mean: float, std: Any, *, generator: object = None) -> Any:
         """Return a normal number for every standard deviation."""
         std = self._check_deviation(std)
         sample = self._normal(std, std.dtype, generator)
         return sample * std + self.numbers.like(sample, mean)
 
     @operator("normal.Tensor_Tensor")
-    def normal_of_both(self, mean: Any, std: Any, *, generator: object = None) -> Any:
+    def normal_of_both(self, mean: Array, std: Any, *, generator: object = None) -> Any:
         """Return a normal number for every mean and standard deviation, which broadcast."""
         std = self._check_deviation(std)
         shape = broadcast_shapes([tuple(mean.shape), tuple(std.shape)])
@@ -192,7 +192,7 @@ class Distributions(Drawing):
         return self._chosen(x, p, generator).astype(x.dtype)
 
     @operator("bernoulli_.Tensor")
-    def bernoulli_by(self, x: Any, p: Any, *, generator: object = None) -> Any:
+    def bernoulli_by(self, x: Array, p: Array, *, generator: object = None) -> Any:
         """Return 1 with the probabilities `p`, which broadcast, else 0, like `x`: what bernoulli_
         writes.
         """

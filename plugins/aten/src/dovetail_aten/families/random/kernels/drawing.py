@@ -10,6 +10,7 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype as DType
 from dovetail_kernel import finfo, float32, float64, iinfo, warn_user
 from dovetail_kernel.types import COMPLEX, FLOAT
+from dovetail_kernel.typing import NativeDtype
 
 from ....kernel_support.dims import check_size
 from ....kernel_support.family import Family
@@ -26,7 +27,7 @@ class Drawing(Family):
     whose numbers depend on how the array lies in memory overrides these methods.
     """
 
-    def _check(self, name: str, dtype: Any) -> None:
+    def _check(self, name: str, dtype: NativeDtype) -> None:
         """Refuse a dtype that the numbers are not drawn in."""
         if self.dtypes[dtype].category < FLOAT:
             raise NotImplementedError(
@@ -35,7 +36,7 @@ class Drawing(Family):
             )
 
     def _uniform(
-        self, like: Any, dtype: Any, generator: object, low: float = 0.0, high: float = 1.0
+        self, like: Any, dtype: NativeDtype, generator: object, low: float = 0.0, high: float = 1.0
     ) -> Any:
         """Return uniform numbers of [low, high), of complex dtype in both parts."""
         self._check("check_uniform_bounds", dtype)
@@ -49,7 +50,7 @@ class Drawing(Family):
         return drawn if low == 0 and high == 1 else self._moved(drawn, low, high - low)
 
     def _normal(
-        self, like: Any, dtype: Any, generator: object, mean: float = 0.0, std: float = 1.0
+        self, like: Any, dtype: NativeDtype, generator: object, mean: float = 0.0, std: float = 1.0
     ) -> Any:
         """Return normal numbers, of complex dtype with both parts of half the variance."""
         self._check("normal_kernel", dtype)
@@ -110,7 +111,9 @@ class Drawing(Family):
                         "Draw in another dtype."
                     )
 
-    def _integers(self, low: int, high: int, like: Any, dtype: Any, generator: object) -> Any:
+    def _integers(
+        self, low: int, high: int, like: Any, dtype: NativeDtype | None, generator: object
+    ) -> Any:
         """Return integers of ``[low, high)``, all equally likely."""
         for bound in (low, high - 1):
             if not -_BEYOND <= bound < _BEYOND:

@@ -76,7 +76,7 @@ class GammaNumbers(Drawing):
         return moved.astype(x.dtype)
 
     @operator("_dirichlet_grad")
-    def dirichlet_grad(self, x: Any, alpha: Any, total: Any) -> Any:
+    def dirichlet_grad(self, x: Array, alpha: Array, total: Array) -> Any:
         """Return the derivative of beta numbers `x` by `alpha`, the other parameter ``total -
         alpha`` as it is, over ``1 - x``.
         """

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
+from dovetail_aten.typing import Scalar
 from dovetail_kernel import int64
 
+if TYPE_CHECKING:
+    from dovetail_aten.tensor.tensor_class import Tensor
 
-def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool) -> tuple[Any, Any]:
+
+def pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Any, Any]:
     """Return the elements of padded sequences step by step, and how many sequences have a step."""
     if batch_first:
         input = F.transpose(input, 0, 1)
@@ -19,7 +23,7 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool) -> tuple[A
     return F.index(input, [is_inside.to(input.device)]), counts
 
 
-def _lengths(input: Any, lengths: Any) -> list[int]:
+def _lengths(input: Tensor, lengths: Tensor) -> list[int]:
     """Return lengths as numbers, if they are those of sequences, the longest first.
 
     Raises
@@ -60,7 +64,7 @@ def _lengths(input: Any, lengths: Any) -> list[int]:
     return sizes
 
 
-def _check_counts(counts: Any) -> None:
+def _check_counts(counts: Tensor) -> None:
     """Refuse what cannot be a line of lengths, or of sequences per step, in PyTorch's words."""
     if counts.ndim != 1 or counts.dtype is not int64 or counts.device.type != "cpu":
         raise RuntimeError(
@@ -69,13 +73,13 @@ def _check_counts(counts: Any) -> None:
         )
 
 
-def _places(length: int, like: Any, dim: int) -> Any:
+def _places(length: int, like: Tensor, dim: int) -> Any:
     """Return the numbers from 0 along the dimension that is not `dim`."""
     return F.unsqueeze(F.arange(length, device=like.device), dim)
 
 
 def pad_packed_sequence(
-    data: Any, batch_sizes: Any, batch_first: bool, padding_value: Any, total_length: int
+    data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: Scalar, total_length: int
 ) -> tuple[Any, Any]:
     """Return the padded sequences of which the data were packed, and their lengths."""
     _check_counts(batch_sizes)
@@ -138,7 +142,7 @@ def pad_sequence(
     return F.stack(filled, 0 if batch_first else 1)
 
 
-def _can_be_expanded(sequence: Any, first: Any) -> bool:
+def _can_be_expanded(sequence: Tensor, first: Tensor) -> bool:
     """Return whether elements have the shape of those of the first sequence, or broadcast to it."""
     return bool(
         sequence.ndim

@@ -5,20 +5,23 @@ between layers. What the input gives to the gates is one product for the whole s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 
 from .recurrent_cells import Cell, Weights, check_dtype, gru_step, lstm_step, relu_step, tanh_step
 from .recurrent_steps import EachStep, PackedSteps, Steps
 
+if TYPE_CHECKING:
+    from ....tensor.tensor_class import Tensor
+
 State = list[Any]
 
 
 def lstm_input(
-    input: Any,
-    hx: Sequence[Any],
-    params: Sequence[Any],
+    input: Tensor,
+    hx: Sequence[Tensor],
+    params: Sequence[Tensor],
     has_biases: bool,
     num_layers: int,
     dropout: float,
@@ -45,10 +48,10 @@ def lstm_input(
 
 
 def lstm_data(
-    data: Any,
-    batch_sizes: Any,
-    hx: Sequence[Any],
-    params: Sequence[Any],
+    data: Tensor,
+    batch_sizes: Tensor,
+    hx: Sequence[Tensor],
+    params: Sequence[Tensor],
     has_biases: bool,
     num_layers: int,
     dropout: float,
@@ -73,7 +76,7 @@ def lstm_data(
     return output, hidden, cell
 
 
-def _check_pair(hx: Sequence[Any]) -> None:
+def _check_pair(hx: Sequence[Tensor]) -> None:
     if len(hx) != 2:
         raise RuntimeError(
             f"lstm expects two hidden states, but got {len(hx)}. Pass the hidden and the cell "
@@ -113,9 +116,9 @@ def rnn_relu_data(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
 
 def _with_one_state(
     step: Cell,
-    input: Any,
+    input: Tensor,
     hx: Any,
-    params: Sequence[Any],
+    params: Sequence[Tensor],
     has_biases: bool,
     num_layers: int,
     dropout: float,
@@ -136,7 +139,7 @@ def _packed_with_one_state(
     data: Any,
     batch_sizes: Any,
     hx: Any,
-    params: Sequence[Any],
+    params: Sequence[Tensor],
     has_biases: bool,
     num_layers: int,
     dropout: float,
@@ -154,9 +157,9 @@ def _packed_with_one_state(
 
 def _padded(
     cell: Cell,
-    input: Any,
-    hx: Sequence[Any],
-    params: Sequence[Any],
+    input: Tensor,
+    hx: Sequence[Tensor],
+    params: Sequence[Tensor],
     has_biases: bool,
     num_layers: int,
     dropout: float,
@@ -186,9 +189,9 @@ def _padded(
 def _stacked(
     cell: Cell,
     steps: Steps,
-    input: Any,
-    hx: Sequence[Any],
-    params: Sequence[Any],
+    input: Tensor,
+    hx: Sequence[Tensor],
+    params: Sequence[Tensor],
     has_biases: bool,
     num_layers: int,
     dropout: float,
@@ -243,7 +246,7 @@ def _weights(
     return found
 
 
-def _check_states(hx: Sequence[Any], count: int, batch: int) -> None:
+def _check_states(hx: Sequence[Tensor], count: int, batch: int) -> None:
     """Refuse first states that are not one for each layer, direction and sequence.
 
     Raises

@@ -44,7 +44,7 @@ def is_fused(gates: TensorLike, state: list[Any], weights: Weights) -> bool:
     )
 
 
-def lstm_step(gates: Any, state: list[Any], weights: Weights) -> list[Any]:
+def lstm_step(gates: Tensor, state: list[Any], weights: Weights) -> list[Any]:
     """Return the next hidden and cell state of an LSTM."""
     hidden, cell = state
     own = F.linear(hidden, weights.hidden, weights.hidden_bias)
@@ -137,7 +137,7 @@ def check_dtype(input: TensorLike) -> None:
         )
 
 
-def _once(cell: Cell, gates: int, input: Any, state: list[Any], weights: Weights) -> list[Any]:
+def _once(cell: Cell, gates: int, input: Tensor, state: list[Any], weights: Weights) -> list[Any]:
     """Return the next state, of arguments that fit together.
 
     Raises

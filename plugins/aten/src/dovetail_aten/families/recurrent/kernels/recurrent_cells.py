@@ -47,7 +47,7 @@ class RecurrentCells(Family):
         self,
         input_gates: object,
         hidden_gates: object,
-        cx: Any,
+        cx: Array,
         input_bias: object = None,
         hidden_bias: object = None,
     ) -> tuple[Any, Any, Any]:

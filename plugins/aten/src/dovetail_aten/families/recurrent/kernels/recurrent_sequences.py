@@ -54,7 +54,13 @@ class RecurrentSequences(Family):
     @operator("_lstm_sequence")
     @widened
     def lstm_sequence(
-        self, gates: Any, hx: Any, cx: Any, weight: Any, bias: Any = None, reverse: bool = False
+        self,
+        gates: Array,
+        hx: Array,
+        cx: Array,
+        weight: Array,
+        bias: Array | None = None,
+        reverse: bool = False,
     ) -> tuple[Any, Any, Any]:
         """Return the hidden states, the cell states, and the four gates of all steps."""
         xp = self.xp
@@ -146,7 +152,7 @@ class RecurrentSequences(Family):
         return to_weight, to_bias
 
 
-def places(steps: Any, reverse: bool) -> range:
+def places(steps: Array, reverse: bool) -> range:
     """Return the order of the steps."""
     count = steps.shape[0]
     return range(count - 1, -1, -1) if reverse else range(count)

@@ -49,7 +49,7 @@ class Norms(Family):
     @operator("linalg_vector_norm")
     def vector_norm(
         self,
-        x: Any,
+        x: Array,
         ord: Any = 2,
         dim: Dims = None,
         keepdim: bool = False,
@@ -72,7 +72,7 @@ class Norms(Family):
         return result.astype(own) if own in self.precision.halves else result
 
     @operator("norm.Scalar", "norm.ScalarOpt_dim")
-    def norm(self, x: Any, p: Any = 2, dim: Dims = None, keepdim: bool = False) -> Any:
+    def norm(self, x: Array, p: Any = 2, dim: Dims = None, keepdim: bool = False) -> Any:
         """Return the vector norm `p` over `dim`."""
         return self.vector_norm(x, 2 if p is None else p, dim, keepdim)
 

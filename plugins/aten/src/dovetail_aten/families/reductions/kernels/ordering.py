@@ -50,7 +50,7 @@ class Ordering(Sorted):
 
     @operator("nonzero")
     @never_warns
-    def nonzero(self, x: Any) -> Any:
+    def nonzero(self, x: Array) -> Any:
         """Return the places of all elements that are not zero, one in each row."""
         xp = self.xp
         if x.ndim:

@@ -28,7 +28,7 @@ class Reductions(Family):
 
     @operator("sum", "sum.dim_IntList")
     def sum(
-        self, x: Any, dim: Dims = None, keepdim: bool = False, *, dtype: NativeDtype | None = None
+        self, x: Array, dim: Dims = None, keepdim: bool = False, *, dtype: NativeDtype | None = None
     ) -> Any:
         """Return the sum over `dim`, of integers in int64, of half precision accumulated in
         float32.
@@ -46,7 +46,7 @@ class Reductions(Family):
         result = self.ordered(xp.sum(x, axis=dims, dtype=accumulators[own], keepdims=keepdim))
         return result.astype(own) if own in self.precision.halves else result
 
-    def _check_mean(self, own: Any, dtype: Any) -> None:
+    def _check_mean(self, own: Any, dtype: NativeDtype | None) -> None:
         """Refuse a mean of integers."""
         kind = self.dtypes[own if dtype is None else dtype]
         if kind.category < FLOAT:
@@ -89,7 +89,7 @@ class Reductions(Family):
     @operator("prod", "prod.dim_int")
     def prod(
         self,
-        x: Any,
+        x: Array,
         dim: int | None = None,
         keepdim: bool = False,
         *,
@@ -127,7 +127,7 @@ class Reductions(Family):
                 "Specify the reduction dim with the 'dim' argument."
             )
 
-    def _check_dims(self, name: str, x: Any, dims: Sequence[int]) -> None:
+    def _check_dims(self, name: str, x: Array, dims: Sequence[int]) -> None:
         """Refuse extrema over dimensions without elements."""
         for dim in dims:
             if not x.shape[dim]:
@@ -146,7 +146,7 @@ class Reductions(Family):
             )
 
     @operator("amax")
-    def amax(self, x: Any, dim: Dims = (), keepdim: bool = False) -> Any:
+    def amax(self, x: Array, dim: Dims = (), keepdim: bool = False) -> Any:
         """Return the greatest elements over `dim`."""
         return self._extremum("amax", self.xp.amax, x, dim, keepdim)
 
@@ -291,7 +291,7 @@ class Reductions(Family):
         dims = None if dim is None else wrap_dims(dim, x.ndim)
         return self.ordered(xp.sum(x != 0, axis=dims, dtype=xp.int64))
 
-    def _variance(self, name: str, x: Any, dim: Dims, correction: Any, keepdim: bool) -> Any:
+    def _variance(self, name: str, x: Array, dim: Dims, correction: Any, keepdim: bool) -> Any:
         """Return the mean square distance from the mean, over ``n - correction`` elements, in
         double precision: the square of a float32 may be infinite where its root is not. The
         operator `name` warns where that number is not positive.
@@ -325,7 +325,7 @@ class Reductions(Family):
 
     @operator("var.correction")
     def var(
-        self, x: Array, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
+        self, x: Array, dim: Dims = None, *, correction: Scalar | None = None, keepdim: bool = False
     ) -> Any:
         """Return the variance over `dim`: ``sum(abs(x - mean) ** 2) / (n - correction)``."""
         return self._variance("var", x, dim, correction, keepdim).astype(

@@ -17,7 +17,7 @@ class Scans(Family):
     """Cumulative sums and products."""
 
     @operator("cumsum")
-    def cumsum(self, x: Any, dim: int, *, dtype: NativeDtype | None = None) -> Any:
+    def cumsum(self, x: Array, dim: int, *, dtype: NativeDtype | None = None) -> Any:
         """Return the sums of all elements along `dim` up to each one, of integers in int64."""
         return self._scanned("cumsum", self.xp.cumsum, x, dim, dtype)
 

@@ -24,7 +24,7 @@ class IndexedWrites(Family):
     """Arrays with other elements at some places."""
 
     @operator("index_fill.int_Scalar", "index_fill.int_Tensor")
-    def index_fill(self, x: Any, dim: int, index: Array, value: Any) -> Any:
+    def index_fill(self, x: Array, dim: int, index: Array, value: Any) -> Any:
         """Return a copy with `value` for the slices at `index` along `dim`."""
         if self.dtypes[index.dtype] is not int64:
             raise IndexError("index_fill_(): Expected dtype int64 for index. Convert it: x.long().")

@@ -153,7 +153,7 @@ class ScatterReductions(PlacesAlong):
 
     def _combined(
         self,
-        x: Any,
+        x: Array,
         key: Callable[[], tuple[Any, ...]],
         put: Callable[[Any, Any, bool], Any],
         values: Array,

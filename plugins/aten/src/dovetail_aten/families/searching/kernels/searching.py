@@ -77,8 +77,8 @@ class Searching(Sorted):
     @operator("searchsorted.Tensor")
     def searchsorted(
         self,
-        sorted_sequence: Any,
-        values: Any,
+        sorted_sequence: Array,
+        values: Array,
         *,
         out_int32: bool = False,
         right: bool = False,
@@ -115,7 +115,7 @@ class Searching(Sorted):
             found = self._placed(sequence, values, behind)
         return found.astype(self.native_dtypes[int32 if out_int32 else int64], copy=False)
 
-    def _placed(self, sequence: Any, values: Array, behind: bool) -> Any:
+    def _placed(self, sequence: Array, values: Array, behind: bool) -> Any:
         """Return how many elements of each row come before each value: in a stable order of both,
         beginning with those that come first among equals.
         """
@@ -153,7 +153,7 @@ class Searching(Sorted):
 
     @operator("isin.Tensor_Tensor")
     def isin(
-        self, elements: Any, tests: Any, *, assume_unique: bool = False, invert: bool = False
+        self, elements: Array, tests: Array, *, assume_unique: bool = False, invert: bool = False
     ) -> Any:
         """Return whether each element is among others, or, with `invert`, whether it is not."""
         common = promote_types(self.dtypes[elements.dtype], self.dtypes[tests.dtype])

@@ -52,7 +52,7 @@ class Triangles(Family):
     """Places in triangles of matrices."""
 
     def _places(
-        self, name: str, row: int, col: int, offset: int, dtype: Any, *, lower: bool
+        self, name: str, row: int, col: int, offset: int, dtype: NativeDtype | None, *, lower: bool
     ) -> Any:
         """Return rows and columns of the elements of a triangle, row by row."""
         xp = self.xp

@@ -99,7 +99,7 @@ class Distinct(Sorted):
             )
         return axis, self._moved(x, axis, 0)
 
-    def _moved(self, x: Any, source: int, target: int) -> Any:
+    def _moved(self, x: Array, source: int, target: int) -> Any:
         """Return an array with one dimension at another place."""
         order = [dim for dim in range(x.ndim) if dim != source]
         order.insert(target, source)

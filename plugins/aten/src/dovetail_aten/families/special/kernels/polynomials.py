@@ -160,7 +160,7 @@ class Polynomials(Family):
             "eval_hermitenorm": self._not_finite,
         }.get(function)
 
-        def compute(degree: Any, x: Any) -> Any:
+        def compute(degree: Any, x: Array) -> Any:
             high = xp.greater(degree, like(degree, _HIGH if at_high_degree else _HIGHEST))
             if not self.lazy and not xp.any(high):
                 return evaluate(degree, x)
@@ -176,7 +176,7 @@ class Polynomials(Family):
 
         return compute
 
-    def _first_of_high_degree(self, degree: Any, x: Any) -> Any:
+    def _first_of_high_degree(self, degree: Array, x: Array) -> Any:
         """Return ``cos(n arccos x)``, outside of [-1, 1] ``cosh(n arccosh |x|)`` with a sign."""
         xp, like, size = self.xp, self.numbers.like, self.xp.absolute(x)
         n = degree.astype(xp.float64)
@@ -186,7 +186,7 @@ class Polynomials(Family):
         outside = xp.multiply(self._half_with_sign(degree, x), twice)
         return xp.where(xp.less_equal(size, like(x, 1)), within, outside)
 
-    def _second_of_high_degree(self, degree: Any, x: Any) -> Any:
+    def _second_of_high_degree(self, degree: Array, x: Array) -> Any:
         """Return ``sin((n + 1) t) / sin t`` of ``t = arccos x``, or the same of ``sinh``."""
         xp, one, size = self.xp, self.numbers.like(x, 1), self.xp.absolute(x)
         n = xp.add(degree.astype(xp.float64), one)
@@ -204,14 +204,14 @@ class Polynomials(Family):
         )
         return xp.where(xp.less(size, one), within, outside)
 
-    def _half_with_sign(self, degree: Any, x: Any) -> Any:
+    def _half_with_sign(self, degree: Any, x: Array) -> Any:
         """Return -0.5 where `x` is negative and the degree is odd, elsewhere 0.5."""
         xp, like = self.xp, self.numbers.like
         odd = xp.equal(xp.bitwise_and(degree, like(degree, 1)), like(degree, 1))
         negative = xp.logical_and(odd, xp.less(x, like(x, 0)))
         return xp.where(negative, like(x, -0.5), like(x, 0.5))
 
-    def _not_finite(self, degree: Any, x: Any) -> Any:
+    def _not_finite(self, degree: Any, x: Array) -> Any:
         return self.numbers.like(x, float("nan"))
 
     def _second_kind(self, degree: Any, x: Array) -> tuple[Any, Any]:
@@ -228,7 +228,7 @@ class Polynomials(Family):
     def _fourth_kind(self, degree: Array, x: Array) -> Any:
         return self.xp.add(*self._second_kind(degree, x))
 
-    def _shifted(self, x: Any, n: Any) -> tuple[Any, Any]:
+    def _shifted(self, x: Array, n: Any) -> tuple[Any, Any]:
         """Return ``2 x - 1``, and `n`."""
         x, n = self.numbers.either(x, n)
         like = self.numbers.like

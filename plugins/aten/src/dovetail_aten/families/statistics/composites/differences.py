@@ -13,9 +13,10 @@ from ....kernel_support.dims import wrap_dim, wrap_dims
 
 if TYPE_CHECKING:
     from ....tensor.tensor_class import Tensor
+    from ....typing import Scalar
 
 
-def _sides(x: Any, dim: int) -> tuple[Any, Any]:
+def _sides(x: Tensor, dim: int) -> tuple[Any, Any]:
     """Return all elements along a dimension but the last, and all but the first."""
     size = x.shape[dim]
     return F.narrow(x, dim, 0, size - 1), F.narrow(x, dim, 1, size - 1)
@@ -50,7 +51,7 @@ def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any 
 
 
 def gradient(
-    self: Any,
+    self: Tensor,
     *,
     spacing: object = None,
     dim: int | Sequence[int] | None = None,
@@ -129,7 +130,7 @@ def _slope(
     return F.div(both, F.add(before, behind))
 
 
-def _steps(self: Any, dim: int, coordinates: Any) -> Any:
+def _steps(self: Any, dim: int, coordinates: Tensor) -> Any:
     """Return the distances of samples along a dimension, to be broadcast with them."""
     if coordinates.ndim != 1:
         raise RuntimeError(
@@ -167,7 +168,7 @@ def trapezoid(y: object, x: Tensor, *, dim: int = -1) -> Any:
     return F.div(F.sum(areas, (wrap_dim(dim, areas.ndim),)), 2)
 
 
-def trapezoid_dx(y: Any, *, dx: Any = 1, dim: int = -1) -> Any:
+def trapezoid_dx(y: Tensor, *, dx: Any = 1, dim: int = -1) -> Any:
     """Return the integral along a dimension by the trapezoidal rule, with steps of `dx`."""
     axis = _check_step("trapezoid", y, dx, dim)
     sides = _sides(y, axis) if y.shape[axis] else (y, y)
@@ -181,7 +182,7 @@ def cumulative_trapezoid(y: object, x: Tensor, *, dim: int = -1) -> Any:
     return F.div(F.cumsum(areas, wrap_dim(dim, areas.ndim)), 2)
 
 
-def cumulative_trapezoid_dx(y: Any, *, dx: Any = 1, dim: int = -1) -> Any:
+def cumulative_trapezoid_dx(y: Tensor, *, dx: Scalar = 1, dim: int = -1) -> Any:
     """Return the integrals up to each sample but the first, with steps of `dx`."""
     axis = _check_step("cumulative_trapezoid", y, dx, dim)
     return F.mul(F.cumsum(_sums(y, axis), axis), dx / 2)
@@ -210,7 +211,7 @@ def _check_step(name: str, y: object, dx: object, dim: int) -> int:
     return _check_samples(name, y, dim)
 
 
-def _sums(y: Any, dim: int) -> Any:
+def _sums(y: Tensor, dim: int) -> Any:
     """Return the sums of neighbours along a dimension; none of one sample."""
     if not y.shape[dim]:
         return y

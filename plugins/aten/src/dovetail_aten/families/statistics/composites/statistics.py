@@ -18,7 +18,7 @@ INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 def quantile(
-    self: Any,
+    self: Tensor,
     q: object,
     dim: int | None = None,
     keepdim: bool = False,
@@ -33,7 +33,7 @@ def quantile(
 
 
 def quantile_scalar(
-    self: Any,
+    self: Tensor,
     q: float,
     dim: int | None = None,
     keepdim: bool = False,
@@ -45,7 +45,7 @@ def quantile_scalar(
 
 
 def nanquantile(
-    self: Any,
+    self: Tensor,
     q: object,
     dim: int | None = None,
     keepdim: bool = False,
@@ -60,7 +60,7 @@ def nanquantile(
 
 
 def nanquantile_scalar(
-    self: Any,
+    self: Tensor,
     q: float,
     dim: int | None = None,
     keepdim: bool = False,
@@ -124,7 +124,7 @@ def _quantile(
     return found if q.ndim else F.squeeze_dim(found, 0)
 
 
-def _ranks(rows: Any, q: Any, ignores_nan: bool) -> Any:
+def _ranks(rows: Tensor, q: Any, ignores_nan: bool) -> Any:
     """Return the places, with fractions, that quantiles have in sorted rows; the last for NaN."""
     last = rows.shape[-1] - 1
     numbers = F.eq(rows, rows)
@@ -152,7 +152,7 @@ def _interpolated(rows: Any, ranks: Any, interpolation: str) -> Any:
 
 
 def histogramdd(
-    self: Any,
+    self: Tensor,
     bins: Sequence[int],
     range: Sequence[float] | None = None,
     weight: Tensor | None = None,
@@ -165,7 +165,7 @@ def histogramdd(
 
 
 def histogramdd_int_bins(
-    self: Any,
+    self: Tensor,
     bins: int,
     range: Sequence[float] | None = None,
     weight: Tensor | None = None,
@@ -177,10 +177,10 @@ def histogramdd_int_bins(
 
 
 def histogramdd_between(
-    self: Any,
+    self: Tensor,
     bins: Sequence[Any],
     range: Sequence[float] | None = None,
-    weight: Any = None,
+    weight: Tensor | None = None,
     density: bool = False,
 ) -> Any:
     """Return the histogram of points with bins between the given edges, and these."""

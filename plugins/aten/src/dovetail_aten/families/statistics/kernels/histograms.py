@@ -30,7 +30,7 @@ class Histograms(Family):
 
     @operator("histc")
     @widened
-    def histc(self, x: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
+    def histc(self, x: Array, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
         """Return how many elements lie in each of `bins` bins of one width from `min` to `max`; of
         equal bounds, from the least element to the greatest.
         """
@@ -248,7 +248,7 @@ class Histograms(Family):
     @operator("histogram.bin_ct")
     def histogram(
         self,
-        x: Any,
+        x: Array,
         bins: int = 100,
         *,
         range: Sequence[float] | None = None,
@@ -273,7 +273,7 @@ class Histograms(Family):
         self._check_edges(points, [bins])
         return self._counted(points, [bins], weight, density), self.capabilities.clone(bins)
 
-    def _as_points(self, x: Any, weight: Any) -> tuple[Any, Any]:
+    def _as_points(self, x: Array, weight: Any) -> tuple[Any, Any]:
         """Return elements as points of one dimension, and their weights as a vector."""
         return self.xp.reshape(x, (-1, 1)), None if weight is None else self.xp.reshape(
             weight, (-1,)
@@ -282,7 +282,7 @@ class Histograms(Family):
     # -- of integers -------------------------------------------------------------------------------
 
     @operator("bincount")
-    def bincount(self, x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    def bincount(self, x: Array, weights: Array | None = None, minlength: int = 0) -> Any:
         """Return how often each integer from 0 occurs, or the sum of its weights."""
         xp, kind = self.xp, self.dtypes[x.dtype]
         if kind not in _COUNTED:

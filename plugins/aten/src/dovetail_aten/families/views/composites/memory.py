@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.kernel_support.geometry.memory_layout import (
@@ -36,8 +36,11 @@ from dovetail_kernel.signature import NORMAL
 
 from ....typing import Array
 
+if TYPE_CHECKING:
+    from ....tensor.tensor_class import Tensor
 
-def resize(self: Any, size: Sequence[int], *, memory_format: MemoryFormat | None = None) -> Any:
+
+def resize(self: Tensor, size: Sequence[int], *, memory_format: MemoryFormat | None = None) -> Any:
     """Give `self` another size, over its storage, which grows if it must; elements stay in the
     order in which they lie, and new ones are not set.
     """
@@ -62,21 +65,23 @@ def resize_of_variable(
         return F.resize_(self, size, memory_format=memory_format)
 
 
-def resize_as(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
+def resize_as(
+    self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None
+) -> Any:
     """Give `self` the size of another tensor; with ``preserve_format`` also its memory format."""
     if memory_format is preserve_format:
         memory_format = _format_of(the_template)
     return F.resize_(self, tuple(the_template.shape), memory_format=memory_format)
 
 
-def set_to_nothing(self: Any) -> Any:
+def set_to_nothing(self: Tensor) -> Any:
     """Let `self` show no element of a storage without bytes."""
     _check(self, "set_")
     storage = new_storage(self._backend, 0, self.device.index)
     return _set(self, storage, (0,), (1,), 0)
 
 
-def set_to_storage(self: Any, source: Array) -> Any:
+def set_to_storage(self: Tensor, source: Array) -> Any:
     """Let `self` show all of a storage, in one dimension."""
     _check(self, "set_")
     storage = _untyped(self, source)
@@ -93,7 +98,7 @@ def set_to_part_of_storage(
     return _set(self, _untyped(self, source), size, stride, storage_offset)
 
 
-def set_to_tensor(self: Any, source: Any) -> Any:
+def set_to_tensor(self: Tensor, source: Tensor) -> Any:
     """Let `self` show what `source` does, in the same way."""
     _check(self, "set_")
     _check_source(self, source)

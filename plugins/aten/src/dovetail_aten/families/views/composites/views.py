@@ -39,7 +39,7 @@ def contiguous(self: Any, *, memory_format: MemoryFormat | None = None) -> Any:
     return F.clone(self, memory_format=memory_format)
 
 
-def flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Return `self` with dimensions `start_dim` to `end_dim` made one."""
     sizes = _flattened(tuple(self.array.shape), start_dim, end_dim)
     return self if sizes is None else reshape(self, sizes)
@@ -60,7 +60,7 @@ def _flattened(shape: tuple[int, ...], start_dim: int, end_dim: int) -> tuple[in
     return (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :])
 
 
-def unflatten(self: Any, dim: int, sizes: Sequence[int]) -> Any:
+def unflatten(self: Tensor, dim: int, sizes: Sequence[int]) -> Any:
     """Return `self` with dimension `dim` split into `sizes`."""
     if not sizes:
         raise RuntimeError(
@@ -76,7 +76,7 @@ def unflatten(self: Any, dim: int, sizes: Sequence[int]) -> Any:
     return F.view(self, (*shape[:dim], *infer_size(sizes, shape[dim]), *shape[dim + 1 :]))
 
 
-def narrow(self: Any, dim: int, start: int, length: int) -> Any:
+def narrow(self: Tensor, dim: int, start: int, length: int) -> Any:
     """Return `length` elements along `dim` from `start` on."""
     shape = self.array.shape
     if not shape:
@@ -100,12 +100,12 @@ def narrow(self: Any, dim: int, start: int, length: int) -> Any:
     return F.slice(self, dim, start, start + length, 1)
 
 
-def split_sizes(self: Any, split_size: Sequence[int], dim: int = 0) -> Any:
+def split_sizes(self: Tensor, split_size: Sequence[int], dim: int = 0) -> Any:
     """Return pieces of the given sizes along `dim`."""
     return list(F.split_with_sizes(self, split_size, dim))
 
 
-def chunk(self: Any, chunks: int, dim: int = 0) -> Any:
+def chunk(self: Tensor, chunks: int, dim: int = 0) -> Any:
     """Return at most `chunks` pieces along `dim`, all but the last of one size."""
     shape = self.array.shape
     if not shape:
@@ -122,7 +122,7 @@ def chunk(self: Any, chunks: int, dim: int = 0) -> Any:
     return list(F.split_Tensor(self, each, dim))
 
 
-def movedim(self: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
+def movedim(self: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
     """Return `self` with the dimensions `source` at the positions `destination`."""
     sources = [source] if isinstance(source, int) else list(source)
     destinations = [destination] if isinstance(destination, int) else list(destination)
@@ -151,32 +151,32 @@ def movedim(self: Any, source: int | Sequence[int], destination: int | Sequence[
 moveaxis = movedim
 
 
-def swapaxes(self: Any, axis0: int, axis1: int) -> Any:
+def swapaxes(self: Tensor, axis0: int, axis1: int) -> Any:
     """Return `self` with two dimensions exchanged."""
     return F.transpose(self, axis0, axis1)
 
 
-def swapdims(self: Any, dim0: int, dim1: int) -> Any:
+def swapdims(self: Tensor, dim0: int, dim1: int) -> Any:
     """Return `self` with two dimensions exchanged."""
     return F.transpose(self, dim0, dim1)
 
 
-def view_as(self: Any, other: Tensor) -> Any:
+def view_as(self: Tensor, other: Tensor) -> Any:
     """Return a view in the shape of `other`."""
     return F.view(self, tuple(other.shape))
 
 
-def reshape_as(self: Any, other: Tensor) -> Any:
+def reshape_as(self: Tensor, other: Tensor) -> Any:
     """Return the elements in the shape of `other`."""
     return F.reshape(self, tuple(other.shape))
 
 
-def expand_as(self: Any, other: Any) -> Any:
+def expand_as(self: Tensor, other: Tensor) -> Any:
     """Return `self` broadcast to the shape of `other`."""
     return F.expand(self, tuple(other.shape))
 
 
-def broadcast_to(self: Any, size: Sequence[int]) -> Any:
+def broadcast_to(self: Tensor, size: Sequence[int]) -> Any:
     """Return `self` broadcast to `size`."""
     return F.expand(self, size)
 
@@ -201,7 +201,7 @@ def sum_to_size(self: Any, size: Sequence[int]) -> Any:
     return F.view(summed, size) if extra else summed
 
 
-def numpy_T(self: Any) -> Any:
+def numpy_T(self: Tensor) -> Any:
     """Return `self` with its dimensions in the opposite order."""
     ndim = self.ndim
     if ndim != 2:
@@ -209,7 +209,7 @@ def numpy_T(self: Any) -> Any:
     return F.permute(self, list(range(ndim - 1, -1, -1)))
 
 
-def mT(self: Any) -> Any:
+def mT(self: Tensor) -> Any:
     """Return the transposes of the matrices in the last two dimensions."""
     if not self.ndim:
         warn_user_once("tensor.mT is deprecated on 0-D tensors, where it does nothing.")
@@ -217,12 +217,12 @@ def mT(self: Any) -> Any:
     return F.transpose(_matrices(self, "tensor.mT"), -2, -1)
 
 
-def mH(self: Any) -> Any:
+def mH(self: Tensor) -> Any:
     """Return the adjoints of the matrices in the last two dimensions."""
     return adjoint(self, "tensor.mH")
 
 
-def adjoint(self: Any, called: str = "tensor.adjoint()") -> Any:
+def adjoint(self: Tensor, called: str = "tensor.adjoint()") -> Any:
     """Return the adjoints of the matrices in the last two dimensions; a tensor without dimensions
     is its own.
     """
@@ -232,7 +232,7 @@ def adjoint(self: Any, called: str = "tensor.adjoint()") -> Any:
     return F.conj(F.transpose(_matrices(self, called), -2, -1))
 
 
-def matrix_H(self: Any) -> Any:
+def matrix_H(self: Tensor) -> Any:
     """Return the adjoint of a matrix."""
     if self.ndim not in (0, 2):
         raise RuntimeError(
@@ -275,7 +275,7 @@ def positive(self: Any) -> Any:
     return self
 
 
-def select_backward(grad_output: Any, input_sizes: Sequence[int], dim: int, index: int) -> Any:
+def select_backward(grad_output: Tensor, input_sizes: Sequence[int], dim: int, index: int) -> Any:
     """Return zeros of shape `input_sizes` with `grad_output` at `index` of `dim`."""
     result = F.new_zeros(grad_output, input_sizes)
     F.copy_(F.select(result, dim, index), grad_output)
@@ -283,7 +283,7 @@ def select_backward(grad_output: Any, input_sizes: Sequence[int], dim: int, inde
 
 
 def slice_backward(
-    grad_output: Any, input_sizes: Sequence[int], dim: int, start: int, end: int, step: int
+    grad_output: Tensor, input_sizes: Sequence[int], dim: int, start: int, end: int, step: int
 ) -> Any:
     """Return zeros of shape `input_sizes` with `grad_output` in the slice of `dim`."""
     result = F.new_zeros(grad_output, input_sizes)
@@ -292,7 +292,7 @@ def slice_backward(
 
 
 def diagonal_backward(
-    grad_output: Any, input_sizes: Sequence[int], offset: int, dim1: int, dim2: int
+    grad_output: Tensor, input_sizes: Sequence[int], offset: int, dim1: int, dim2: int
 ) -> Any:
     """Return zeros of shape `input_sizes` with `grad_output` on a diagonal."""
     result = F.new_zeros(grad_output, input_sizes)

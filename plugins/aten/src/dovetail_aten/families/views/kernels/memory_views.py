@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dovetail_kernel.typing import NativeDtype
+
 from ....kernel_support.family import Family, helper, operator
 from ....kernel_support.geometry.view_bounds import check_view_bounds
 from ....typing import Array
@@ -37,7 +39,7 @@ class MemoryViews(Family):
         return self.capabilities.as_strided(x, tuple(size), tuple(stride), storage_offset)
 
     @operator("view.dtype")
-    def view_dtype(self, x: Any, dtype: Any) -> Any:
+    def view_dtype(self, x: Array, dtype: NativeDtype) -> Any:
         """Return a view of the same bytes as numbers of another dtype."""
         if dtype == x.dtype:
             return x

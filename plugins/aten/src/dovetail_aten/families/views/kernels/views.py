@@ -45,7 +45,7 @@ class Views(Family):
 
     @operator("_unsafe_view")
     @helper("reshape")
-    def reshape(self, x: Any, shape: Sequence[int]) -> Any:
+    def reshape(self, x: Array, shape: Sequence[int]) -> Any:
         """Return `x` in another shape, a copy where its strides do not allow a view."""
         shape = tuple(shape)
         if -1 not in shape and math.prod(shape) == x.size:
@@ -53,7 +53,7 @@ class Views(Family):
         return self.xp.reshape(x, infer_size(shape, x.size))
 
     @operator("expand")
-    def expand(self, x: Any, size: Sequence[int], *, implicit: bool = False) -> Any:
+    def expand(self, x: Array, size: Sequence[int], *, implicit: bool = False) -> Any:
         """Return a view broadcast to `size`; -1 keeps a size."""
         shape = tuple(size)
         own = x.shape
@@ -71,7 +71,7 @@ class Views(Family):
         )
 
     @operator("unsqueeze")
-    def unsqueeze(self, x: Any, dim: int) -> Any:
+    def unsqueeze(self, x: Array, dim: int) -> Any:
         """Return a view with a new dimension of size 1 at `dim`."""
         return x[_with_new(dim, x.ndim)]
 
@@ -83,12 +83,12 @@ class Views(Family):
         return x[_without_some(x.shape, dim if isinstance(dim, int) else tuple(dim))]
 
     @operator("permute")
-    def permute(self, x: Any, dims: Sequence[int]) -> Any:
+    def permute(self, x: Array, dims: Sequence[int]) -> Any:
         """Return a view with the dimensions in the order `dims`."""
         return x.transpose(_order(tuple(dims), x.ndim))
 
     @operator("transpose.int")
-    def transpose(self, x: Any, dim0: int, dim1: int) -> Any:
+    def transpose(self, x: Array, dim0: int, dim1: int) -> Any:
         """Return a view with two dimensions swapped."""
         ndim = x.ndim
         if not (-ndim <= dim0 < ndim and -ndim <= dim1 < ndim):
@@ -97,7 +97,7 @@ class Views(Family):
         return x.swapaxes(dim0, dim1)
 
     @operator("t")
-    def t(self, x: Any) -> Any:
+    def t(self, x: Array) -> Any:
         """Return the transpose of a matrix; a vector or 0-d array itself."""
         if x.ndim > 2:
             raise RuntimeError(
@@ -107,7 +107,7 @@ class Views(Family):
         return x.T
 
     @operator("select.int")
-    def select(self, x: Any, dim: int, index: int) -> Any:
+    def select(self, x: Array, dim: int, index: int) -> Any:
         """Return a view of the slice `index` along `dim`, which the result has not."""
         shape = x.shape
         if not shape:
@@ -143,7 +143,7 @@ class Views(Family):
         return x[(_ALL,) * axis + (part,)] if axis else x[part]
 
     @operator("diagonal")
-    def diagonal(self, x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    def diagonal(self, x: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
         """Return a view of a diagonal, which becomes the last dimension."""
         first, second = wrap_dim(dim1, x.ndim), wrap_dim(dim2, x.ndim)
         if first == second:
@@ -223,7 +223,7 @@ class Views(Family):
         return xp.reshape(made, sizes)
 
     @operator("unbind.int")
-    def unbind(self, x: Any, dim: int = 0) -> list[Any]:
+    def unbind(self, x: Array, dim: int = 0) -> list[Any]:
         """Return views of all slices along `dim`."""
         if not x.ndim:
             raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
