@@ -18,7 +18,7 @@ MOST = {
     "plugins/autograd": 7.1,
     "plugins/cpu": 23.0,
     "plugins/cuda": 21.0,
-    "plugins/dask": 27.0,
+    "plugins/dask": 13.7,
     "plugins/mpi": 9.2,
     "plugins/native": 14.5,
     "plugins/pytest": 8.6,

@@ -14,10 +14,11 @@ from dovetail_aten.backend import number_as
 from dovetail_aten.backends import NamespaceArrays
 from dovetail_aten.kernel_support import contiguous_strides
 from dovetail_aten.typing import Array
+from dovetail_kernel import dtype as DType
 from dovetail_kernel.typing import NativeDtype
 
 from .blockwise import Checked, elementwise
-from .chunks import automatic, check_known, one_empty_chunk, reshape
+from .chunks import Chunked, automatic, check_known, one_empty_chunk, reshape
 from .error_state import on_host
 from .families import writes
 from .families.indexing import read
@@ -40,7 +41,7 @@ class DaskArrays(NamespaceArrays):
     scipy_package = "scipy"  # whose functions of numbers Dask calls chunk by chunk
     checks_bounds = True  # when a chunk is computed
 
-    def native_dtype(self, wanted: Any) -> Any:
+    def native_dtype(self, wanted: DType) -> Any:
         """Return NumPy's dtype, for bfloat16 that of ml_dtypes."""
         return native_dtype(wanted)
 
@@ -115,7 +116,7 @@ class DaskArrays(NamespaceArrays):
         check_known(array, "a tensor on dask")
         return array
 
-    def clone(self, array: Any) -> Any:
+    def clone(self, array: Array) -> Any:
         """Return another array of the same chunks, which cannot be written either."""
         return array.copy()
 
@@ -144,7 +145,7 @@ class DaskArrays(NamespaceArrays):
         """Return those of C order."""
         return contiguous_strides(array.shape)
 
-    def is_contiguous(self, array: Any) -> bool:
+    def is_contiguous(self, array: Array) -> bool:
         """Return True."""
         return True
 
@@ -152,7 +153,7 @@ class DaskArrays(NamespaceArrays):
         """Return `array`."""
         return array
 
-    def may_overlap(self, a: Any, b: Any) -> bool:
+    def may_overlap(self, a: object, b: object) -> bool:
         """Return whether the two are one."""
         return a is b
 
@@ -233,7 +234,7 @@ class DaskArrays(NamespaceArrays):
         """Return a copy with the slices of `source` added at `index` along `dim`."""
         return writes.index_add(array, dim, index, source)
 
-    def scatter(self, array: Array, dim: int, index: Any, source: Any, accumulate: bool) -> Any:
+    def scatter(self, array: Array, dim: int, index: Array, source: Array, accumulate: bool) -> Any:
         """Return a copy with the elements of `source` at `index` along `dim`, or added there."""
         return writes.scatter(array, dim, index, source, accumulate)
 
@@ -244,7 +245,7 @@ class DaskArrays(NamespaceArrays):
         array, key = with_dimensions(array, key)
         return read(array, without_masks(key))
 
-    def checked(self, array: Any, right: Array, error: Callable[..., Exception]) -> Any:
+    def checked(self, array: Array, right: Array, error: Callable[..., Exception]) -> Any:
         """Return an array whose chunks raise when they are computed, if `right` is not true."""
         return elementwise(Checked(error), array, right, dtype=array.dtype)
 
@@ -269,7 +270,7 @@ class DaskArrays(NamespaceArrays):
         """Return a source of random numbers that depends on `seed` alone."""
         return ChunkedGenerator(seed)
 
-    def generator_state(self, native: Any, seed: int) -> bytes:
+    def generator_state(self, native: ChunkedGenerator, seed: int) -> bytes:
         """Return the seed that the source started from, and how often it was drawn from."""
         return bytes(native.state)
 
@@ -278,7 +279,9 @@ class DaskArrays(NamespaceArrays):
         made = ChunkedGenerator.restored(state)
         return made, made.seed
 
-    def _drawn(self, draw: Any, shape: Sequence[int], native_dtype: NativeDtype) -> Any:
+    def _drawn(
+        self, draw: Callable[..., object], shape: Sequence[int], native_dtype: NativeDtype
+    ) -> Any:
         """Return numbers, of half precision in float32."""
         wide = np.dtype(np.float32) if native_dtype.itemsize == 2 else native_dtype
         return draw(shape, wide)
@@ -317,7 +320,7 @@ def _is_mask(index: Any) -> bool:
     return getattr(index, "dtype", None) == np.bool_
 
 
-def _spread(value: Any, dim: int, start: int, step: int, size: int, fill: Any) -> Any:
+def _spread(value: Chunked, dim: int, start: int, step: int, size: int, fill: object) -> Any:
     """Return `value` in an array of `size` along `dim`, from `start` on in steps."""
 
     def gap(length: int) -> Any:

@@ -113,7 +113,7 @@ class Checked:
 
     error: Callable[[Any], Exception]
 
-    def __call__(self, chunk: Any, right: Any) -> Any:
+    def __call__(self, chunk: np.ndarray, right: np.ndarray) -> Any:
         """Return the chunk. Raises what `error` returns."""
         if not np.all(right):
             chunk, right = np.broadcast_arrays(chunk, right)

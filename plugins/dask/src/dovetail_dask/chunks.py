@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import dask.array as da
 import numpy as np
@@ -12,6 +12,20 @@ import numpy as np
 from dovetail_aten.typing import Array
 
 __all__ = ["automatic", "check_known", "one_chunk", "one_chunk_along", "one_empty_chunk", "reshape"]
+
+
+class Chunked(Array, Protocol):
+    """An array of Dask's: one that is computed chunk by chunk."""
+
+    @property
+    def chunks(self) -> tuple[tuple[int, ...], ...]:
+        """Sizes of the chunks, of every dimension."""
+
+    def rechunk(self, chunks: object, /) -> Any:
+        """Return the elements in other chunks."""
+
+    def map_blocks(self, function: object, /, *args: object, **kwargs: object) -> Any:
+        """Return the array whose chunks `function` computes."""
 
 
 def check_known(array: Array, what: str) -> None:

@@ -102,7 +102,7 @@ def visualize(
     return dask.visualize(*arrays, filename=filename, optimize_graph=optimize_graph, **options)
 
 
-def _lazy_tensors(values: Any) -> list[Any]:
+def _lazy_tensors(values: object) -> list[Any]:
     """Return the tensors on device ``dask`` in some values, each once."""
     found = {id(each): each for each in _tensors(values) if each.device.type == "dask"}
     return list(found.values())

@@ -51,7 +51,7 @@ def arrays_among(value: object) -> Iterator[Any]:
             yield from arrays_among(each)
 
 
-def _with_holes(value: Any, arrays: list[object]) -> Any:
+def _with_holes(value: object, arrays: list[object]) -> Any:
     if isinstance(value, da.Array):
         arrays.append(value)
         return Hole(len(arrays) - 1)
@@ -116,7 +116,11 @@ class CpuCall:
 
 
 def cpu_call(
-    name: str, args: Any, kwargs: Mapping[str, Any], dtypes: Sequence[Any], part: int | None = None
+    name: str,
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    dtypes: Sequence[object],
+    part: int | None = None,
 ) -> tuple[CpuCall, list[Any]]:
     """Return a call of the cpu's kernel, and the lazy arrays whose chunks it takes, in order.
 

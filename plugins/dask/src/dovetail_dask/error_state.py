@@ -28,6 +28,6 @@ def persisted(*values: Any, **options: Any) -> tuple[Any, ...]:
     return results
 
 
-def on_host(array: Any) -> Any:
+def on_host(array: object) -> Any:
     """Compute a lazy array, and return it as one of NumPy's."""
     return np.asarray(computed(array)[0])

@@ -12,7 +12,7 @@ from dask.array.core import elemwise
 
 from dovetail_aten.typing import Array
 
-from .chunks import automatic, reshape
+from .chunks import Chunked, automatic, reshape
 from .families.indexing import take, take_along_axis
 from .families.products import matmul
 
@@ -43,7 +43,9 @@ def _extremum(function: Function) -> Function:
     reduce = _reduction(function)
 
     @wraps(function)
-    def find(array: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    def find(
+        array: Array, axis: int | None = None, dtype: object = None, keepdims: bool = False
+    ) -> Any:
         if array.size or axis is None:
             return reduce(array, axis, dtype, keepdims)
         return da.from_array(np.zeros(array.shape, array.dtype).max(axis, keepdims=keepdims))
@@ -92,7 +94,7 @@ def _filled(function: Function) -> Function:
     return make
 
 
-def _full(shape: Any, value: Any, dtype: Any = None) -> Any:
+def _full(shape: Sequence[int] | int, value: Any, dtype: object = None) -> Any:
     if isinstance(value, da.Array):
         return da.broadcast_to(value.astype(dtype), shape)
     return da.full(shape, value, dtype=dtype, chunks=automatic(_sizes(shape)))
@@ -118,7 +120,7 @@ def _eye(n: int, m: int | None = None, dtype: object = None) -> Any:
     return da.eye(n, M=m, dtype=dtype, chunks="auto") if n else da.zeros((n, m or n), dtype=dtype)
 
 
-def _argsort(array: Any, axis: int = -1, stable: bool = True) -> Any:
+def _argsort(array: Chunked, axis: int = -1, stable: bool = True) -> Any:
     """Return the places in order along an axis, which becomes one chunk."""
     whole = array.rechunk({axis % array.ndim: -1})
     return whole.map_blocks(np.argsort, axis=axis, stable=stable, dtype=np.int64)

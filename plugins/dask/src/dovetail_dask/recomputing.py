@@ -10,7 +10,7 @@ from dask.utils import parse_bytes
 
 import dovetail
 from dovetail_aten.backend import ready_backend
-from dovetail_kernel import wrap
+from dovetail_kernel import TensorBase, wrap
 
 __all__ = ["recompute"]
 
@@ -37,7 +37,7 @@ def recompute(over: int | str = "64MiB") -> Any:
     if limit < 0:
         raise ValueError(f"over is a number of bytes, 0 or more, but is {over}. 0 recomputes all.")
 
-    def again(tensor: Any) -> Any:
+    def again(tensor: TensorBase) -> Any:
         array = tensor.array
         if not isinstance(array, da.Array) or array.nbytes <= limit:
             return tensor

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -41,7 +41,9 @@ def _rule(name: str) -> Any:
     return None if kernel is None else kernel.fn
 
 
-def results_of(name: str, args: Any, kwargs: Mapping[str, Any]) -> list[Shaped | None] | None:
+def results_of(
+    name: str, args: Sequence[object], kwargs: Mapping[str, object]
+) -> list[Shaped | None] | None:
     """Return what the results of an operator are like; None if that depends on values.
 
     Raises

@@ -74,12 +74,12 @@ class TakeAlong:
 
     axis: int
 
-    def __call__(self, array: Any, indices: Any) -> Any:
+    def __call__(self, array: np.ndarray, indices: np.ndarray) -> Any:
         """Return the elements. Raises IndexError for indices out of range."""
         return np.take_along_axis(array, indices, axis=self.axis)
 
 
-def take_along_axis(array: Array, indices: Any, axis: int) -> Any:
+def take_along_axis(array: Array, indices: Array, axis: int) -> Any:
     """Return the elements at `indices` along `axis`, at the same place in all other dimensions."""
     axis %= array.ndim
     own = tuple(range(array.ndim))

@@ -13,6 +13,7 @@ from dovetail_aten.typing import Array
 
 from ..blockwise import Result, on_blocks_for_several
 from ..chunked import AlongDim
+from ..chunks import Chunked
 from ..cpu_calls import cpu_kernel
 from ..shapes import results_of
 from .indexing import take_along_axis
@@ -29,7 +30,7 @@ def define(_xp: object, kernel: KernelTable, _capabilities: object) -> None:
 
 
 def topk(
-    x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+    x: Chunked, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[Any, Any]:
     """Return the `k` greatest, or least, elements along `dim`, and their places."""
     results_of("topk", (x, k, dim, largest, sorted), {})  # refuses a k that is too large
@@ -42,7 +43,7 @@ def topk(
     return values, take_along_axis(places, chosen, axis)
 
 
-def _of_chunks(x: Any, k: int, axis: int, largest: bool) -> list[Any]:
+def _of_chunks(x: Chunked, k: int, axis: int, largest: bool) -> list[Any]:
     """Return the greatest elements of each chunk, and their places in the whole."""
     own = tuple(range(x.ndim))
     sizes = tuple([min(size, k) for size in x.chunks[axis]])
@@ -56,7 +57,7 @@ def _of_chunks(x: Any, k: int, axis: int, largest: bool) -> list[Any]:
     )
 
 
-def _greatest(k: int, axis: int, largest: bool, chunk: Array, start: Any) -> tuple[Any, Any]:
+def _greatest(k: int, axis: int, largest: bool, chunk: Array, start: np.ndarray) -> tuple[Any, Any]:
     count = min(k, chunk.shape[axis])
     values, places = cpu_kernel("topk")(chunk, count, axis, largest, False)
     return np.asarray(values), np.asarray(places) + start[0]

@@ -12,11 +12,12 @@ import numpy as np
 from dovetail_aten.typing import Array
 
 from ..blockwise import Result, on_blocks
+from ..chunks import Chunked
 
 __all__ = ["matmul"]
 
 
-def matmul(a: Any, b: Any) -> Any:
+def matmul(a: Chunked, b: Chunked) -> Any:
     """Return ``a @ b`` of arrays of one dtype, of any number of dimensions from 1 on."""
     batch = max(a.ndim, b.ndim) - 2
     first = _labels(a.ndim, batch, ("row", "along"))
@@ -45,5 +46,5 @@ def _along(b: Array) -> int:
     return 0 if b.ndim == 1 else int(b.ndim) - 2
 
 
-def _in_front(a: Any, b: Any) -> Any:
+def _in_front(a: np.ndarray, b: np.ndarray) -> Any:
     return np.matmul(a, b)[None]

@@ -15,13 +15,14 @@ import numpy as np
 from dovetail_aten.typing import Array
 
 from ..blockwise import Result, on_blocks
+from ..chunks import Chunked
 
 __all__ = ["index_add", "index_put", "scatter"]
 
 _ALL = slice(None)
 
 
-def starts(array: Any, dim: int) -> Any:
+def starts(array: Chunked, dim: int) -> Any:
     """Return where the chunks along a dimension begin, one number for each chunk."""
     sizes = array.chunks[dim]
     return da.from_array(np.cumsum([0, *sizes[:-1]]), chunks=1, name=False)
@@ -42,7 +43,9 @@ class AddSlices:
     dim: int
     length: int
 
-    def __call__(self, shaped: Any, start: Any, index: Any, source: Any) -> Any:
+    def __call__(
+        self, shaped: np.ndarray, start: np.ndarray, index: np.ndarray, source: np.ndarray
+    ) -> Any:
         """Return the sums, with a dimension in front for the chunk of the source."""
         here, places = inside(index, start, shaped.shape[self.dim], self.length)
         made = np.zeros(shaped.shape, source.dtype)
@@ -89,7 +92,7 @@ class PutPoints:
     lengths: tuple[int, ...]
     accumulate: bool
 
-    def __call__(self, array: Any, values: Array, *given: Any) -> Any:
+    def __call__(self, array: np.ndarray, values: Array, *given: Any) -> Any:
         """Return the chunk with the values; `given` are starts and indices by turns."""
         made = array.copy()
         here, places = True, []
@@ -111,7 +114,7 @@ class PutPoints:
         return made
 
 
-def index_put(array: Any, key: Sequence[object], values: Any, accumulate: bool) -> Any:
+def index_put(array: Chunked, key: Sequence[object], values: Any, accumulate: bool) -> Any:
     """Return a copy with `values` at ``[key]``, or added there, also at repeated places.
 
     Parameters
