@@ -17,7 +17,7 @@ MOST = {
     "plugins/aten": 13.0,
     "plugins/autograd": 7.1,
     "plugins/cpu": 23.0,
-    "plugins/cuda": 21.0,
+    "plugins/cuda": 14.1,
     "plugins/dask": 13.7,
     "plugins/mpi": 9.2,
     "plugins/native": 14.5,

@@ -152,7 +152,7 @@ class CudaArrays(CudaRandom):
 
     # -- making arrays -----------------------------------------------------------------------------
 
-    def asarray(self, value: Any, native_dtype: Any = None) -> Any:
+    def asarray(self, value: Any, native_dtype: NativeDtype | None = None) -> Any:
         """Return `value` as an array, of a NumPy array a copy in the same order of strides. Raises
         as `CoreArrays.asarray`.
         """
@@ -224,7 +224,9 @@ class CudaArrays(CudaRandom):
         found._set_shape_and_strides(view.shape, view.strides, True, True)
         return found
 
-    def index_put(self, array: Array, key: tuple[Any, ...], values: Any, accumulate: bool) -> Any:
+    def index_put(
+        self, array: Array, key: tuple[object, ...], values: Array, accumulate: bool
+    ) -> Any:
         """Return a copy with `values` at ``[key]``, or added there, also at repeated places."""
         return super().index_put(
             array, _without_masks(key) if accumulate else key, values, accumulate
@@ -253,7 +255,7 @@ class CudaArrays(CudaRandom):
             cupy.add.at(made, key, values)
         return made
 
-    def scatter(self, array: Array, dim: int, index: Any, source: Any, accumulate: bool) -> Any:
+    def scatter(self, array: Array, dim: int, index: Array, source: Array, accumulate: bool) -> Any:
         """Return a copy with the elements of `source` at `index` along `dim`, or added there."""
         if accumulate and array.dtype not in ADDED:
             return super().scatter(array, dim, index, source, accumulate)

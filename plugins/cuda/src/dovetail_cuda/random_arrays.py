@@ -52,6 +52,6 @@ class CudaRandom(CudaMemory):
         """Return int64 numbers of [low, high)."""
         return self.source(generator).integers(low, high, cupy.empty(tuple(shape), np.int64))
 
-    def permutation(self, n: int, generator: Any) -> Any:
+    def permutation(self, n: int, generator: object) -> Any:
         """Return the int64 numbers below `n` in the order of random numbers of 64 bits."""
         return cupy.argsort(self.integers(-(1 << 63), 1 << 63, (n,), generator))

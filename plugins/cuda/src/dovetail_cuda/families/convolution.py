@@ -64,7 +64,7 @@ class FusedConvolutions(Convolutions):
         made = self._product(self._matrices_of_weight(weight, groups), patches)
         return made.reshape(x.shape[0], weight.shape[0], *[each.number for each in windows])
 
-    def _spread(self, y: Any, weight: Any, windows: Sequence[Window], groups: int) -> Any:
+    def _spread(self, y: Array, weight: Array, windows: Sequence[Window], groups: int) -> Any:
         if not self._is_plain(y, weight):
             return Convolutions._spread(self, y, weight, windows, groups)
         left = turned(self._matrices_of_weight(weight, groups))

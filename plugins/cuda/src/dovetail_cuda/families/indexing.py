@@ -36,7 +36,7 @@ class DeviceIndexing(CheckedOnDevice, Indexing):
             note_wait("indexing by a mask")
         return key
 
-    def masked_select(self, x: Any, mask: Array) -> Any:
+    def masked_select(self, x: Array, mask: Array) -> Any:
         """Return the elements where `mask` is true, in one dimension."""
         note_wait("masked_select")
         return Indexing.masked_select(self, x, mask)
@@ -47,7 +47,7 @@ class DeviceIndexingAlong(CheckedOnDevice, IndexingAlong):
 
     def embedding_dense_backward(
         self,
-        grad_output: Any,
+        grad_output: Array,
         indices: Any,
         num_weights: int,
         padding_idx: int,
@@ -79,7 +79,7 @@ class DeviceScatterReductions(CheckedOnDevice, ScatterReductions):
 class DeviceIndexedWrites(CheckedOnDevice, IndexedWrites):
     """Arrays with other elements at some places."""
 
-    def checked(self, array: Any, right: Array, error: Callable[..., Exception]) -> Any:
+    def checked(self, array: Array, right: Array, error: Callable[..., Exception]) -> Any:
         """Return `array`, of which the device checks that it is `right` everywhere."""
         check_places(right, 1, 2, error)
         return array

@@ -68,7 +68,7 @@ class FusedLikelihood(Likelihood):
     """Losses of classes, of samples in a matrix."""
 
     def nll_loss_forward(
-        self, x: Any, target: Any, weight: Any, reduction: int, ignore_index: int
+        self, x: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
     ) -> tuple[Any, Any]:
         """Return minus the logarithms of the probabilities of the target classes, weighted and
         reduced, and the sum of the weights.
@@ -90,13 +90,13 @@ class FusedLikelihood(Likelihood):
 
     def nll_loss_backward(
         self,
-        grad_output: Any,
+        grad_output: Array,
         x: Array,
-        target: Any,
-        weight: Any,
+        target: Array,
+        weight: Array | None,
         reduction: int,
         ignore_index: int,
-        total_weight: Any,
+        total_weight: Array,
     ) -> Any:
         """Return the gradient of `nll_loss_forward`: minus the weight at the target classes, else
         0.

@@ -22,7 +22,7 @@ _KINDS: Final = {"float16": runtime.CUDA_R_16F, "bfloat16": runtime.CUDA_R_16BF}
 class HalfProducts(MatrixProducts):
     """Products of vectors, matrices and batches of matrices."""
 
-    def _product(self, a: Any, b: Array) -> Any:
+    def _product(self, a: Array, b: Array) -> Any:
         """Return ``a @ b``, of half precision accumulated in float32."""
         if a.dtype not in self.precision.halves or not a.size or not b.size:
             return MatrixProducts._product(self, a, b)

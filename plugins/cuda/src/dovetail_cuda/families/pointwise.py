@@ -45,7 +45,7 @@ def _of_two(name: str, code: str) -> Any:
 class FusedArithmetic(Arithmetic):
     """Divisions with remainders."""
 
-    def _divide_mode(self, x: Any, other: Any, rounding_mode: str | None) -> Any:
+    def _divide_mode(self, x: Array, other: Array, rounding_mode: str | None) -> Any:
         if rounding_mode == "floor" and self._are_floats(x, other):
             return _of_two("floor_divide", _FLOOR_DIVIDE)(x, other)
         return Arithmetic._divide_mode(self, x, other, rounding_mode)
@@ -78,7 +78,7 @@ class FusedNumberParts(NumberParts):
         """Return ``x >> other``."""
         return self._shifted("right_shift", _RIGHT, x, other)
 
-    def _shifted(self, name: str, code: str, x: Any, other: Array) -> Any:
+    def _shifted(self, name: str, code: str, x: Array, other: Array) -> Any:
         x, other = self.numbers.either(x, other)
         if x.dtype.kind not in "iu" or x.dtype != other.dtype:
             return getattr(self.xp, name)(x, other)

@@ -15,7 +15,7 @@ class DeviceShapes(Shapes):
     """Copies, and elements as numbers."""
 
     @between_devices
-    def copy_(self, x: Any, src: Any, non_blocking: bool = False) -> Any:
+    def copy_(self, x: Array, src: Array, non_blocking: bool = False) -> Any:
         """Return `src`, which may be on another device: what copy_ writes."""
         return Shapes.copy_(self, x, src, non_blocking)
 

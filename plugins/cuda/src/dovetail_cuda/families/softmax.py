@@ -11,6 +11,7 @@ import numpy as np
 from dovetail_aten.families import Softmax
 from dovetail_aten.kernel_support import wrap_dim
 from dovetail_aten.typing import Array
+from dovetail_kernel.typing import NativeDtype
 
 from ..kernel_support.device_code import by_rows, launch
 
@@ -83,7 +84,7 @@ class FusedSoftmax(Softmax):
         return self._by_rows("log_softmax", dim, x)
 
     def softmax_backward(
-        self, grad_output: Array, output: Array, dim: int, input_dtype: Any
+        self, grad_output: Array, output: Array, dim: int, input_dtype: NativeDtype
     ) -> Any:
         """Return the gradient of `softmax`, from its result."""
         if not self._fit(grad_output, output, input_dtype):

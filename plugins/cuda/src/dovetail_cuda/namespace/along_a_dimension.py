@@ -48,7 +48,7 @@ ADDED: Final = frozenset(
 """What the device adds in one step, so that no addition is lost."""
 
 
-def take_along_axis(x: Array, index: Any, axis: int) -> Any:
+def take_along_axis(x: Array, index: Array, axis: int) -> Any:
     """Return the elements of `x` at `index` along `axis`, at the same place in all other
     dimensions; these are broadcast.
     """

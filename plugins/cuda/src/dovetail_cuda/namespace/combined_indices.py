@@ -39,7 +39,7 @@ def _kernel(function: str) -> Any:
     )
 
 
-def combined(made: Any, key: tuple[Any, ...], values: Array, function: str) -> Any:
+def combined(made: Array, key: tuple[object, ...], values: Array, function: str) -> Any:
     """Write into `made` at ``[key]`` what is there combined with `values`, and return it.
 
     Parameters

@@ -99,7 +99,7 @@ def _order_in_memory(operands: tuple[object, ...]) -> list[int] | None:
     return None if order == list(range(ndim)) else order
 
 
-def _sizes(array: Any, ndim: int) -> tuple[int, ...]:
+def _sizes(array: Array, ndim: int) -> tuple[int, ...]:
     return (*(1,) * (ndim - array.ndim), *array.shape)
 
 

@@ -10,6 +10,7 @@ import cupy
 import numpy as np
 
 from dovetail_aten.families import ChannelNormalization, check_batch_norm
+from dovetail_aten.typing import Array
 
 from ...kernel_support.device_code import by_rows, launch, number
 from .groups import FusedGroups
@@ -165,7 +166,7 @@ class FusedChannelNormalization(FusedGroups):
         return to_input, to_weight, to_bias
 
 
-def _sizes(x: Any) -> tuple[Any, Any, Any]:
+def _sizes(x: Array) -> tuple[Any, Any, Any]:
     """Return the numbers of images and channels, and the elements of one channel of an image."""
     images, channels, *inner = x.shape
     return np.int64(images), np.int64(channels), np.int64(math.prod(inner))

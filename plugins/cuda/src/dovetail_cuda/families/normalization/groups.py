@@ -73,7 +73,7 @@ class FusedGroups(OfOneDtype, ChannelNormalization):
         x: Array,
         mean: Array,
         rstd: Array,
-        weight: Any,
+        weight: Array | None,
         N: int,
         C: int,
         HxW: int,

@@ -40,7 +40,12 @@ class FusedNormalization(OfOneDtype, Normalization):
     """Layer normalization, where all arrays have one dtype."""
 
     def native_layer_norm(
-        self, input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float
+        self,
+        input: Array,
+        normalized_shape: Sequence[int],
+        weight: Array | None,
+        bias: Array | None,
+        eps: float,
     ) -> tuple[Any, Any, Any]:
         """Return ``(input - mean) / sqrt(variance + eps) * weight + bias`` over the last
         dimensions, and mean and the reciprocal root.
@@ -70,7 +75,7 @@ class FusedNormalization(OfOneDtype, Normalization):
         normalized_shape: Sequence[int],
         mean: Array,
         rstd: Array,
-        weight: Any,
+        weight: Array | None,
         bias: Array,
         output_mask: Sequence[bool],
     ) -> tuple[Any, Any, Any]:

@@ -100,5 +100,5 @@ def _is_short(x: Array, axis: int) -> bool:
     return bool(x.size) and x.shape[axis] <= SHORT and x.dtype.kind != "c"
 
 
-def _sizes(x: Any, axis: int, kept: int) -> tuple[int, int, int]:
+def _sizes(x: Array, axis: int, kept: int) -> tuple[int, int, int]:
     return x.shape[axis], math.prod(x.shape[axis + 1 :]), kept
