@@ -16,7 +16,7 @@ MOST = {
     "dispatcher": 5.7,
     "plugins/aten": 13.0,
     "plugins/autograd": 7.1,
-    "plugins/cpu": 23.0,
+    "plugins/cpu": 11.9,
     "plugins/cuda": 14.1,
     "plugins/dask": 13.7,
     "plugins/mpi": 9.2,

@@ -11,8 +11,10 @@ from typing import Any, Final
 import ml_dtypes
 import numpy as np
 
+from dovetail_aten.typing import Namespace
 from dovetail_dispatcher.sockets import COMPILED_OPERATOR
 from dovetail_kernel import BySize, DatalessArray, bfloat16, dtype, float16
+from dovetail_kernel.typing import NativeDtype
 
 from .functions import erf as error_functions
 from .functions.compiled_steps import compiled_step
@@ -81,7 +83,7 @@ class CpuArrays(CpuRandom):
     dlpack_types = (1, 3)  # host memory, also where CUDA pinned it
     to_scalar_array = staticmethod(np.asarray)  # type: ignore[assignment]  # a method in Python would cost as much again
 
-    def __init__(self, device_type: str = "cpu", namespace: Any = NUMPY) -> None:
+    def __init__(self, device_type: str = "cpu", namespace: Namespace = NUMPY) -> None:
         super().__init__(device_type, namespace)
         for method in _COMPILED:
             setattr(self, method, self.compiled(f"arrays.{method}", getattr(self, method)))
@@ -186,7 +188,7 @@ class CpuArrays(CpuRandom):
         found: Array = super().scalar(value, native_dtype)
         return found
 
-    def number(self, value: complex, native_dtype: Any) -> Array:
+    def number(self, value: complex, native_dtype: NativeDtype) -> Array:
         """Return `value` as a read-only 0-d array, which ufuncs take faster than a Python
         number.
         """
@@ -205,18 +207,18 @@ class CpuArrays(CpuRandom):
         return np.ndarray(array.shape, array.dtype, memory, strides=array.strides)
 
     def empty(
-        self, shape: Sequence[int], native_dtype: Any, device_index: int | None = None
+        self, shape: Sequence[int], native_dtype: NativeDtype, device_index: int | None = None
     ) -> Array:
         """Return an uninitialised C-contiguous array."""
         return np.empty(tuple(shape), native_dtype)
 
-    def filled(self, shape: Sequence[int], number: Any, native_dtype: Any) -> Array:
+    def filled(self, shape: Sequence[int], number: Any, native_dtype: NativeDtype) -> Array:
         """Return a new C-contiguous array full of `number`."""
         made: Array = np.empty(shape, native_dtype)
         made.fill(number)
         return made
 
-    def clone(self, array: Any) -> Array:
+    def clone(self, array: np.ndarray) -> Array:
         """Return a new array with the same elements, in the same order of strides; of an expanded
         one, in C order.
         """
@@ -270,7 +272,9 @@ class CpuArrays(CpuRandom):
             found = _without_imaginary(found, native_dtype)
         return _astype(found, native_dtype)  # type: ignore[no-any-return]
 
-    def to_dlpack(self, array: Any, stream: int | None, max_version: tuple[int, int] | None) -> Any:
+    def to_dlpack(
+        self, array: np.ndarray, stream: int | None, max_version: tuple[int, int] | None
+    ) -> Any:
         """Return a DLPack capsule of `array`; of bfloat16 too, which NumPy does not exchange
         itself.
         """
@@ -305,7 +309,7 @@ class CpuArrays(CpuRandom):
 
     # -- views, indexing, error functions ----------------------------------------------------------
 
-    def are_below(self, index: Any, size: int) -> bool:
+    def are_below(self, index: np.ndarray, size: int) -> bool:
         """Return whether all integers of an array are at least 0 and less than `size`: read as
         unsigned, a negative one is beyond the last one too.
         """

@@ -33,7 +33,7 @@ def _without_buffers() -> Any:
 _ROW_BY_ROW: Final = _without_buffers()
 
 
-def silent(function: Callable[..., Any]) -> Callable[..., Any]:
+def silent(function: Callable[..., object]) -> Callable[..., Any]:
     """Return `function` without floating-point warnings."""
 
     @wraps(function)

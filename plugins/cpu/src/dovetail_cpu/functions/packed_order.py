@@ -120,7 +120,7 @@ class PackedOrder(Sorted):
         numpy.bitwise_and(packed, (1 << shift) - 1, out=packed)
         return numpy.ascontiguousarray(numpy.moveaxis(packed, -1, axis))
 
-    def _order_of_digits(self, keys: Any, axis: int) -> Any:
+    def _order_of_digits(self, keys: np.ndarray, axis: int) -> Any:
         """Return the stable order along the last dimension of integers of few digits, along
         `axis`.
         """

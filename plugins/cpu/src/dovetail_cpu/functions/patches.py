@@ -64,7 +64,7 @@ class FastPatches(Patches):
         self._write = self.capabilities.compiled("write_patches", write_patches)
         self._add = self.capabilities.compiled("add_patches", add_patches)
 
-    def _columns(self, x: Any, windows: Sequence[Window]) -> Any:
+    def _columns(self, x: np.ndarray, windows: Sequence[Window]) -> Any:
         """Return the patches of images as columns."""
         places = math.prod([window.kernel for window in windows])
         columns = math.prod([window.number for window in windows])

@@ -75,22 +75,22 @@ def take(a: np.ndarray, indices: np.ndarray, axis: int | None = None) -> Any:
     return a.take(indices, axis)
 
 
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+def cumsum(a: np.ndarray, axis: int | None = None, dtype: np.dtype | None = None) -> Any:
     """Return the sums of all elements up to each."""
     return a.cumsum(axis, dtype)
 
 
-def nonzero(a: Any) -> Any:
+def nonzero(a: np.ndarray) -> Any:
     """Return where elements are not zero."""
     return a.nonzero()
 
 
-def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
+def repeat(a: np.ndarray, repeats: Any, axis: int | None = None) -> Any:
     """Return elements several times."""
     return a.repeat(repeats, axis)
 
 
-def reshape(a: Any, shape: Any) -> Any:
+def reshape(a: np.ndarray, shape: Any) -> Any:
     """Return the elements in another shape."""
     return a.reshape(shape)
 
@@ -105,7 +105,7 @@ def expand_dims(a: np.ndarray, axis: int) -> Any:
     return a[(*(_ALL,) * (axis % (a.ndim + 1)), None)]
 
 
-def ones(shape: object, dtype: Any = None) -> Any:
+def ones(shape: object, dtype: np.dtype | None = None) -> Any:
     """Return an array full of 1."""
     made = _empty(shape, dtype)
     made.fill(1)
@@ -120,7 +120,7 @@ def eye(N: int, M: int | None = None, dtype: object = None) -> Any:
     return made
 
 
-def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
+def stack(arrays: Sequence[np.ndarray], axis: int = 0) -> Any:
     """Return arrays of one shape side by side along a new dimension."""
     place = axis % (arrays[0].ndim + 1)
     key = (*(_ALL,) * place, None)

@@ -52,20 +52,25 @@ def _are_alike(*arrays: Any) -> bool:
     )
 
 
-def _add_scaled(out: Any, room: Any, x: Any, other: Any, factor: Any) -> None:
+def _add_scaled(out: np.ndarray, room: Any, x: np.ndarray, other: Any, factor: Any) -> None:
     """Write ``x + factor * other``."""
     _multiply(other, factor, room)
     _add(x, room, out)
 
 
-def _subtract_scaled(out: Any, room: Any, x: Any, other: Any, factor: Any) -> None:
+def _subtract_scaled(out: np.ndarray, room: Any, x: np.ndarray, other: Any, factor: Any) -> None:
     """Write ``x - factor * other``."""
     _multiply(other, factor, room)
     numpy.subtract(x, room, out)
 
 
 def _combine(
-    out: Any, ufunc: Any, x: np.ndarray, first: Any, second: Any, factor: np.ndarray
+    out: np.ndarray,
+    ufunc: np.ufunc,
+    x: np.ndarray,
+    first: np.ndarray,
+    second: np.ndarray,
+    factor: np.ndarray,
 ) -> None:
     """Write ``x + factor * ufunc(first, second)``."""
     ufunc(first, second, out)
@@ -73,7 +78,9 @@ def _combine(
     _add(x, out, out)
 
 
-def _combined(ufunc: Any, x: Any, first: Any, second: Any, factor: Any) -> Any:
+def _combined(
+    ufunc: np.ufunc, x: np.ndarray, first: np.ndarray, second: np.ndarray, factor: np.ndarray | None
+) -> Any:
     """Return ``x + factor * ufunc(first, second)`` of arrays that are alike; a factor of None is
     none.
     """
@@ -204,13 +211,13 @@ class FastArithmetic(Arithmetic):
             return _combined(numpy.subtract, x, end, x, self.numbers.like(x, weight))
         return _combined(numpy.subtract, end, end, x, self.numbers.like(x, weight - 1))
 
-    def _sum_into(self, ufunc: Any, generic: Function, sign: int) -> Function:
+    def _sum_into(self, ufunc: np.ufunc, generic: Function, sign: int) -> Function:
         """Return the function that writes the sum with a scaled addend into `out`."""
         factors: dict[tuple[float, Any], Any] = {}
         of_dtype = self.numbers.of_dtype
         write = _add_scaled if sign == 1 else _subtract_scaled
 
-        def sum_into(x: Any, other: Any, *, alpha: Any, out: Any) -> Any:
+        def sum_into(x: np.ndarray, other: np.ndarray, *, alpha: Any, out: np.ndarray) -> Any:
             dtype = x.dtype
             if x is out and x.size >= _VERY_MANY and _may_be_added(alpha, x, other):
                 blas = import_module("scipy.linalg.blas")

@@ -37,7 +37,7 @@ _total: Any = numpy.add.reduce
 
 
 @lru_cache(16)
-def _future(rows: int, columns: int, dtype: Any) -> Any:
+def _future(rows: int, columns: int, dtype: np.dtype) -> Any:
     """Return what leaves out of the scores the keys that come after the query."""
     return numpy.triu(numpy.full((rows, columns), -inf, dtype), 1)
 
@@ -50,7 +50,7 @@ def _sums(rows: np.ndarray) -> Any:
     return dot(rows.reshape(-1, length), ones_of(length, rows.dtype)).reshape(*lead, 1)
 
 
-def _turned(array: Any, factor: Any = None) -> Any:
+def _turned(array: np.ndarray, factor: np.ndarray | None = None) -> Any:
     """Return an array with the last two dimensions exchanged in C order, times a factor: BLAS
     multiplies small matrices faster by that than by a view.
     """
@@ -86,7 +86,9 @@ class _Work:
         Of the scores.
     """
 
-    def __init__(self, shape: tuple[int, ...], is_causal: bool, mask: Any, dtype: object) -> None:
+    def __init__(
+        self, shape: tuple[int, ...], is_causal: bool, mask: np.ndarray | None, dtype: object
+    ) -> None:
         batch, heads, self.queries, self.keys = shape
         self.is_causal, self.dtype = is_causal, dtype
         self.mask = None if mask is None else numpy.broadcast_to(mask, shape)
@@ -103,7 +105,7 @@ class _Work:
                 for h in range(0, heads, step)
             ]
 
-    def blocks(self, piece: Any) -> Iterator[tuple[slice, int, Any]]:
+    def blocks(self, piece: tuple[slice, ...]) -> Iterator[tuple[slice, int, Any]]:
         """Yield the rows of a piece, the number of keys that they see, and the mask of the last of
         these.
         """
@@ -119,14 +121,16 @@ class _Work:
             yield slice(start, stop), seen, mask
 
 
-def _with_four(array: Any) -> Any:
+def _with_four(array: np.ndarray) -> Any:
     """Return an array with all dimensions but the last three as one."""
     if array.ndim < 4:
         return array[(None,) * (4 - array.ndim)]
     return array if array.ndim == 4 else array.reshape(-1, *array.shape[-3:])
 
 
-def _added(mask: Any, is_causal: bool, shape: tuple[int, ...], dtype: Any) -> Any:
+def _added(
+    mask: np.ndarray | None, is_causal: bool, shape: tuple[int, ...], dtype: np.dtype
+) -> Any:
     """Return what a mask adds to scores, both masks in one if there are two."""
     if mask is not None:
         if mask.dtype == numpy.bool_:
@@ -245,11 +249,11 @@ class FastAttention(Attention):
 
     def attention_backward(
         self,
-        grad: Any,
-        query: Any,
-        key: Any,
-        value: Any,
-        output: Any,
+        grad: np.ndarray,
+        query: np.ndarray,
+        key: np.ndarray,
+        value: np.ndarray,
+        output: np.ndarray,
         logsumexp: Any,
         is_causal: bool,
         attn_mask: np.ndarray,
@@ -312,9 +316,9 @@ def _work(query: np.ndarray, shape: tuple[int, ...], is_causal: bool, mask: np.n
 def _attend_in_blocks(
     work: _Work,
     factor: np.ndarray,
-    query: Any,
+    query: np.ndarray,
     key: np.ndarray,
-    value: Any,
+    value: np.ndarray,
     output: np.ndarray,
     logarithms: np.ndarray,
 ) -> None:
@@ -340,16 +344,16 @@ def _attend_in_blocks(
 
 def _differentiate_in_blocks(
     work: _Work,
-    factor: Any,
+    factor: np.ndarray,
     grad: np.ndarray,
     query: np.ndarray,
-    key: Any,
-    value: Any,
+    key: np.ndarray,
+    value: np.ndarray,
     output: np.ndarray,
     logarithms: np.ndarray,
-    to_query: Any,
-    to_key: Any,
-    to_value: Any,
+    to_query: np.ndarray,
+    to_key: np.ndarray,
+    to_value: np.ndarray,
 ) -> None:
     def compute(first: int, last: int) -> None:
         for piece in work.pieces[first:last]:

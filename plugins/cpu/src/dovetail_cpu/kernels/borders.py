@@ -90,7 +90,7 @@ def _core(shape: Sequence[int], pad: Sequence[int]) -> tuple[Any, ...]:
 
 
 def _parts(
-    made: Any, shape: Sequence[int], pad: Sequence[int], mode: str
+    made: np.ndarray, shape: Sequence[int], pad: Sequence[int], mode: str
 ) -> Iterator[tuple[Any, Any, int]]:
     """Yield each border of an array that has it, what it is made of, and its dimension, from the
     first: those of the first dimension have the borders of the others in them.

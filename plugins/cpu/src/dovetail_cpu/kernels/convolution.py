@@ -71,7 +71,7 @@ class FastConvolutions(Convolutions):
         self,
         input: np.ndarray,
         weight: np.ndarray,
-        bias: Any,
+        bias: np.ndarray | None,
         windows: Sequence[Window],
         transposed: bool,
         groups: int,

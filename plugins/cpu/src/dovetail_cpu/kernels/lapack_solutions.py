@@ -69,7 +69,7 @@ class LapackSolutions(FastMatrices):
     @operator("linalg_lu_solve")
     def lu_solve(
         self,
-        lu: Any,
+        lu: np.ndarray,
         pivots: np.ndarray,
         b: np.ndarray,
         *,
@@ -88,7 +88,7 @@ class LapackSolutions(FastMatrices):
         first = left is not adjoint
         side = int(not left)
 
-        def solve(sides: Any, factors: np.ndarray, exchanged: Any) -> tuple[Any]:
+        def solve(sides: np.ndarray, factors: np.ndarray, exchanged: np.ndarray) -> tuple[Any]:
             order = exchanged_rows(exchanged.tolist(), rows)
             if first:
                 sides = sides.take(order, 0) if left else sides.take(order, 1)
@@ -136,7 +136,7 @@ class LapackSolutions(FastMatrices):
         return product
 
     @operator("linalg_householder_product")
-    def householder_product(self, x: Any, tau: Any) -> Any:
+    def householder_product(self, x: np.ndarray, tau: np.ndarray) -> Any:
         """Return the first columns of the product of Householder reflections."""
         _, columns = check_reflections(x, tau, self._dtype(x), self._dtype(tau))
         batch = x.shape[:-2]

@@ -36,7 +36,7 @@ def _functions_of_scipy() -> tuple[Callable[..., Any], Callable[..., Any]]:
     return outside_forks(factor), outside_forks(import_module("scipy.linalg.blas").dtrsm)
 
 
-def _solve(matrix: Any, sides: Any) -> Any | None:
+def _solve(matrix: np.ndarray, sides: np.ndarray) -> Any | None:
     """Return the solutions of ``matrix @ X = sides``; None where the matrix is singular.
 
     A matrix in C order is its transpose in Fortran order, which is LAPACK's, so that nothing is
@@ -80,7 +80,7 @@ class FastLinearSystems(FastMatrices, LinearSystems):
         if name != "solve":
             return function
 
-        def solve(matrix: Any, sides: Any) -> Any:
+        def solve(matrix: np.ndarray, sides: np.ndarray) -> Any:
             is_large = (
                 matrix.ndim == sides.ndim == _MATRIX
                 and min(sides.shape) >= _MANY

@@ -43,7 +43,7 @@ def _sum_of_products(x: np.ndarray, other: np.ndarray) -> Any:
     return numpy.add.reduce(lines) + x[whole:].dot(other[whole:])
 
 
-def _sum_of_squares(room: Any, x: Any, target: Any) -> Any:
+def _sum_of_squares(room: np.ndarray, x: np.ndarray, target: np.ndarray) -> Any:
     """Return the sum of the squares of ``x - target``."""
     away = numpy.subtract(x, target, room[0])
     return _sum_of_products(away, away)
@@ -146,7 +146,12 @@ class FastLosses(Losses):
         return _entropy_in_blocks(self, x, target, reduction)
 
     def _entropy_of_logits(
-        self, x: Any, target: Any, weight: Any, pos_weight: Any, reduction: int
+        self,
+        x: Any,
+        target: np.ndarray,
+        weight: np.ndarray | None,
+        pos_weight: np.ndarray | None,
+        reduction: int,
     ) -> Any:
         """Return the binary cross entropy of logits, without weights block by block."""
         if weight is not None or pos_weight is not None:

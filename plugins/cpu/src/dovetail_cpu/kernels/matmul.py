@@ -80,7 +80,7 @@ def _product(ndim: int, other_ndim: int, generic: Function) -> Function:
 class FastMatrixProducts(MatrixProducts):
     """Products by BLAS."""
 
-    def bmm(self, x: Any, mat2: Any) -> Any:
+    def bmm(self, x: np.ndarray, mat2: np.ndarray) -> Any:
         """Return the products of two batches of matrices."""
         left, right, dtype = x.shape, mat2.shape, x.dtype
         if (
@@ -97,7 +97,7 @@ class FastMatrixProducts(MatrixProducts):
     mv = _product(2, 1, MatrixProducts.mv)
     dot = _product(1, 1, MatrixProducts.dot)
 
-    def linear(self, input: Any, weight: np.ndarray, bias: np.ndarray) -> Any:
+    def linear(self, input: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> Any:
         """Return ``input @ weight.T + bias``."""
         dtype = input.dtype
         if dtype is weight.dtype and dtype is bias.dtype and (dtype is _SINGLE or dtype in _BLAS):

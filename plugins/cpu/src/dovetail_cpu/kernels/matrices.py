@@ -63,7 +63,7 @@ class FastMatrices(Matrices):
 
 
 @lru_cache(64)
-def _kept_eye(rows: int, columns: int, dtype: Any) -> Any:
+def _kept_eye(rows: int, columns: int, dtype: np.dtype) -> Any:
     """Return ones on the diagonal of a matrix of zeros."""
     return numpy.eye(rows, columns, dtype=dtype)
 

@@ -27,7 +27,9 @@ _WIDE = {
 class FastScans(Scans):
     """Cumulative sums and products, in double precision of what is in single."""
 
-    def _scanned(self, name: str, scan: Function, x: np.ndarray, dim: int, dtype: Any) -> Any:
+    def _scanned(
+        self, name: str, scan: Function, x: np.ndarray, dim: int, dtype: np.dtype | None
+    ) -> Any:
         """Return the scan along `dim`."""
         if dtype is not None and dtype in _WIDE:
             x, dtype = self.precision.converted(x, dtype), None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dovetail_aten.kernel_support import KernelTable, expect_family
+from dovetail_aten.typing import Namespace
 
 __all__ = ["FAST_FAMILIES", "WHOLE_COMPOSITES", "define_whole_composites"]
 
@@ -57,7 +58,7 @@ WHOLE_COMPOSITES: Final = {
 """Families of kernels of operators that are composites elsewhere, with these operators."""
 
 
-def define_whole_composites(xp: Any, kernel: KernelTable, capabilities: Any) -> None:
+def define_whole_composites(xp: Namespace, kernel: KernelTable, capabilities: Any) -> None:
     """Let a table have the kernels of composites that are computed at once here."""
     for family, operators in WHOLE_COMPOSITES.items():
         expect_family(kernel, family, operators, xp, capabilities)

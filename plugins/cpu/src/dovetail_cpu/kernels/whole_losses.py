@@ -35,14 +35,14 @@ _add: Any = numpy.add.reduce
 _highest: Any = numpy.maximum.reduce
 
 
-def _sums_of_rows(x: Any) -> Any:
+def _sums_of_rows(x: np.ndarray) -> Any:
     """Return the sums of the rows of a matrix."""
     if x.shape[1] <= _LONGEST:
         return x.dot(ones_of(x.shape[1], x.dtype))
     return _add(x, 1)
 
 
-def _reduced(loss: Any, reduction: int) -> Any:
+def _reduced(loss: np.ndarray, reduction: int) -> Any:
     """Return the mean of the losses of samples, or their sum."""
     is_short = 0 < len(loss) <= _LONGEST
     total = loss.dot(ones_of(len(loss), loss.dtype)) if is_short else _add(loss)
@@ -138,7 +138,7 @@ def _pairs(count: int) -> tuple[Any, Any]:
     return numpy.triu_indices(count, 1)
 
 
-def _lengths(away: Any, p: float) -> Any:
+def _lengths(away: np.ndarray, p: float) -> Any:
     """Return the `p`-norms of vectors, which are written to."""
     if p == 2:
         return numpy.sqrt(numpy.vecdot(away, away))

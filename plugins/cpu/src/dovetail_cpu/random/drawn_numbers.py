@@ -25,7 +25,7 @@ _VERY_MANY: Final = ((1 << 32) - 1) // 20
 """From here on each number of a permutation takes a pair of words."""
 
 
-def narrowed(numbers: Array, dtype: Any) -> Array:
+def narrowed(numbers: Array, dtype: np.dtype) -> Array:
     """Return doubles in another dtype; in half precision by way of float32."""
     if dtype in _HALVES:
         numbers = numbers.astype(_SINGLE)
@@ -107,7 +107,7 @@ def _normal(
     return drawn
 
 
-def exponential(source: MersenneTwister, size: Size, dtype: Any, rate: float) -> Array:
+def exponential(source: MersenneTwister, size: Size, dtype: np.dtype, rate: float) -> Array:
     """Return exponential numbers."""
     with source.lock:
         drawn = compiled_draws().exponential(source.bits, size, dtype == _DOUBLE, rate)
@@ -134,12 +134,12 @@ def permutation(source: MersenneTwister, count: int) -> Array:
         return compiled_draws().permutation(source.bits, (count,), count >= _VERY_MANY)
 
 
-def _part_of(dtype: Any) -> np.dtype[Any]:
+def _part_of(dtype: np.dtype) -> np.dtype[Any]:
     """Return the dtype of the parts of a complex one."""
     return np.empty(0, dtype).real.dtype
 
 
-def _complex(parts: Array, dtype: Any) -> Array:
+def _complex(parts: Array, dtype: np.dtype) -> Array:
     """Return the complex numbers of real and imaginary parts along the last axis."""
     made: Array = parts.view(dtype)[..., 0]
     return made

@@ -117,7 +117,7 @@ class MersenneTwister:
             self.kept = float(found["y"]) if found["kept"] else None
         return int(found["seed"])
 
-    def __deepcopy__(self, memo: Any) -> MersenneTwister:
+    def __deepcopy__(self, memo: object) -> MersenneTwister:
         made = type(self)(0)
         with self.lock:
             made.restore(self.state(0))

@@ -33,7 +33,7 @@ def _count(size: Size) -> int:
     return math.prod(check_size(size, 8))
 
 
-def _pairs(bits: Any, count: int) -> Array:
+def _pairs(bits: np.random.BitGenerator, count: int) -> Array:
     """Return the next `count` pairs of words: the first of two is the upper half."""
     words: Array = bits.random_raw(2 * count)
     return words[::2] << np.uint64(32) | words[1::2]
@@ -128,7 +128,7 @@ def exponential(bits: np.ndarray, size: Size, wide: bool, rate: float) -> Array:
     return made.astype("f8" if wide else "f4")
 
 
-def integers(bits: Any, size: Size, low: int, width: int, paired: bool) -> Array:
+def integers(bits: np.random.BitGenerator, size: Size, low: int, width: int, paired: bool) -> Array:
     """Return remainders of words, or of pairs, divided by `width`, plus `low`, as int64."""
     count = _count(size)
     words: Array = _pairs(bits, count) if paired else bits.random_raw(count)
@@ -137,7 +137,7 @@ def integers(bits: Any, size: Size, low: int, width: int, paired: bool) -> Array
     return (words.view(np.int64) + low).reshape(size)
 
 
-def permutation(bits: Any, size: Size, paired: bool) -> Array:
+def permutation(bits: np.random.BitGenerator, size: Size, paired: bool) -> Array:
     """Return the integers below a size, shuffled from the first place on (Durstenfeld 1964,
     doi:10.1145/364520.364540), as int64.
     """

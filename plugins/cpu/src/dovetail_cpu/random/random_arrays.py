@@ -83,7 +83,7 @@ class CpuRandom(CpuMemory):
             return super().integers(low, high, shape, generator)
         return drawn_numbers.integers(source, tuple(shape), low, high)
 
-    def permutation(self, n: int, generator: Any) -> Any:
+    def permutation(self, n: int, generator: object) -> Any:
         """Return the int64 numbers below `n` in random order."""
         source = self.source(generator)
         if not isinstance(source, MersenneTwister):

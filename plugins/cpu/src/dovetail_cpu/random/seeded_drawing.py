@@ -66,7 +66,9 @@ class SeededDrawing(Drawing):
         dense = not isinstance(like, np.ndarray) or like.flags.c_contiguous
         return numbers_for(like, drawn.normal, source, dtype, mean, std, dense)
 
-    def _chosen(self, like: Any, p: Any, generator: object) -> Any:
+    def _chosen(
+        self, like: np.ndarray | tuple[int, ...], p: np.ndarray | float, generator: object
+    ) -> Any:
         source = self.twister(generator)
         if source is None:
             return super()._chosen(like, p, generator)
@@ -88,7 +90,9 @@ class SeededDrawing(Drawing):
             return super()._wide_normal(x, mean, std, generator)
         return numbers_for(x, drawn.paired_normal, source, mean, std)
 
-    def _drawn_integers(self, low: int, high: int, like: Any, generator: object) -> Any:
+    def _drawn_integers(
+        self, low: int, high: int, like: np.ndarray | tuple[int, ...], generator: object
+    ) -> Any:
         source = self.twister(generator)
         if source is None:
             return super()._drawn_integers(low, high, like, generator)

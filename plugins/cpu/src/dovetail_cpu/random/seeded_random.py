@@ -25,12 +25,12 @@ class SeededRandom(Random, SeededDrawing):
     """Random numbers, and choices by them."""
 
     @never_warns
-    def rand_like(self, x: Array, *, dtype: Any = None, **options: Any) -> Any:
+    def rand_like(self, x: Array, *, dtype: np.dtype | None = None, **options: Any) -> Any:
         """Return an array like `x` of uniform numbers of [0, 1)."""
         return super().rand_like(np.empty_like(x), dtype=dtype)
 
     @never_warns
-    def randn_like(self, x: Array, *, dtype: Any = None, **options: Any) -> Any:
+    def randn_like(self, x: Array, *, dtype: np.dtype | None = None, **options: Any) -> Any:
         """Return an array like `x` of standard normal numbers."""
         return super().randn_like(np.empty_like(x), dtype=dtype)
 
