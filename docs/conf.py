@@ -68,6 +68,11 @@ def setup(app: Any) -> None:
         while lines and lines[0].startswith(f"{getattr(value, '__name__', None)}("):
             del lines[0]  # where it has another name here, they are left of what autodoc reads
 
+    def skipped(_: Any, kind: str, name: str, value: Any, skip: bool, options: Any) -> bool | None:
+        """Leave out fields of named tuples that only have the docstring that Python gives them."""
+        return (getattr(value, "__doc__", None) or "").startswith("Alias for field") or None
+
     app.connect("source-read", read)
+    app.connect("autodoc-skip-member", skipped)
     app.connect("autodoc-process-docstring", without_calls)
     app.connect("autodoc-process-signature", called)

@@ -16,8 +16,10 @@ from dovetail_aten import plain_signature
 MODULES = [
     "",
     *("amp", "autograd", "backends", "distributions", "fft", "func", "library", "linalg", "nn"),
+    *("autograd.forward_ad", "autograd.functional", "autograd.graph", "fx", "jit", "masked"),
     *("nn.functional", "nn.init", "nn.utils", "optim", "optim.lr_scheduler", "special"),
-    *("testing", "utils", "utils.data"),
+    *("overrides", "profiler", "signal.windows", "sparse", "utils.checkpoint"),
+    *("testing", "utils", "utils.data", "utils._python_dispatch"),
 ]
 
 

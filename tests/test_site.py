@@ -71,6 +71,18 @@ def test_the_table_counts_the_names_that_it_lists(tmp_path: Path) -> None:
         assert f"[`{module}`]" in text and f"| {len(names)} |" in text
 
 
+def test_every_page_of_the_reference_describes_something_and_is_listed(tmp_path: Path) -> None:
+    from site_pages.api_reference import write_reference
+
+    write_reference(tmp_path)
+    listed = (tmp_path / "index.rst").read_text()
+    pages = {path.stem: path.read_text() for path in tmp_path.glob("*.rst") if path.stem != "index"}
+    assert [name for name in pages if listed.count(f":doc:`{name}`") != 1] == []
+    assert [name for name, text in pages.items() if ".. auto" not in text] == []
+    for module in ("profiler", "fx", "jit", "sparse", "autograd_graph", "utils_checkpoint"):
+        assert f"dovetail_{module}" in pages
+
+
 def test_links_to_files_outside_of_the_site_become_their_text() -> None:
     from site_pages.copied_pages import linked
 

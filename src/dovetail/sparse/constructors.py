@@ -212,7 +212,8 @@ class TypedSparseTensor(type):
 
 def typed(name: str, kind: dtype, where: str = "cpu") -> TypedSparseTensor:
     """Return the constructor of sparse tensors of one dtype on one type of device."""
-    return TypedSparseTensor(name, (), {"dtype": kind, "where": where})
+    documented = f"Constructor of sparse tensors of dtype {kind.name} on {where}."
+    return TypedSparseTensor(name, (), {"dtype": kind, "where": where, "__doc__": documented})
 
 
 rebuild = rebuild_sparse_tensor  # as pickles of 0.1.0 have it
