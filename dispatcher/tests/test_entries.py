@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from dovetail_dispatcher import Library, ops, parse_schema
 from dovetail_dispatcher.calls.templates import entry_source
-from dovetail_kernel import TensorBase
+from dovetail_kernel import TensorBase, set_full_tracebacks
 
 Libraries = Callable[..., Library]
 Tensors = Callable[..., TensorBase]
@@ -35,7 +35,15 @@ def test_an_entry_checks_classes_makes_the_key_and_looks_up_the_route() -> None:
         assert part in text
 
 
-def test_an_entry_is_shown_in_tracebacks(library: Libraries, tensor: Tensors) -> None:
+@pytest.fixture
+def full_tracebacks() -> Iterator[None]:
+    set_full_tracebacks(True)
+    yield
+    set_full_tracebacks(False)
+
+
+@pytest.mark.usefixtures("full_tracebacks")
+def test_full_tracebacks_show_an_entry(library: Libraries, tensor: Tensors) -> None:
     lib = library("ent", "DEF")
     lib.define("f(Tensor x) -> Tensor")
     lib.impl("f", lambda x: 1 / 0, "CPU")

@@ -17,7 +17,7 @@ from dovetail_kernel.devices.backends import (
     backend,
     backend_of_signature,
     backends_of_signature,
-    known_device_types,
+    usable_device_types,
     wrapped_backend,
 )
 from dovetail_kernel.devices.device import Device
@@ -374,6 +374,6 @@ def test_the_backend_of_wrapped_tensors_is_no_device_and_above_all_others() -> N
     )
     assert backend_of_signature(wrapped.bit | backend("cpu").bit) is wrapped
     assert not wrapped.is_device
-    assert wrapped.name not in known_device_types()
+    assert wrapped.name not in usable_device_types()
     with pytest.raises(RuntimeError):
         Device(wrapped.name)

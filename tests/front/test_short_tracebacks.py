@@ -14,11 +14,6 @@ from dovetail import Tensor, nn, ones
 from dovetail.library import Library, custom_op
 from dovetail.nn import functional
 from dovetail.overrides import TorchFunctionMode
-from dovetail_dispatcher import compiled_code
-
-pytestmark = pytest.mark.skipif(
-    not compiled_code.is_in_force(), reason="entries in Python leave tracebacks as they are"
-)
 
 MODULES = Path(nn.__file__).parent / "modules"
 MISTAKES: dict[str, Callable[[], object]] = {
@@ -52,7 +47,20 @@ MISTAKES: dict[str, Callable[[], object]] = {
     "dtype": lambda: ones(2).bool() - ones(2).bool(),
     "squeeze": lambda: ones(2).unsqueeze(5),
     "topk": lambda: ones(2).topk(5),
+    "backward twice": lambda: backward_twice(ones(2, requires_grad=True).exp().sum()),
+    "backward of a vector": lambda: ones(2, requires_grad=True).backward(),
+    "ragged data": lambda: dovetail.tensor([[1, 2], [3]]),
+    "device": lambda: ones(2).to("nope"),
+    "mask": lambda: ones(3)[dovetail.tensor([True, False])],
+    "written slice": lambda: ones(3).__setitem__(slice(0, 2), ones(3)),
+    "vmap": lambda: dovetail.vmap(lambda x: x.item())(ones(3)),
+    "attention": lambda: nn.MultiheadAttention(4, 2)(*[ones(2, 2, 5)] * 3),
 }
+
+
+def backward_twice(loss: Tensor) -> None:
+    loss.backward()
+    loss.backward()
 
 
 def error_of(call: Callable[[], object]) -> Exception:
@@ -64,9 +72,12 @@ def error_of(call: Callable[[], object]) -> Exception:
 
 
 def of_dovetail(error: Exception) -> list[traceback.FrameSummary]:
-    """Return the frames below the program's, without those that modules have in PyTorch too."""
+    """Return the frames below the program's last line, without those of modules, which PyTorch has
+    too.
+    """
     frames = traceback.extract_tb(error.__traceback__)
-    return [f for f in frames if f.filename != __file__ and MODULES not in Path(f.filename).parents]
+    last = max(at for at, frame in enumerate(frames) if frame.filename == __file__)
+    return [f for f in frames[last + 1 :] if MODULES not in Path(f.filename).parents]
 
 
 @pytest.mark.parametrize("name", MISTAKES)

@@ -62,7 +62,13 @@ from .steps.tensor_kernels import (
 )
 from .steps.writes import CheckInferenceWrite, CheckOverlap, CountWrite, WriteInto, WriteOut
 from .templates.arguments import default_text, parameter
-from .templates.entry import INDENT, compose_entry, numbers_allowed, symbol
+from .templates.entry import (
+    INDENT,
+    compose_entry,
+    numbers_allowed,
+    symbol,
+    with_short_traceback,
+)
 
 __all__ = [
     "COMMON",
@@ -140,6 +146,7 @@ __all__ = [
     "tensors_among",
     "unsupported_error",
     "views_of",
+    "with_short_traceback",
     "write_into",
     "write_out",
     "write_outs",

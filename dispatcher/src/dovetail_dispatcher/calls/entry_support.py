@@ -8,8 +8,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from dovetail_kernel import Device, DispatchKeySet, Layout, MemoryFormat, TensorBase, state
+from dovetail_kernel import (
+    Device,
+    DispatchKeySet,
+    Layout,
+    MemoryFormat,
+    TensorBase,
+    state,
+)
 from dovetail_kernel import dtype as DType
+from dovetail_kernel.short_tracebacks import shorten_traceback
 from dovetail_kernel.signature import SCALAR_BITS
 
 from ..compilation import compile_source
@@ -26,7 +34,7 @@ from .promotion.scalar_operands import tensor_of_number
 from .routes import redispatch_route, route_of
 from .templates import entry_source
 from .templates.arguments import are_ints, default_text
-from .templates.entry import numbers_allowed, symbol
+from .templates.entry import numbers_allowed, symbol, with_short_traceback
 
 
 def miss(
@@ -177,7 +185,7 @@ def make_entry(op: Operator) -> Callable[..., Any]:
     """Return the entry of `op`, compiled from the same template as the base library's generated
     entries.
     """
-    text = entry_source(op.schema, op.promote)
+    text = with_short_traceback(entry_source(op.schema, op.promote))
     entry: Callable[..., Any] = compile_source(text, symbol(op.schema), entry_bindings(op))
     return entry
 
@@ -193,7 +201,8 @@ def redispatch_entry(op: Operator, keys: DispatchKeySet) -> Callable[..., Any]:
             own = symbol(op.schema)
             bindings[f"{own}_routes"] = op.redispatch_routes.setdefault(keys, {})
             bindings["miss"] = partial(_redispatch_miss, keys)
-            entry = compile_source(entry_source(op.schema, op.promote), own, bindings)
+            text = with_short_traceback(entry_source(op.schema, op.promote))
+            entry = compile_source(text, own, bindings)
             op.redispatch_entries[keys] = entry
     return entry
 
@@ -230,6 +239,7 @@ COMMON: Final[dict[str, Any]] = {
     "SCALAR_BITS": SCALAR_BITS,
     "are_ints": are_ints,
     "miss": miss,
+    "shorten_traceback": shorten_traceback,
     "state": state,
 }
 

@@ -315,12 +315,17 @@ def installed_device_types() -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for source in DEVICE_TYPES.plugs for name in source()))
 
 
-def known_device_types() -> tuple[str, ...]:
-    """Return every valid device type: known to PyTorch, registered here, or installed."""
+def usable_device_types() -> tuple[str, ...]:
+    """Return the device types to choose from: cpu and cuda, and what is registered or installed.
+
+    The other names of PyTorch's are valid too, but no plugin has a backend for them.
+    """
     registered = (
-        each.name for each in _by_name.values() if each.is_device and each.name not in _KEY_NAMES
+        each.name
+        for each in _by_name.values()
+        if each.is_device and each.name not in _KEY_NAMES and each.name not in TORCH_DEVICE_TYPES
     )
-    return tuple(dict.fromkeys((*TORCH_DEVICE_TYPES, *registered, *installed_device_types())))
+    return tuple(dict.fromkeys(("cpu", "cuda", "meta", *registered, *installed_device_types())))
 
 
 def is_device_type(name: str) -> bool:

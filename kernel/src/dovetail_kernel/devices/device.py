@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 from ..errors import did_you_mean
 from ..types.immutable import Immutable
 from . import default_device
-from .backends import accelerator, is_device_type, known_device_types
+from .backends import accelerator, is_device_type, usable_device_types
 
 _interned: dict[tuple[str, int | None], Device] = {}
 _parsed: dict[str, Device] = {}
@@ -167,11 +167,11 @@ def _on_accelerator(index: int) -> Device:
 
 def _check_type(type: str, string: str) -> None:
     if not is_device_type(type):
-        known = known_device_types()
+        known = usable_device_types()
         raise RuntimeError(
             f"Expected one of {', '.join(known)} device type at start of device string: {string}."
-            f"{did_you_mean(type, known)} A new device type becomes valid by installing a plugin "
-            "that provides it"
+            f"{did_you_mean(type, known)} Another device type becomes valid when a plugin that "
+            "provides it is installed."
         )
 
 

@@ -156,6 +156,20 @@ def compose_entry(
     return f"def {name}({', '.join(parameters)}):\n{body}\n"
 
 
+def with_short_traceback(text: str) -> str:
+    """Return the text of a function whose errors leave it without the frames of Dovetail.
+
+    Notes
+    -----
+    The text names ``shorten_traceback``. Nothing runs for it unless there is an error.
+    """
+    head, _, body = text.partition("\n")
+    lines = ["try:", *(INDENT + line for line in body.splitlines())]
+    lines += ["except Exception as error_:", f"{INDENT}shorten_traceback(error_)", f"{INDENT}raise"]
+    lines = [INDENT + line for line in lines]
+    return "\n".join([head, *lines]) + "\n"
+
+
 def numbers_allowed(schema: FunctionSchema, promote: Collection[str]) -> bool:
     """Return whether a Python number may stand for the second of two tensors: both, and they alone,
     are promoted.
@@ -209,4 +223,4 @@ def _route_lines(schema: FunctionSchema, own: str, promote: Collection[str]) -> 
     return lines
 
 
-__all__ = ["compose_entry", "entry_source", "numbers_allowed", "symbol"]
+__all__ = ["compose_entry", "entry_source", "numbers_allowed", "symbol", "with_short_traceback"]

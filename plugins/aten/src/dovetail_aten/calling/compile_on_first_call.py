@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import Any, Final
 from weakref import WeakSet
 
-from dovetail_dispatcher.calls import COMMON, entry_bindings
+from dovetail_dispatcher.calls import COMMON, entry_bindings, with_short_traceback
 from dovetail_dispatcher.compilation import compile_source, exchange_code
 from dovetail_dispatcher.missing import MISSING
 from dovetail_dispatcher.schema import default_of
@@ -112,6 +112,7 @@ def _with_body(
     function: FunctionType, text: str, bindings: dict[str, Callable[..., object]]
 ) -> FunctionType:
     function.__globals__.update(_BINDINGS | bindings)
+    text = with_short_traceback(text)
     exchange_code(function, compile_source(text, function.__name__, bindings).__code__)
     _completed.add(function)
     return function

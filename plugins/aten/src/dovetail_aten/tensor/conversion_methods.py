@@ -30,6 +30,7 @@ from dovetail_kernel import (
     warn_user_once,
 )
 from dovetail_kernel import bool as bool_
+from dovetail_kernel.short_tracebacks import shorten_traceback
 from dovetail_kernel.signature import GRAD, ZERO_DIM
 
 from .._generated import functions as aten
@@ -63,7 +64,11 @@ class TensorConversions(TensorNamespace):
         NotImplementedError
             From the meta device to another.
         """
-        wanted, device, non_blocking, copy, memory_format = conversion_of(args, kwargs)
+        try:
+            wanted, device, non_blocking, copy, memory_format = conversion_of(args, kwargs)
+        except Exception as error:
+            shorten_traceback(error)
+            raise
         signature = self._signature
         if wanted is not None and signature & wanted.bit:
             wanted = None

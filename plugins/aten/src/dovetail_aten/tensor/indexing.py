@@ -13,8 +13,15 @@ from sys import maxsize
 from types import EllipsisType, NoneType
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel import TensorBase, dtype_of_signature, int64, uint8, warn_user
+from dovetail_kernel import (
+    TensorBase,
+    dtype_of_signature,
+    int64,
+    uint8,
+    warn_user,
+)
 from dovetail_kernel import bool as bool_
+from dovetail_kernel.short_tracebacks import shorten_traceback
 from dovetail_kernel.signature import ZERO_DIM
 from dovetail_kernel.types import FLOAT
 
@@ -59,7 +66,11 @@ def getitem(self: Tensor, index: Any) -> Any:
         return _slice(self, 0, index)
     view = _viewed(self, index) if cls is tuple else None
     if view is None:
-        view, indices = _parted(self, index)
+        try:
+            view, indices = _parted(self, index)
+        except Exception as error:
+            shorten_traceback(error)
+            raise
         if indices:
             return aten.index(view, indices)
     return aten.alias(self) if view is self else view

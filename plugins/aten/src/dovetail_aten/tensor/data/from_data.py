@@ -25,6 +25,7 @@ from dovetail_kernel import (
 )
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.devices import innermost
+from dovetail_kernel.short_tracebacks import shorten_traceback
 from dovetail_kernel.signature import NO_GRAD
 from dovetail_kernel.types import FLOAT
 
@@ -108,7 +109,11 @@ def tensor(
         source: Any = data
         made = source.detach().to(device=device, dtype=wanted, copy=True)
     else:
-        made = _from_anything(data, wanted, device)
+        try:
+            made = _from_anything(data, wanted, device)
+        except Exception as error:
+            shorten_traceback(error)
+            raise
     if pin_memory:
         made = made.pin_memory()
     if requires_grad:

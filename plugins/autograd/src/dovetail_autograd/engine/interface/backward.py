@@ -7,6 +7,7 @@ from typing import Any
 
 from dovetail_dispatcher import overridable
 from dovetail_kernel import TensorBase, warn_user, warn_user_once
+from dovetail_kernel.short_tracebacks import shorten_traceback
 from dovetail_kernel.signature import GRAD
 
 from ...graph import engine_ops
@@ -103,12 +104,16 @@ def backward_of_one(
         return
     if active_levels():
         _check_not_in_transform()
-    root = plain_root(tensor, gradient)
-    if root is not None:
-        execute_plainly(root, bool(retain_graph))
-        return
-    grads = make_grads((tensor,), (gradient,))
-    default_engine.run_backward((tensor,), grads, bool(retain_graph), False, None, True, True)
+    try:
+        root = plain_root(tensor, gradient)
+        if root is not None:
+            execute_plainly(root, bool(retain_graph))
+            return
+        grads = make_grads((tensor,), (gradient,))
+        default_engine.run_backward((tensor,), grads, bool(retain_graph), False, None, True, True)
+    except Exception as error:
+        shorten_traceback(error)
+        raise
 
 
 @overridable
