@@ -208,5 +208,21 @@ def test_save_file_refuses_what_the_format_does_not_hold(tmp_path, tensors, erro
 def test_load_file_says_what_is_wrong_with_a_file(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"PK\3\4 and more")
-    with pytest.raises(RuntimeError, match="a safetensors header"):
+    with pytest.raises(RuntimeError, match="a zip archive"):
         load_file(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"import dovetail\n" * 30, "text"),
+        (b"\x93NUMPY\x01\x00v\x00{'descr'", "numpy.load"),
+        (b"\x89HDF\r\n\x1a\n\x00\x00", "HDF5"),
+        (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00", "gzip"),
+    ],
+)
+def test_load_names_the_kind_of_a_file_that_is_no_checkpoint(tmp_path, content, kind):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(RuntimeError, match=kind):
+        dovetail.load(path)

@@ -65,3 +65,17 @@ def test_what_looks_like_html_is_escaped() -> None:
     call.__qualname__ = "<b>call</b>"
     html = dovetail.explain(call, dovetail.ones(2))._repr_html_()
     assert "<b>" not in html
+
+
+@pytest.mark.cpu_only(reason="a table has the rows of the cpu")
+def test_the_interpreter_shows_what_print_shows() -> None:
+    from dovetail_dispatcher import dispatch_table
+
+    x = dovetail.ones(2)
+    for shown in (
+        dovetail.explain(dovetail.ops.aten.mul.Tensor, x, x),
+        dovetail.explain(lambda y: y + 1, x),
+        dispatch_table("aten::relu"),
+        explain_grad(x),
+    ):
+        assert repr(shown) == str(shown)

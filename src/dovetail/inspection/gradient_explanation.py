@@ -43,7 +43,7 @@ class Reason:
     remedy: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GradExplanation(InNotebooks):
     """Why a gradient is as it is; ``str`` gives it in sentences.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from typing import IO, Any, NamedTuple
+from typing import Final, IO, Any, NamedTuple
 
 from .byte_sources import ByteSource
 from .checked_json import (
@@ -193,6 +193,19 @@ def _place(name: str, description: object) -> _Place:
     return _Place(start, end, name, dtype, shape)
 
 
+_OTHERS: Final = {
+    b"PK\x03\x04": "a zip archive, as torch.save writes: load it by dovetail.load",
+    b"\x93NUMPY": "an array of NumPy's: load it by numpy.load",
+    b"\x89HDF": "an HDF5 file",
+    b"GGUF": "a GGUF file",
+    b"\x1f\x8b": "compressed by gzip: unpack it first",
+    b"BZh": "compressed by bzip2: unpack it first",
+    b"\xfd7zXZ": "compressed by xz: unpack it first",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd: unpack it first",
+}
+_PRINTABLE: Final = frozenset(b"\t\n\r" + bytes(range(32, 127)))
+
+
 def _guess(start: bytes) -> str:
     if start[_TAR_MARK] == b"ustar":
         return (
@@ -201,4 +214,9 @@ def _guess(start: bytes) -> str:
         )
     if start[:1] == b"\x80":
         return "; it looks like a pickle, which torch.save did not write"
+    for mark, what in _OTHERS.items():
+        if start.startswith(mark):
+            return f"; it is {what}"
+    if all(byte in _PRINTABLE for byte in start):
+        return "; it is a text"
     return ""

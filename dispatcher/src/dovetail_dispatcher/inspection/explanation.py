@@ -44,7 +44,7 @@ class _Printed:
         return json.dumps(self.as_dict(), indent=indent)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation(_Printed, InNotebooks, Decision):
     """Which kernels a call would run, and why. ``str`` prints a tree, ``as_text(route=True)`` the
     composed callable below it; `as_dict` and `as_json` return the same as data.
@@ -87,7 +87,7 @@ class Explanation(_Printed, InNotebooks, Decision):
         return self.as_text()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class FunctionExplanation(_Printed, InNotebooks):
     """Which operators the call of a function would come down to, and their kernels.
 

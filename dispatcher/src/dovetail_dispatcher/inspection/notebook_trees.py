@@ -13,9 +13,15 @@ _STYLE: Final = "font-family:monospace;white-space:pre-wrap;margin-left:1.2em"
 
 
 class InNotebooks:
-    """What prints as a tree, and shows as one in a notebook."""
+    """Base of what prints as a tree: interpreters and notebooks show the tree as well.
+
+    Dataclasses below it need ``repr=False``.
+    """
 
     __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def _repr_html_(self) -> str:
         return html_of_tree(str(self))

@@ -60,7 +60,7 @@ class TableRow:
         return f"{self.key.name}: {_registered(self.kernel)} [{self.tag}]"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class DispatchTable(InNotebooks):
     """The computed table of one operator: a row for every runtime key, lowest priority first;
     ``str`` prints it.

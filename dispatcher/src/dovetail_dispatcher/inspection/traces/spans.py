@@ -140,8 +140,7 @@ class Span:
 
     def duration(self) -> str:
         """Return how long it took, for people: ``12.3 µs``."""
-        microseconds = self.time_ns / 1e3
-        return f"{microseconds:.1f} µs" if microseconds < 1e4 else f"{microseconds / 1e3:.1f} ms"
+        return duration_text(self.time_ns)
 
     def details(self, *, keys: bool = False) -> list[str]:
         """Return the lines that stand under the headline: the kernels, and where it was called.
@@ -183,7 +182,7 @@ class Span:
         }
 
     def __repr__(self) -> str:
-        return f"<{self.kind} of {self.name}, {self.time_ns / 1e3:.1f} µs>"
+        return f"<{self.kind} of {self.name}, {self.duration()}>"
 
 
 open_span: Final[ContextVar[Span | None]] = ContextVar("dovetail_open_span", default=None)
@@ -261,6 +260,11 @@ class CallSpan(Span):
                 f"{step.key}: {step.kernel.rpartition('.')[2]} at {short_place(step.source)}{whose}"
             )
         return lines
+
+
+def duration_text(time_ns: float) -> str:
+    """Return a time for people: ``12.3 µs``, ``4.5 ms``."""
+    return f"{time_ns / 1e3:.1f} µs" if time_ns < 1e6 else f"{time_ns / 1e6:.1f} ms"
 
 
 def brief_launches(names: Sequence[str]) -> str:

@@ -33,7 +33,17 @@ from ..decisions import decide
 from ..notebook_trees import InNotebooks
 from .chrome_traces import chrome_trace
 from .kernel_names import ask_backends, listen, stop_listening, why_unknown
-from .spans import CALL, NODE, REDISPATCH, CallSpan, Observer, Span, of_both, open_span
+from .spans import (
+    CALL,
+    NODE,
+    REDISPATCH,
+    CallSpan,
+    Observer,
+    Span,
+    duration_text,
+    of_both,
+    open_span,
+)
 
 T = TypeVar("T")
 
@@ -195,7 +205,7 @@ class Trace(InNotebooks, Guard):
         return sum(1 for _ in self.walk())
 
     def __repr__(self) -> str:
-        return f"<trace of {len(self)} spans, {self.time_ns / 1e3:.1f} µs>"
+        return f"<trace of {len(self)} spans, {duration_text(self.time_ns)}>"
 
 
 def record(
