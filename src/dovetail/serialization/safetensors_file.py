@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from typing import Final, IO, Any, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
 from .byte_sources import ByteSource
 from .checked_json import (
