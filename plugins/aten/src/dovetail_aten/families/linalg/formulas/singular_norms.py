@@ -6,6 +6,7 @@ are not. These formulas solve linear equations instead, whose solutions are as s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ....derivative_helpers.readable_values import readable
@@ -57,7 +58,7 @@ def _check_single(k: Namespace, A: TensorLike, ord: str) -> None:
         )
 
 
-def _polar_factor_backward(k: Namespace, grad: Any, A: Any, q: Any) -> Any:
+def _polar_factor_backward(k: Namespace, grad: TensorLike, A: TensorLike, q: TensorLike) -> Any:
     """Return the gradient of the factor Q of ``A = Q H``, which has orthonormal columns, or rows.
 
     From ``dQ = Q W + (I - Q Q^H) dA H^-1`` with ``H W + W H = Q^H dA - dA^H Q`` it is
@@ -81,7 +82,7 @@ def _polar_factor_backward(k: Namespace, grad: Any, A: Any, q: Any) -> Any:
     return k.add(made, adjoint(k, k.linalg_solve_ex(h, adjoint(k, outside))[0]))
 
 
-def _singular_pair_backward(k: Namespace, grad: Any, A: Any, pair: Any) -> Any:
+def _singular_pair_backward(k: Namespace, grad: TensorLike, A: TensorLike, pair: TensorLike) -> Any:
     """Return the gradient of ``P = u v^H``, the vectors of a singular value s that is single.
 
     ``w = (u, v)`` solves ``K w = 0`` with ``K = [[s I, -A], [-A^H, s I]]``, and dw solves
@@ -111,18 +112,18 @@ def _singular_pair_backward(k: Namespace, grad: Any, A: Any, pair: Any) -> Any:
     return k.add(upper, adjoint(k, lower))
 
 
-def _real(k: Namespace, x: Any) -> Any:
+def _real(k: Namespace, x: TensorLike) -> Any:
     return k.real(x) if is_complex(x) else x
 
 
-def _plus(k: Namespace, matrix: Any, value: Any) -> Any:
+def _plus(k: Namespace, matrix: TensorLike, value: TensorLike) -> Any:
     """Return ``matrix + value I``."""
     diagonal = k.expand(k.squeeze(value, -1), matrix.shape[:-1])
     return k.add(matrix, k.diag_embed(diagonal))
 
 
 def lyapunov_backward(
-    k: Namespace, grad: TensorLike, H: TensorLike, result: TensorLike, mask: Any
+    k: Namespace, grad: TensorLike, H: TensorLike, result: TensorLike, mask: Sequence[bool]
 ) -> tuple[Any, Any]:
     """Return the gradients of ``H X + X H = R``: that of R solves the same equation for that of X,
     and that of H is ``-(gR X^H + X^H gR)``.
