@@ -29,13 +29,12 @@ from interrupt_programs import AT_ONCE, PROGRAMS, cleanup
 from interrupts import Interrupter, differences, held_locks, instants, snapshot
 
 import dovetail
-from dovetail_autograd.graph.grad_mode import _StateMode
 from dovetail_kernel import DecoratingGuard, Guard
 from dovetail_kernel.keys.guard import STATE
 from dovetail_kernel.keys.state import StateGuard
 
 ROOT = Path(__file__).parents[1]
-GUARDS = (Guard, StateGuard, _StateMode)
+GUARDS = (Guard, StateGuard)
 TRIED = os.environ.get("DOVETAIL_PROGRAMS", "4")
 SEED = int(os.environ.get("DOVETAIL_FIRST_PROGRAM", "0"))
 

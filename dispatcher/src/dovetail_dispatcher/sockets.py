@@ -297,9 +297,9 @@ if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
             """Give the text of an entry its docstring, and return it; None if it has none."""
 
     class EntryDescriber(Protocol):
-        def __call__(self, function: Any, /) -> EntryForm | EntryChooser | None:
-            """Return the form of an entry, or a function that chooses another; None if all calls
-            are those of its text.
+        def __call__(self, function: Any, /) -> EntryForm | EntryChooser | str | None:
+            """Return the form of an entry, a function that chooses another, or the name of an
+            attribute of tensors; None if all calls are those of its text.
             """
 
     class EntryChooser(Protocol):

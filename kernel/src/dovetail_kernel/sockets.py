@@ -249,8 +249,8 @@ if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
 
     class CompiledAccessor(Protocol):
         def __call__(self, name: str, function: Callable[..., object], /) -> Callable[..., Any]:
-            """Return a compiled callable that does what `function` does, which reads the attribute
-            `name` of a tensor, or `function` itself.
+            """Return a compiled callable that does what `function` does, which reads or sets the
+            attribute `name` of a tensor, or enters or leaves a guard; or `function` itself.
             """
 
     class ExchangeFactory(Protocol):
@@ -330,8 +330,8 @@ TENSOR_CLASS: Final[Socket[type[TensorBase] | None]] = Socket(
 COMPILED_ACCESSOR: Final[Socket[CompiledAccessor | None]] = Socket(
     "dovetail_native", "when it is loaded", None
 )
-"""Called once per getter and method of `TensorBase` that compiled code can read.
-`compile_accessors` fills it.
+"""Called once per getter and method of `TensorBase` and `StateGuard` that compiled code takes
+over. `compile_accessors` fills it.
 """
 
 EXCHANGE_API: Final[Socket[ExchangeFactory | None]] = Socket(

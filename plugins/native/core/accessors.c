@@ -1,4 +1,5 @@
-/* What a plain tensor over an array of NumPy says of itself, read without its Python functions.
+/* What a plain tensor over an array of NumPy says of itself, read without its Python functions; its
+ * data, and whether it requires grad, which is also set here.
  *
  * A mode may be asked for every attribute, so the dispatch state is read first: in a state that is
  * not quiet the Python function runs, as it does for subclasses and other arrays. */
@@ -69,12 +70,85 @@ by_bits(PyObject *mapping, long long bits)
     return found;
 }
 
+static inline int
+is_leaf(const module_state *state, PyObject *tensor, long long signature)
+{
+    return SLOT(tensor, state->tensor_grad_fn) == Py_None && !(signature & state->view_bit);
+}
+
+static PyObject *
+grad_of(const module_state *state, PyObject *tensor, long long signature)
+{
+    PyObject *meta = SLOT(tensor, state->tensor_meta);
+    if (!is_leaf(state, tensor, signature) || meta == NULL) {
+        return NULL;
+    }
+    return meta == Py_None ? Py_NewRef(meta) : PyObject_GetAttr(meta, state->str_grad);
+}
+
+/* A leaf that shares the memory, with a version of its own. */
+static PyObject *
+data_of(const module_state *state, PyObject *tensor, PyObject *array, long long signature)
+{
+    PyObject *storage = SLOT(tensor, state->tensor_storage);
+    if (!(signature & state->normal_bit) || storage == NULL) {
+        return NULL;
+    }
+    Py_INCREF(array);
+    PyObject *own = PyLong_FromLongLong(signature & ~(state->grad_bit | state->view_bit));
+    storage = storage == Py_None ? PyObject_CallOneArg(state->share_storage, tensor)
+                                 : Py_NewRef(storage);
+    if (own == NULL || storage == NULL) {
+        Py_DECREF(array);
+        Py_XDECREF(own);
+        Py_XDECREF(storage);
+        return NULL;
+    }
+    PyObject *made = new_tensor(state, array, own, state->zero);
+    if (made != NULL) {
+        set_slot(made, state->tensor_storage, storage);
+    }
+    else {
+        Py_DECREF(storage);
+    }
+    return made;
+}
+
+/* `result`, after the tensor was told whether it requires grad; NULL without an exception for one
+ * that is refused, and for one that a graph may know. */
+static PyObject *
+require_grad(const module_state *state, PyObject *tensor, long long signature, PyObject *wanted,
+             PyObject *result)
+{
+    int type = PyArray_TYPE((PyArrayObject *)SLOT(tensor, state->tensor_array));
+    if ((wanted != Py_True && wanted != Py_False) || !(signature & state->normal_bit) ||
+        !is_leaf(state, tensor, signature) || SLOT(tensor, state->tensor_meta) != Py_None ||
+        !(PyTypeNum_ISFLOAT(type) || PyTypeNum_ISCOMPLEX(type))) {
+        return NULL;
+    }
+    long long changed =
+        wanted == Py_True ? signature | state->grad_bit : signature & ~state->grad_bit;
+    if (changed != signature) {
+        PyObject *number = PyLong_FromLongLong(changed);
+        if (number == NULL) {
+            return NULL;
+        }
+        set_slot(tensor, state->tensor_signature, number);
+    }
+    return Py_NewRef(result);
+}
+
 PyObject *
 read_attribute(const module_state *state, accessor which, PyObject *const *args, Py_ssize_t count)
 {
     PyObject *tensor = count == 0 ? NULL : args[0];
-    if (tensor == NULL || Py_TYPE(tensor) != state->tensor_type ||
-        count > 1 + (which == ACCESSOR_size)) {
+    if (tensor != NULL && (which == ACCESSOR___enter__ || which == ACCESSOR___exit__)) {
+        return which == ACCESSOR___enter__ ? enter_guard(state, tensor) : leave_guard(state, tensor);
+    }
+    int is_setter = which == ACCESSOR_set_requires_grad;
+    int most = 1 + (which == ACCESSOR_size || which == ACCESSOR_requires_grad_ || is_setter);
+    if (tensor == NULL || Py_TYPE(tensor) != state->tensor_type || count > most ||
+        count < 1 + is_setter) {
         return NULL;
     }
     PyObject *slot = SLOT(tensor, state->tensor_array);
@@ -109,27 +183,39 @@ read_attribute(const module_state *state, accessor which, PyObject *const *args,
             return Py_NewRef(Py_False);
         }
         return signature & state->view_bit ? NULL : Py_NewRef(Py_True);
+    case ACCESSOR_requires_grad_:
+        return require_grad(state, tensor, signature, count == 1 ? Py_True : args[1], tensor);
+    case ACCESSOR_set_requires_grad:
+        return require_grad(state, tensor, signature, args[1], Py_None);
+    case ACCESSOR_grad:
+        return grad_of(state, tensor, signature);
+    case ACCESSOR_data:
+        return data_of(state, tensor, slot, signature);
+    case ACCESSOR___enter__:
+    case ACCESSOR___exit__:
     case ACCESSOR_COUNT:
         break;
     }
     return NULL;
 }
 
-/* set_attributes(KNOWN_SIZES, BY_BIT as a dict, KNOWN_DEVICES, DTYPE_MASK, GRAD, VIEW, NO_GRAD) */
+/* set_attributes(KNOWN_SIZES, BY_BIT as a dict, KNOWN_DEVICES, share_storage, DTYPE_MASK, GRAD, VIEW,
+ * NORMAL, NO_GRAD) */
 PyObject *
 set_attributes(PyObject *module, PyObject *args)
 {
     module_state *state = PyModule_GetState(module);
-    PyObject *sizes, *dtypes, *devices;
+    PyObject *sizes, *dtypes, *devices, *share;
     if (!PyArg_ParseTuple(
-            args, "O!O!O!LLLL:set_attributes", &PyDict_Type, &sizes, &PyDict_Type, &dtypes,
-            &PyDict_Type, &devices, &state->dtype_mask, &state->grad_bit, &state->view_bit,
-            &state->quiet_state)) {
+            args, "O!O!O!OLLLLL:set_attributes", &PyDict_Type, &sizes, &PyDict_Type, &dtypes,
+            &PyDict_Type, &devices, &share, &state->dtype_mask, &state->grad_bit,
+            &state->view_bit, &state->normal_bit, &state->quiet_state)) {
         return NULL;
     }
     Py_XSETREF(state->known_sizes, Py_NewRef(sizes));
     Py_XSETREF(state->dtypes, Py_NewRef(dtypes));
     Py_XSETREF(state->known_devices, Py_NewRef(devices));
+    Py_XSETREF(state->share_storage, Py_NewRef(share));
     Py_RETURN_NONE;
 }
 

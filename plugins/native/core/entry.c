@@ -234,7 +234,7 @@ become(Entry *self, PyObject *description)
     }
     if (PyLong_Check(description)) {
         long number = PyLong_AsLong(description);
-        if (number < 0 || number >= ACCESSOR_COUNT || self->state->known_sizes == NULL) {
+        if (number < 0 || number >= ACCESSOR_COUNT) {
             PyErr_SetString(PyExc_ValueError, "the number of an attribute");
             return -1;
         }
@@ -252,13 +252,23 @@ become(Entry *self, PyObject *description)
     return 0;
 }
 
+/* What `describe` says; it may be the description itself, where no Python code may run. */
+static PyObject *
+entry_describe(Entry *self, PyObject *unused)
+{
+    PyObject *describe = Py_NewRef(self->describe);
+    PyObject *description = PyLong_Check(describe)
+                                ? Py_NewRef(describe)
+                                : PyObject_CallOneArg(describe, self->function);
+    Py_DECREF(describe);
+    return description;
+}
+
 static PyObject *
 first_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Entry *self = (Entry *)object;
-    PyObject *describe = Py_NewRef(self->describe);
-    PyObject *description = PyObject_CallOneArg(describe, self->function);
-    Py_DECREF(describe);
+    PyObject *description = entry_describe(self, NULL);
     if (description == NULL) {
         return NULL;
     }
@@ -408,12 +418,6 @@ static PyObject *
 entry_reduce(Entry *self, PyObject *protocol)
 {
     return PyObject_GetAttrString(self->function, "__qualname__");
-}
-
-static PyObject *
-entry_describe(Entry *self, PyObject *unused)
-{
-    return PyObject_CallOneArg(self->describe, self->function);
 }
 
 static PyMethodDef entry_methods[] = {

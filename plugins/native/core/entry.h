@@ -51,9 +51,10 @@ typedef struct {
     parameter *parameters;
 } call_form;
 
-/* Attributes and methods of tensors that read one tensor, by their names. */
+/* Attributes and methods of tensors, and of guards, by their names. */
 #define ACCESSORS(X) \
-    X(shape) X(size) X(stride) X(dim) X(ndim) X(numel) X(dtype) X(device) X(requires_grad)
+    X(shape) X(size) X(stride) X(dim) X(ndim) X(numel) X(dtype) X(device) X(requires_grad) \
+    X(requires_grad_) X(set_requires_grad) X(grad) X(data) X(__enter__) X(__exit__)
 
 typedef enum {
 #define NUMBER_OF(name) ACCESSOR_##name,
@@ -65,6 +66,10 @@ typedef enum {
 /* accessors.c. The value; NULL without an exception for what the Python function has to say. */
 PyObject *read_attribute(
     const module_state *state, accessor which, PyObject *const *args, Py_ssize_t count);
+
+/* guards.c. None; NULL without an exception for what the Python method has to say. */
+PyObject *enter_guard(const module_state *state, PyObject *guard);
+PyObject *leave_guard(const module_state *state, PyObject *guard);
 
 /* entry_form.c. A new form, or NULL with an exception. */
 call_form *read_form(PyObject *source);

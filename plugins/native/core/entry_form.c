@@ -231,6 +231,18 @@ fits(const module_state *state, const parameter *each, PyObject *value, long lon
     return 0;
 }
 
+/* The Python number that a scalar of NumPy's stands for beside a tensor, a new reference; NULL for
+ * other values, and for scalars of a subclass, which may override functions. */
+static PyObject *
+number_of_scalar(const module_state *state, const parameter *each, PyObject *value)
+{
+    if (each->kind != PARAMETER_TENSOR_OR_NUMBER || !PyArray_IsScalar(value, Generic) ||
+        PyType_HasFeature(Py_TYPE(value), Py_TPFLAGS_HEAPTYPE)) {
+        return NULL;
+    }
+    return PyObject_CallMethodNoArgs(value, state->str_item);
+}
+
 /* What a route gets where nothing was chosen for DTYPE or DEVICE, a borrowed reference: classes hold
  * both for good. NULL where the Python function has to say, or with an exception. */
 static PyObject *
@@ -391,7 +403,14 @@ call_by_form(const module_state *state, call_form *form, PyObject *const *args, 
             }
         }
         else if (!fits(state, each, values[i], &key)) {
-            goto done;
+            PyObject *number = number_of_scalar(state, each, values[i]);
+            if (number == NULL) {
+                goto done;
+            }
+            values[i] = made[made_count++] = number;
+            if (!fits(state, each, number, &key)) {
+                goto done;
+            }
         }
     }
     if (PyContextVar_Get(state->state_variable, NULL, &now) < 0) {

@@ -72,6 +72,7 @@ module_clear(PyObject *module)
 static PyMethodDef module_functions[] = {
     {"set_classes", set_classes, METH_VARARGS, NULL},
     {"set_attributes", set_attributes, METH_VARARGS, NULL},
+    {"set_guard", set_guard, METH_VARARGS, NULL},
     {"set_default_device", set_default_device, METH_VARARGS, NULL},
     {"set_default_dtype", set_default_dtype, METH_O, NULL},
     {"slot_offset", slot_offset, METH_VARARGS, NULL},

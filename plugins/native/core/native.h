@@ -36,6 +36,7 @@
     X(PyObject, str_creation_meta) \
     X(PyObject, str_dtype) \
     X(PyObject, str_grad) \
+    X(PyObject, str_item) \
     X(PyObject, str_keep_graph) \
     X(PyObject, str_kept) \
     X(PyObject, str_ndim) \
@@ -58,10 +59,12 @@
     X(PyTypeObject, counter_type) \
     X(PyTypeObject, node_type) \
     X(PyTypeObject, leaf_type) \
+    X(PyTypeObject, guard_type) \
     X(PyObject, state_variable) \
     X(PyObject, scalar_bits) \
     X(PyObject, known_sizes) \
     X(PyObject, known_devices) \
+    X(PyObject, share_storage) \
     X(PyObject, dtypes) \
     X(PyObject, default_dtype) \
     X(PyObject, device_stack) \
@@ -102,7 +105,9 @@ typedef struct {
     Py_ssize_t leaf_array_type, leaf_lock, leaf_meta, leaf_signature, leaf_strides;
     long runs_in_python; /* of a class of nodes, before its formula becomes a program */
     /* Bits of signatures, and the only dispatch state but 0 without modes: set_attributes. */
-    long long dtype_mask, grad_bit, view_bit, quiet_state;
+    long long dtype_mask, grad_bit, view_bit, normal_bit, quiet_state;
+    /* Offsets of slots: set_guard. */
+    Py_ssize_t guard_transition, guard_previous;
 } module_state;
 
 /* slots.c: functions of the module. */
@@ -119,6 +124,9 @@ int find_offset(PyTypeObject *type, const char *name, Py_ssize_t *offset);
 /* engine/backward.c: functions of the module. */
 PyObject *set_engine(PyObject *module, PyObject *args);
 PyObject *run_backward(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+/* guards.c: function of the module. */
+PyObject *set_guard(PyObject *module, PyObject *args);
 
 /* accessors.c: functions of the module. */
 PyObject *set_attributes(PyObject *module, PyObject *args);

@@ -22,6 +22,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import pytest
 
 core = pytest.importorskip("dovetail_native._core", reason="built without a C compiler")
@@ -92,7 +93,10 @@ TENSORS: list[Callable[[], Any]] = [
     lambda: dovetail.tensor(1),
     lambda: dovetail.tensor([True, False, True]),
 ]
-NUMBERS: list[Callable[[], Any]] = [lambda: 1, lambda: -1, lambda: 0.5, lambda: True, lambda: 1j]
+NUMBERS: list[Callable[[], Any]] = [
+    *(lambda: 1, lambda: -1, lambda: 0.5, lambda: True, lambda: 1j),
+    *(lambda: np.float64(0.5), lambda: np.int32(2), lambda: np.bool_(True)),
+]
 LISTS: list[Callable[[], Any]] = [
     lambda: [0, 1],
     lambda: (1,),
@@ -195,6 +199,35 @@ def test_keywords_are_found_whether_interned_or_not() -> None:
         dovetail.add(x, x, other=x)
 
 
+class Scalar(np.float64):
+    pass
+
+
+SCALARS = [
+    *(np.float16(2), np.float32(2), np.float64(2), np.longdouble(2), Scalar(2)),
+    *(np.bool_(True), np.int8(2), np.uint8(2), np.int64(2), np.uint64(2)),
+    *(np.complex64(2j), np.complex128(2j), np.str_("2"), np.datetime64(2, "s")),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["add", "mul", "rsub", "pow", "eq", "floor_divide", "bitwise_and"])
+def test_scalars_of_numpy_are_the_numbers_that_the_text_takes_them_for(name: str) -> None:
+    entries = [getattr(functions, name), getattr(functions, f"{name}_operator", None)]
+    for entry in filter(None, entries):
+        for dtype in (dovetail.float32, dovetail.int64, dovetail.complex64, dovetail.bool):
+            x = dovetail.ones(2, dtype=dtype)
+            for scalar in SCALARS:
+                found = outcome(entry, [x, scalar], {})
+                assert found == outcome(entry.text, [x, scalar], {}), (dtype, type(scalar))
+    with Recorder() as mode:
+        assert (dovetail.ones(2) * SCALARS[2]).tolist() == [2, 2]
+    assert mode.given[1][1] is SCALARS[2]  # after that of ones
+    x = dovetail.ones(2, requires_grad=True)
+    (x * SCALARS[1]).sum().backward()
+    assert x.grad.tolist() == [2, 2]
+
+
 def test_choices_by_class_do_not_mix_up_calls() -> None:
     x = dovetail.arange(6.0).reshape(2, 3)
     for _ in range(3):
@@ -291,11 +324,13 @@ def test_examples_of_entries_are_found() -> None:
 class Recorder(TorchFunctionMode):
     def __init__(self) -> None:
         self.seen: list[Any] = []
+        self.given: list[Any] = []
 
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         self.seen.append(func)
+        self.given.append(args)
         return func(*args, **(kwargs or {}))
 
 
@@ -348,74 +383,6 @@ def test_first_calls_in_several_threads() -> None:
         each.join()
     library._destroy()
     assert results == [[1, 1]] * 4
-
-
-# -- attributes ------------------------------------------------------------------------------------
-
-CALLABLE = ("size", "stride", "dim", "numel")
-
-
-def attribute(name: str) -> Any:
-    found = inspect.getattr_static(dovetail.Tensor, name)
-    return found.fget if isinstance(found, property) else found
-
-
-class Sub(dovetail.Tensor):  # type: ignore[misc, name-defined]
-    pass
-
-
-def tensors_of_all_kinds() -> list[Any]:
-    x = dovetail.arange(24.0).reshape(2, 3, 4)
-    r = dovetail.ones(3, requires_grad=True)
-    return [
-        x,
-        x[0],
-        x.permute(2, 0, 1),
-        x[:, ::2],
-        x.flip(0),
-        x.expand(5, 2, 3, 4),
-        x[..., :0],
-        dovetail.tensor(1),
-        dovetail.ones(2, dtype=dovetail.complex64).real,
-        dovetail.ones(2, dtype=dovetail.float16),
-        r,
-        r * 2,
-        r[1:],
-        r.detach(),
-        x.as_subclass(Sub),
-        x.to("meta"),
-        dovetail.nn.Parameter(x),
-    ]
-
-
-@pytest.mark.parametrize("name", core.ACCESSORS)
-def test_attributes_are_those_of_the_text(name: str) -> None:
-    entry = attribute(name)
-    assert type(entry) is core.Entry
-    for tensor in tensors_of_all_kinds():
-        for args in [(), (0,), (-1,), (7,), (None,), ("0",)] if name in CALLABLE else [()]:
-            given = [tensor, *args]
-            found = outcome(entry, given, {})
-            assert found == outcome(entry.text, given, {}), (tensor.shape, args)
-            with dovetail.no_grad():
-                assert outcome(entry, given, {}) == found
-            with dovetail.inference_mode():
-                assert outcome(entry, given, {}) == found
-    for wrong in ([], [1], [None]):
-        assert outcome(entry, wrong, {}) == outcome(entry.text, wrong, {})
-
-
-def test_attributes_are_seen_by_modes_and_transforms() -> None:
-    x = dovetail.ones(2, 3)
-    assert x.shape == x.size() == (2, 3)
-    with Recorder() as mode:
-        assert x.size(0) == 2
-        assert x.shape == (2, 3)
-    assert mode.seen == [dovetail.Tensor.size, dovetail.Tensor.shape.__get__]
-    shapes = []
-    dovetail.func.vmap(lambda row: shapes.append(row.shape) or row)(x)
-    assert shapes == [(3,)]
-    assert pickle.loads(pickle.dumps(dovetail.Tensor.size)) is dovetail.Tensor.size
 
 
 # -- references ------------------------------------------------------------------------------------

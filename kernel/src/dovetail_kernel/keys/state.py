@@ -203,6 +203,12 @@ def _below_ad_inplace_or_view(now: DispatchState) -> DispatchState:
 below_ad_inplace_or_view: Final = Transition(_below_ad_inplace_or_view)
 """Leave out all Autograd keys and ADInplaceOrView; grad mode is untouched."""
 
+grad_mode_off: Final = Transition(lambda s: s, no_grad=True)
+"""Turn grad mode off."""
+
+grad_mode_on: Final = Transition(lambda s: s, no_grad=False)
+"""Turn grad mode on."""
+
 inside_recorded: Final = Transition(_below_autograd, no_grad=True)
 """Leave out all Autograd keys, with grad mode off: a kernel of a call that is recorded runs so."""
 

@@ -1,9 +1,10 @@
-"""Attributes of tensors that compiled code reads."""
+"""Attributes of tensors, and guards of the dispatch state, that compiled code takes over."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from ..keys.state import StateGuard
 from ..sockets import COMPILED_ACCESSOR
 from .tensor_base import TensorBase
 
@@ -16,13 +17,13 @@ __all__ = ["compile_accessors"]
 
 _ACCESSORS: Final = (
     *("shape", "size", "stride", "dim", "ndim", "numel", "dtype", "device"),
-    "requires_grad",
+    *("requires_grad", "requires_grad_", "grad"),
 )
 
 
 def compile_accessors(compiled: CompiledAccessor) -> None:
-    """Fill the socket, and put what it makes of the getters and methods of `TensorBase` that read
-    one tensor in their place. Calls but the first do nothing.
+    """Fill the socket, and put what it makes of getters and methods of `TensorBase`, and of the
+    methods by which a guard is entered and left, in their place. Calls but the first do nothing.
     """
     if COMPILED_ACCESSOR.is_filled:
         return
@@ -32,7 +33,12 @@ def compile_accessors(compiled: CompiledAccessor) -> None:
         made: Any
         if isinstance(own, property):
             getter: Callable[..., Any] = own.fget  # type: ignore[assignment] # they all have one
-            made = property(compiled(name, getter), own.fset, own.fdel, own.__doc__)
+            setter: Any = own.fset
+            if name == "requires_grad":
+                setter = compiled("set_requires_grad", setter)
+            made = property(compiled(name, getter), setter, own.fdel, own.__doc__)
         else:
             made = compiled(name, own)
         setattr(TensorBase, name, made)
+    for name in ("__enter__", "__exit__"):
+        setattr(StateGuard, name, compiled(name, StateGuard.__dict__[name]))

@@ -17,6 +17,7 @@ from dovetail_dispatcher.sockets import (
     COMPILED_ROUTE,
 )
 from dovetail_kernel import hookimpl
+from dovetail_kernel.keys import STATE, StateGuard
 from dovetail_kernel.short_tracebacks import shorten_traceback
 from dovetail_kernel.sockets import EXCHANGE_API
 from dovetail_kernel.tensor import compile_accessors
@@ -46,13 +47,14 @@ def dovetail_load() -> None:
                 "built without a C compiler. Install one, then reinstall dovetail-native."
             )
         return
-    from ._core import set_shorten_traceback
+    from ._core import set_guard, set_shorten_traceback
     from .classes import exchange_capsule
     from .entries import compiled_accessor, compiled_entry
     from .kernel_table import compiled_operator
     from .ufunc_loops import compiled_kernel
 
     set_shorten_traceback(shorten_traceback)
+    set_guard(StateGuard, STATE)
     compile_accessors(compiled_accessor)
     EXCHANGE_API.fill(exchange_capsule)
     COMPILED_ENTRY.fill(compiled_entry)

@@ -46,12 +46,15 @@ def set_attributes(
     known_sizes: dict[tuple[int, ...], Any],
     dtypes: dict[int, Any],
     known_devices: dict[int, Any],
+    share_storage: Callable[[Any], Any],
     dtype_mask: int,
     grad: int,
     view: int,
+    normal: int,
     no_grad: int,
     /,
 ) -> None: ...
+def set_guard(guard: type, state: ContextVar[int], /) -> None: ...
 def set_default_device(stack: ContextVar[tuple[Any, ...]], cpu: Any, /) -> None: ...
 def set_default_dtype(dtype: Any, /) -> None: ...
 def exchange_api(
@@ -143,7 +146,7 @@ class Entry:
     def __new__(
         cls,
         function: FunctionType,
-        describe: Callable[[Callable[..., Any]], EntrySource],
+        describe: Callable[[Callable[..., Any]], EntrySource] | int,
         document: Callable[[Any], str | None] | None = None,
     ) -> Entry: ...
     @property

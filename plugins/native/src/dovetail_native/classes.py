@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dovetail_kernel import Device, TensorBase, VersionCounter, get_default_dtype, tensor_class
+from dovetail_kernel import (
+    Device,
+    TensorBase,
+    VersionCounter,
+    get_default_dtype,
+    share_storage,
+    tensor_class,
+)
 from dovetail_kernel.devices import KNOWN_DEVICES, STACK
 from dovetail_kernel.keys import PYTHON_DISPATCH, STATE
 from dovetail_kernel.signature import (
@@ -13,6 +20,7 @@ from dovetail_kernel.signature import (
     DTYPE_MASK,
     GRAD,
     NO_GRAD,
+    NORMAL,
     OVERRIDES,
     SCALAR_BITS,
     VIEW,
@@ -44,7 +52,8 @@ def tell_classes() -> None:
         set_default_dtype(get_default_dtype())
     if _told is not tensor_class():
         set_classes(TensorBase, tensor_class(), VersionCounter, STATE, SCALAR_BITS)
-        set_attributes(KNOWN_SIZES, dict(BY_BIT), KNOWN_DEVICES, DTYPE_MASK, GRAD, VIEW, NO_GRAD)
+        bits = (DTYPE_MASK, GRAD, VIEW, NORMAL, NO_GRAD)
+        set_attributes(KNOWN_SIZES, dict(BY_BIT), KNOWN_DEVICES, share_storage, *bits)
         _told = tensor_class()
 
 

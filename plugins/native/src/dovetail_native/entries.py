@@ -7,6 +7,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher.missing import MISSING
+from dovetail_kernel.sockets import AUTOGRAD
 
 from ._core import ACCESSORS, MAX_PARAMETERS, PARAMETER_KINDS, Entry
 
@@ -29,21 +30,26 @@ def compiled_entry(
 
         tell_classes()
         described = describe(text)
+        if isinstance(described, str):
+            return ACCESSORS[described]
         return _source_of(described) if isinstance(described, tuple) else described
 
     return Entry(function, source, document)
 
 
 def compiled_accessor(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the compiled entry before a getter or method that reads an attribute of a tensor."""
+    """Return the compiled entry before a getter or method of tensors, or a method of guards."""
     if name not in ACCESSORS or type(function) is not FunctionType:
         return function
+    if name in ("__enter__", "__exit__"):  # no Python code may run between a block and its end
+        return Entry(function, ACCESSORS[name])
 
-    def number(text: Callable[..., Any]) -> int:
+    def number(text: Callable[..., Any]) -> int | None:
         from .classes import tell_classes
 
         tell_classes()
-        return ACCESSORS[name]
+        needs_autograd = name in ("requires_grad_", "set_requires_grad", "grad")
+        return ACCESSORS[name] if AUTOGRAD.is_filled or not needs_autograd else None
 
     return Entry(function, number)
 

@@ -26,6 +26,7 @@ from .overloads import Overloads, is_decided_by_class
 from .return_types import names_results
 
 __all__ = [
+    "attribute_entry",
     "compile_entries",
     "described",
     "factory_entry",
@@ -170,6 +171,11 @@ def scalar_entry(
         return EntryForm(op.routes, (taken,), 1, finish=finish, finished=finished)
 
     return lambda method: COMPILED_ENTRY.plug(method, form)
+
+
+def attribute_entry(name: str) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator of the getter of an attribute of tensors that compiled code knows."""
+    return lambda getter: COMPILED_ENTRY.plug(getter, lambda text: name)
 
 
 def operator_behind(function: FunctionType) -> Operator | None:

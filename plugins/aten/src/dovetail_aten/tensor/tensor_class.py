@@ -28,7 +28,7 @@ from dovetail_kernel.tensor import WritableCounter, detach_version
 
 from .._generated import functions as aten
 from ..backend.pinned_memory import is_pinned, pin_memory
-from ..calling.compiled_entries import scalar_entry
+from ..calling.compiled_entries import attribute_entry, scalar_entry
 from ..kernel_support.geometry.memory_layout import is_contiguous
 from . import indexing, printing
 from .copying import deepcopy_tensor, reduce_tensor
@@ -86,6 +86,7 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
     new = new
 
     @property
+    @attribute_entry("data")
     def data(self) -> Any:
         """The same data as a leaf without graph, and with a version of its own. Assigning replaces
         the data in place.

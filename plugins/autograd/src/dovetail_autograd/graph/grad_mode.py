@@ -7,11 +7,18 @@ import inspect
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, overload
 
 from dovetail_kernel import dispatch_state, is_grad_enabled, set_state, state, warn_user
-from dovetail_kernel.keys import Saved, SettingGuard, inference_mode_off, inference_mode_on
-from dovetail_kernel.signature import NO_GRAD
+from dovetail_kernel.keys import (
+    SettingGuard,
+    StateGuard,
+    Transition,
+    grad_mode_off,
+    grad_mode_on,
+    inference_mode_off,
+    inference_mode_on,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -21,37 +28,18 @@ def is_inference_mode_enabled() -> bool:
     return dispatch_state().inference
 
 
-class _StateMode:
+class _StateMode(StateGuard):
     """A change of the dispatch state, as a context manager and as a decorator.
 
     A decorated generator or async function has the mode on while its own code runs, never while its
     caller's does. One object may be entered again before it was left.
     """
 
-    __slots__ = ("_before",)
+    __slots__ = ()
 
-    def __init__(self) -> None:
-        self._before: Saved = None
-
-    def _after(self, before: int) -> int:
-        raise NotImplementedError
-
-    def _copy(self) -> _StateMode:
-        return type(self)()
-
-    def __enter__(self) -> Any:
-        before = state()
-        after = self._after(before)
-        self._before = before, self._before
-        try:
-            set_state(after)
-        except BaseException:  # an interrupt: the block is not entered
-            self.__exit__()
-            raise
-
-    def __exit__(self, *exception: object) -> None:
-        before, self._before = self._before  # type: ignore[misc]
-        set_state(before)
+    def _copy(self) -> Any:
+        make: Any = type(self)
+        return make()
 
     def __call__(self, function: F) -> F:
         """Return `function` with the mode on while it runs."""
@@ -165,6 +153,8 @@ class _BareDecorator(_StateMode):
 
     __slots__ = ()
 
+    _change: ClassVar[Transition]
+
     @overload
     def __new__(cls) -> Self: ...
     @overload
@@ -173,7 +163,8 @@ class _BareDecorator(_StateMode):
         if function is not None:
             return decorate(function, cast(Callable[[], _StateMode], cls))
         self = object.__new__(cls)
-        self._before = None
+        self._previous = None
+        self._transition = cls._change
         return self
 
     if not TYPE_CHECKING:
@@ -188,14 +179,7 @@ class no_grad(_BareDecorator):
 
     __slots__ = ()
 
-    def __enter__(self) -> None:
-        before = state()
-        self._before = before, self._before
-        try:
-            set_state(before | NO_GRAD)
-        except BaseException:
-            self.__exit__()
-            raise
+    _change = grad_mode_off
 
 
 class enable_grad(_BareDecorator):
@@ -203,14 +187,7 @@ class enable_grad(_BareDecorator):
 
     __slots__ = ()
 
-    def __enter__(self) -> None:
-        before = state()
-        self._before = before, self._before
-        try:
-            set_state(before & ~NO_GRAD)
-        except BaseException:
-            self.__exit__()
-            raise
+    _change = grad_mode_on
 
 
 class set_grad_enabled(_StateMode):
@@ -231,19 +208,16 @@ class set_grad_enabled(_StateMode):
                 "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not "
                 f"{type(mode).__name__}. Give True or False."
             )
-        super().__init__()
+        super().__init__(grad_mode_on if mode else grad_mode_off)
         self.mode = mode
         self._pending: int | None = None
         before = state()
         try:
             self._pending = before
-            set_state(self._after(before))
+            set_state(self._transition(before))
         except BaseException:
             set_state(before)
             raise
-
-    def _after(self, before: int) -> int:
-        return before & ~NO_GRAD if self.mode else before | NO_GRAD
 
     def _copy(self) -> _StateMode:
         return set_grad_enabled(self.mode)
@@ -252,11 +226,11 @@ class set_grad_enabled(_StateMode):
         before, self._pending = self._pending, None
         if before is None:
             before = state()
-        self._before = before, self._before
+        self._previous = before, self._previous
         try:
-            set_state(self._after(state()))
+            set_state(self._transition(state()))
         except BaseException:
-            self.__exit__()
+            self.__exit__(None, None, None)
             raise
 
     def __call__(self, function: F) -> F:
@@ -290,11 +264,8 @@ class inference_mode(_StateMode):
         return decorate(mode, cls)
 
     def __init__(self, mode: bool = True) -> None:
-        super().__init__()
+        super().__init__(inference_mode_on if mode else inference_mode_off)
         self.mode = mode
-
-    def _after(self, before: int) -> int:
-        return inference_mode_on(before) if self.mode else inference_mode_off(before)
 
     def _copy(self) -> _StateMode:
         return inference_mode(self.mode)
