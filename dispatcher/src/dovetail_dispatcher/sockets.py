@@ -297,9 +297,12 @@ if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
             """Give the text of an entry its docstring, and return it; None if it has none."""
 
     class EntryDescriber(Protocol):
-        def __call__(self, function: Any, /) -> EntryForm | EntryChooser | str | None:
-            """Return the form of an entry, a function that chooses another, or the name of an
-            attribute of tensors; None if all calls are those of its text.
+        def __call__(
+            self, function: Any, /
+        ) -> EntryForm | EntryChooser | str | list[Callable[..., Any]] | None:
+            """Return the form of an entry, a function that chooses another, the name of an
+            attribute of tensors, or the operators select, slice, unsqueeze and alias, by which an
+            entry indexes; None if all calls are those of its text.
             """
 
     class EntryChooser(Protocol):

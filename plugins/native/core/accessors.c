@@ -6,8 +6,7 @@
 #include "entry.h"
 #include "slots.h"
 
-/* Whether no mode, transform or trace is in force. Return -1 with an exception. */
-static int
+int
 is_quiet(const module_state *state)
 {
     PyObject *now;

@@ -3,9 +3,9 @@
  * An entry stands where a Python function would, and looks like it: its attributes are the
  * function's, and so is its `__class__`, so that tools which ask for functions (inspect, doctest,
  * Sphinx, mock) find one. What it is, it learns at its first call from `describe`: a form
- * (entry_form.c), an attribute of tensors (accessors.c), or a choice among other entries by the
- * classes of the arguments. A call that
- * leaves the fast path is a call of the function. */
+ * (entry_form.c), an attribute of tensors (accessors.c), indexing by views (basic_index.c), or a
+ * choice among other entries by the classes of the arguments. A call that leaves the fast path is a
+ * call of the function. */
 #include "entry.h"
 
 #define MAX_CHOSEN 6 /* classes of arguments that a choice remembers */
@@ -26,7 +26,7 @@ typedef struct {
     PyObject *function, *describe, *document, *weak_references;
     call_form *form;
     accessor attribute;
-    PyObject *choose;
+    PyObject *choose; /* the function that chooses, or a tuple of operators */
     remembered *choices;
     int next_choice;
 } Entry;
@@ -95,6 +95,19 @@ attribute_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyO
             read_attribute(self->state, self->attribute, args, PyVectorcall_NARGS(nargsf));
         if (LIKELY(value != NULL) || PyErr_Occurred() != NULL) {
             return value;
+        }
+    }
+    return left(self->state, call_function(self, args, nargsf, names));
+}
+
+static PyObject *
+index_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Entry *self = (Entry *)object;
+    if (names == NULL && PyVectorcall_NARGS(nargsf) == 2) {
+        PyObject *view = view_by_index(self->state, self->choose, args[0], args[1]);
+        if (LIKELY(view != NULL) || PyErr_Occurred() != NULL) {
+            return left(self->state, view);
         }
     }
     return left(self->state, call_function(self, args, nargsf, names));
@@ -215,8 +228,8 @@ choice_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObje
 
 /* ---- the first call -------------------------------------------------------------------------- */
 
-/* Become what a description says: a tuple (form), the number of an attribute, a function that
- * chooses, or None. */
+/* Become what a description says: a tuple (form), the number of an attribute, a list of the four
+ * operators of indices, a function that chooses, or None. */
 static int
 become(Entry *self, PyObject *description)
 {
@@ -240,6 +253,14 @@ become(Entry *self, PyObject *description)
         }
         self->attribute = (accessor)number;
         self->vectorcall = attribute_vectorcall;
+        return 0;
+    }
+    if (PyList_Check(description) && PyList_GET_SIZE(description) == 4) {
+        self->choose = PyList_AsTuple(description);
+        if (self->choose == NULL) {
+            return -1;
+        }
+        self->vectorcall = index_vectorcall;
         return 0;
     }
     self->choices = PyMem_Calloc(CHOICES, sizeof(remembered));

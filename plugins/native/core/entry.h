@@ -63,6 +63,14 @@ typedef enum {
     ACCESSOR_COUNT,
 } accessor;
 
+/* accessors.c. Whether no mode, transform or trace is in force. Return -1 with an exception. */
+int is_quiet(const module_state *state);
+
+/* basic_index.c. The view tensor[index] by the operators (select, slice, unsqueeze, alias); NULL
+ * without an exception for what the Python function has to say. */
+PyObject *view_by_index(
+    const module_state *state, PyObject *functions, PyObject *tensor, PyObject *index);
+
 /* accessors.c. The value; NULL without an exception for what the Python function has to say. */
 PyObject *read_attribute(
     const module_state *state, accessor which, PyObject *const *args, Py_ssize_t count);

@@ -30,6 +30,7 @@ EntrySource = (
         object,
     ]
     | Callable[[tuple[Any, ...], dict[str, Any]], Callable[..., Any] | None]
+    | list[Callable[..., Any]]
     | int
     | None
 )

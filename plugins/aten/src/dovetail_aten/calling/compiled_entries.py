@@ -30,6 +30,7 @@ __all__ = [
     "compile_entries",
     "described",
     "factory_entry",
+    "indexing_entry",
     "operator_behind",
     "scalar_entry",
 ]
@@ -176,6 +177,13 @@ def scalar_entry(
 def attribute_entry(name: str) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator of the getter of an attribute of tensors that compiled code knows."""
     return lambda getter: COMPILED_ENTRY.plug(getter, lambda text: name)
+
+
+def indexing_entry(*operators: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator of the function that indexes tensors: compiled code calls `operators` for
+    views: select, slice, unsqueeze, alias.
+    """
+    return lambda function: COMPILED_ENTRY.plug(function, lambda text: list(operators))
 
 
 def operator_behind(function: FunctionType) -> Operator | None:

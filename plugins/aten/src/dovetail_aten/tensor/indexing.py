@@ -26,6 +26,7 @@ from dovetail_kernel.signature import ZERO_DIM
 from dovetail_kernel.types import FLOAT
 
 from .._generated import functions as aten
+from ..calling.compiled_entries import indexing_entry
 from .data.dtype_arguments import check_number
 from .data.from_data import tensor
 from .data.host_arrays import number_like
@@ -44,6 +45,7 @@ _ZERO_DIM = (
 )
 
 
+@indexing_entry(aten.select, aten.slice, aten.unsqueeze, aten.alias)
 def getitem(self: Tensor, index: Any) -> Any:
     """Return ``self[index]``: a view for basic indices, a copy for advanced ones.
 
@@ -64,7 +66,7 @@ def getitem(self: Tensor, index: Any) -> Any:
         return aten.select(self, 0, index)
     if cls is slice and not self._signature & ZERO_DIM:
         return _slice(self, 0, index)
-    view = _viewed(self, index) if cls is tuple else None
+    view = _viewed(self, index if cls is tuple else (index,))
     if view is None:
         try:
             view, indices = _parted(self, index)

@@ -1,0 +1,150 @@
+"""Compiled indexing by ints, slices, None and an ellipsis: it does what its text does."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import pytest
+
+core = pytest.importorskip("dovetail_native._core", reason="built without a C compiler")
+dovetail = pytest.importorskip("dovetail", reason="the front end is not installed")
+
+from dovetail.overrides import TorchFunctionMode  # noqa: E402 - after what may be missing
+from dovetail_dispatcher import compiled_code  # noqa: E402
+
+pytestmark = [
+    pytest.mark.skipif(not compiled_code.is_in_force(), reason="it is switched off"),
+    pytest.mark.cpu_only(reason="the entry is the same on all devices"),
+]
+
+BOUNDS = (None, 0, 1, 2, -1, -2, 5, -7, sys.maxsize, -sys.maxsize - 1, 1 << 70, True, 1.5)
+OTHERS = (True, 1.0, "0", [0], (0,), slice(0, 1, 0), slice(None, None, -1), 1 << 70, object())
+
+
+def drawn_item(drawn: random.Random) -> Any:
+    kind = drawn.random()
+    if kind < 0.3:
+        return drawn.randrange(-3, 3)
+    if kind < 0.6:
+        most = len(BOUNDS) if drawn.random() < 0.2 else 7
+        return slice(*drawn.choices(BOUNDS[:most], k=2), drawn.choice((None, 1, 2)))
+    if kind < 0.75:
+        return slice(None)
+    return drawn.choice(OTHERS) if kind > 0.97 else drawn.choice((None, ...))
+
+
+def drawn_index(drawn: random.Random) -> Any:
+    if drawn.random() < 0.3:
+        return drawn_item(drawn)
+    return tuple([drawn_item(drawn) for _ in range(drawn.randrange(5))])
+
+
+def tensors() -> list[Any]:
+    x = dovetail.arange(24.0).reshape(2, 3, 4)
+    r = dovetail.arange(6.0, requires_grad=True)
+    with dovetail.inference_mode():
+        inference = dovetail.arange(6).reshape(3, 2)
+    return [
+        x,
+        x.permute(2, 0, 1),
+        x[:, :0],
+        dovetail.tensor(1.0),
+        r,
+        (r * 2).reshape(2, 3),
+        inference,
+        dovetail.nn.Parameter(x),
+        x.to("meta"),
+        x.to(dovetail.bfloat16),
+    ]
+
+
+def nodes(tensor: Any) -> list[str]:
+    found, node = [], tensor.grad_fn
+    while node is not None:
+        found.append(node.name())
+        node = node.next_functions[0][0] if node.next_functions else None
+    return found
+
+
+def outcome(call: Callable[..., Any], tensor: Any, index: Any) -> Any:
+    try:
+        made = call(tensor, index)
+    except Exception as error:
+        return type(error), str(error)
+    on_cpu = made.device.type == "cpu"
+    return (
+        repr(made),
+        made._signature,
+        nodes(made),
+        made is tensor,
+        made._base is None,
+        made.untyped_storage() is tensor.untyped_storage(),
+        made.storage_offset() if on_cpu else None,
+        made.stride() if on_cpu else None,
+    )
+
+
+@pytest.mark.parametrize("mode", [nullcontext, dovetail.no_grad, dovetail.inference_mode])
+def test_indices_select_what_the_text_selects(
+    mode: Callable[[], AbstractContextManager[Any]],
+) -> None:
+    entry = dovetail.Tensor.__getitem__
+    assert type(entry) is core.Entry
+    drawn = random.Random(0)
+    fitting = 0
+    for _ in range(120):
+        index = drawn_index(drawn)
+        for tensor in tensors():
+            with mode():
+                found = outcome(entry, tensor, index)
+                assert found == outcome(entry.text, tensor, index), (tensor.shape, index)
+            fitting += isinstance(found[0], str)
+    assert fitting > 300
+
+
+def test_gradients_go_through_indices() -> None:
+    x = dovetail.arange(6.0, requires_grad=True)
+    (x.reshape(2, 3)[1, None, ..., :2] * 3).sum().backward()
+    assert x.grad.tolist() == [0, 0, 0, 3, 3, 0]
+    base = dovetail.zeros(2, 3)
+    base[:, 1].add_(dovetail.ones(2, requires_grad=True))
+    assert base.requires_grad
+    assert base.tolist() == [[0, 1, 0], [0, 1, 0]]
+
+
+def test_modes_subclasses_and_transforms_see_indices() -> None:
+    class Recorder(TorchFunctionMode):
+        def __torch_function__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            seen.append(func)
+            return func(*args, **(kwargs or {}))
+
+    class Sub(dovetail.Tensor):  # type: ignore[misc, name-defined]
+        pass
+
+    seen: list[Any] = []
+    x = dovetail.ones(2, 3)
+    with Recorder():
+        assert x[1, None].shape == (1, 3)
+    assert dovetail.Tensor.__getitem__ in seen
+    assert type(x.as_subclass(Sub)[0, :, None]) is Sub
+    assert dovetail.func.vmap(lambda row: row[None, 1:])(x).shape == (2, 1, 2)
+    with dovetail.autograd.forward_ad.dual_level():
+        dual = dovetail.autograd.forward_ad.make_dual(x, x * 2)[0, 1:]
+        assert dovetail.autograd.forward_ad.unpack_dual(dual).tangent.tolist() == [2, 2]
+
+
+def test_indexing_keeps_nothing() -> None:
+    x = dovetail.ones(2, 3, 4)
+    index = (1, slice(1000, 2000), None, slice(0, 1, 0))
+    counts = [sys.getrefcount(each) for each in (index, index[1], index[3])]
+    for _ in range(200):
+        x[index[:3]]
+        with pytest.raises(ValueError, match="step"):
+            x[index]
+    assert [sys.getrefcount(each) for each in (index, index[1], index[3])] == counts
