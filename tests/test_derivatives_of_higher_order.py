@@ -309,3 +309,27 @@ def test_mixed_derivatives_of_t_log_t_are_finite_at_zero(name: str) -> None:
     dovetail.testing.assert_close(hessian[1, :, 0], by_both.diag())
     third = dovetail.func.jacrev(dovetail.func.jacrev(grad(total, 0), 1), 0)(x, t)
     dovetail.testing.assert_close(third.sum((1, 2)), t)
+
+
+PRODUCTS = {
+    "scatter_reduce": lambda x, y: x.scatter_reduce(0, PLACES, y, "prod"),
+    "scatter_reduce of places alone": lambda x, y: x.scatter_reduce(
+        0, PLACES, y, "prod", include_self=False
+    ),
+    "index_reduce": lambda x, y: x.index_reduce(0, PLACES, y, "prod"),
+}
+PLACES = dovetail.tensor([0, 1, 0])
+
+
+@pytest.mark.filterwarnings("ignore:index_reduce")
+@pytest.mark.parametrize("case", PRODUCTS)
+def test_products_of_complex_numbers_at_places_have_derivatives(case: str) -> None:
+    function = PRODUCTS[case]
+    for zeros in (0, 1, 2):
+        factors = [2.0 + 1j, 3.0 - 1j, 1.0 + 2j]
+        factors[:zeros] = [0j] * zeros
+        factors[1], factors[2] = factors[2], factors[1]  # both zeros go to one place
+        y = dovetail.tensor(factors, dtype=dovetail.complex128, requires_grad=True)
+        x = dovetail.tensor([1.0 - 1j, 2.0, 1j], dtype=dovetail.complex128, requires_grad=True)
+        assert dovetail.autograd.gradcheck(function, (x, y), check_forward_ad=True)
+        assert dovetail.autograd.gradgradcheck(function, (x, y))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dovetail_kernel import int64
+
 from ...derivative_helpers.last_writes import numbered, of_last_writes
 from ...derivative_helpers.readable_values import readable
 from ...typing import Namespace, TensorLike
@@ -134,7 +136,8 @@ def _of_product(
     others = k.scatter_reduce(ones, dim, index, src, "prod", include_self=True)
     of_self = k.mul(grad, k.conj(others))
     is_zero = k.eq(src, 0)
-    zeros = k.scatter_add(k.zeros_like(grad), dim, index, k._to_copy(is_zero, dtype=grad.dtype))
+    ones = k.to(is_zero, int64)
+    zeros = k.scatter_add(k.new_zeros(ones, grad.shape), dim, index, ones)
     several = readable(k.ge(zeros, 2))
     if several is None or bool(k.any(several)):
         factor = _products_of_others(k, dim, index, src)
