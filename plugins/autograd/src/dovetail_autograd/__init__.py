@@ -13,12 +13,7 @@ from .engine.anomaly import (
     is_anomaly_enabled,
     set_detect_anomaly,
 )
-from .engine.imperative_engine import Engine, default_engine
 from .engine.interface import tensor_interface
-from .engine.interface.backward import backward, grad
-from .engine.tasks.graph_root import GraphRoot
-from .engine.tasks.graph_task import ExecInfo, GraphTask
-from .engine.tasks.ready_queue import InputBuffer, NodeTask, ReadyQueue
 from .graph.accumulate import AccumulateGrad
 from .graph.autograd_meta import AutogradMeta, gradient_edge, requires_grad
 from .graph.function_node import BackwardCFunction, FunctionCtx, _FunctionBase, _HookMixin
@@ -54,6 +49,8 @@ from .sockets import BATCHED_GRAD
 
 if TYPE_CHECKING:
     from .checking.gradcheck import GradcheckError, gradcheck, gradgradcheck
+    from .engine.imperative_engine import Engine, default_engine
+    from .engine.interface.backward import backward, grad
     from .engine.interface.graph_functions import (
         get_gradient_edge,
         increment_version,
@@ -67,6 +64,9 @@ if TYPE_CHECKING:
         will_engine_execute_node,
     )
     from .engine.interface.plan import Plan, PlannedNode, plan
+    from .engine.tasks.graph_root import GraphRoot
+    from .engine.tasks.graph_task import ExecInfo, GraphTask
+    from .engine.tasks.ready_queue import InputBuffer, NodeTask, ReadyQueue
     from .graph.saved_listing import SavedValue, saved_values
     from .graph.saved_tensors_hooks import (
         allow_mutation_on_saved_tensors,
@@ -157,6 +157,14 @@ _ON_DEMAND: Final = {
         "gradcheck",
         "gradgradcheck",
     ),
+    "engine.imperative_engine": (
+        "Engine",
+        "default_engine",
+    ),
+    "engine.interface.backward": (
+        "backward",
+        "grad",
+    ),
     "engine.interface.graph_functions": (
         "get_gradient_edge",
         "increment_version",
@@ -173,6 +181,16 @@ _ON_DEMAND: Final = {
         "Plan",
         "PlannedNode",
         "plan",
+    ),
+    "engine.tasks.graph_root": ("GraphRoot",),
+    "engine.tasks.graph_task": (
+        "ExecInfo",
+        "GraphTask",
+    ),
+    "engine.tasks.ready_queue": (
+        "InputBuffer",
+        "NodeTask",
+        "ReadyQueue",
     ),
     "graph.saved_listing": (
         "SavedValue",
@@ -193,7 +211,7 @@ _ON_DEMAND: Final = {
         "node_names",
     ),
 }
-"""Names that most programs do without, and the modules that have them."""
+"""Names that most programs do without, or that only a backward needs, and their modules."""
 forward_old_places(__name__, f"{__name__}.old_places")
 __getattr__ = names_on_demand(__name__, _ON_DEMAND)
 publish(

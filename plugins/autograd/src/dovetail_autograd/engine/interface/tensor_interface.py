@@ -20,7 +20,6 @@ from ...graph.autograd_meta import UNSET, meta_of, requires_grad, retain_on_node
 from ...graph.node import Node
 from ...graph.views import check_inplace, take_history
 from ..active_levels import is_in_transform, refuse_captured, text_inside
-from .backward import backward_of_one
 from .hook_interface import HookInterface
 
 _SCALAR_TYPES = {
@@ -310,7 +309,12 @@ class TensorInterface(HookInterface):
             tensor._meta.retains_grad = False
         return tensor
 
-    backward = staticmethod(backward_of_one)
+    def backward(self, *arguments: Any) -> None:
+        """Run `backward_of_one`, with which the engine is loaded."""
+        from .backward import backward_of_one  # the engine, which programs without gradients spare
+
+        self.backward = backward_of_one  # type: ignore[method-assign] # from now on
+        backward_of_one(*arguments)
 
 
 def _let_rest(tensor: TensorBase, resting: bool) -> None:
