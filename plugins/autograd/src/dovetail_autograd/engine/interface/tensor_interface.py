@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from dovetail_kernel import (
@@ -309,12 +311,12 @@ class TensorInterface(HookInterface):
             tensor._meta.retains_grad = False
         return tensor
 
-    def backward(self, *arguments: Any) -> None:
-        """Run `backward_of_one`, with which the engine is loaded."""
+    @cached_property
+    def backward(self) -> Callable[..., None]:
+        """The function `backward_of_one`."""
         from .backward import backward_of_one  # the engine, which programs without gradients spare
 
-        self.backward = backward_of_one  # type: ignore[method-assign] # from now on
-        backward_of_one(*arguments)
+        return backward_of_one
 
 
 def _let_rest(tensor: TensorBase, resting: bool) -> None:
