@@ -88,7 +88,7 @@ def _name_here(name: str) -> str:
 
 def _name_inner_modules(package: ModuleType) -> None:
     """Let ``torch.x.y`` be found at once where ``dovetail.x.y`` is imported: an import that made
-    it would put the module in the place of a function of its name: ``nn.utils.weight_norm``.
+    it would put the module in place of a function of its name: ``nn.utils.weight_norm``.
     """
     prefix = f"{package.__name__}."
     for name in [each for each in sys.modules if each.startswith(prefix)]:

@@ -287,7 +287,7 @@ if TYPE_CHECKING:  # a Protocol takes a tenth of a millisecond to make
             document: Documenter | None = None,
             /,
         ) -> Callable[..., Any]:
-            """Return what is called in the place of `function`, the text of an entry, with the same
+            """Return what is called in place of `function`, the text of an entry, with the same
             arguments, results and attributes. `describe` says at the first call what it is, and
             `document` its docstring when that is asked for.
             """

@@ -58,7 +58,7 @@ class Socket(Generic[P]):
             self.plug = plug
 
     def fill(self, plug: P) -> None:
-        """Put `plug` into the socket, in the place of what is there."""
+        """Put `plug` into the socket, in place of what is there."""
         self.plug = plug
         self.is_filled = True
 
@@ -182,7 +182,7 @@ class AutogradInterface:
         return None
 
     def set_backward_hooks(self, tensor: TensorBase, hooks: object) -> None:
-        """Put a mapping of tensor hooks in the place of the one there is; None takes it away."""
+        """Put a mapping of tensor hooks in place of the one there is; None takes it away."""
         if hooks:
             self._missing("_backward_hooks")
 

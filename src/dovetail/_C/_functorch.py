@@ -21,7 +21,7 @@ def is_functorch_wrapped_tensor(tensor: Tensor) -> bool:
 
 
 def get_unwrapped(tensor: Tensor) -> Tensor:
-    """Return what a transform works on in the place of `tensor`."""
+    """Return what a transform works on in place of `tensor`."""
     if not is_functorch_wrapped_tensor(tensor):
         raise RuntimeError("No wrappers present! Give a tensor inside of a transform.")
     inside: Tensor = tensor.array.physical

@@ -72,7 +72,7 @@ def set_autocast_cpu_enabled(enabled: bool) -> None:
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Return what `set_autocast_cache_enabled` was last given; True at first. Casts are not cached
+    """Return the value set by `set_autocast_cache_enabled`; True by default. Casts are not cached
     here.
     """
     return _is_cache_enabled

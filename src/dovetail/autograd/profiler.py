@@ -36,7 +36,7 @@ class profile:
         What is noted, as for `dovetail.profiler.profile`. Default: False.
     use_cuda, use_device, with_modules, use_kineto, use_cpu, experimental_config, acc_events, \
 custom_trace_id_callback, post_processing_timeout_s, activity_filters
-        Accepted; of no effect.
+        Accepted; without effect.
     """
 
     def __init__(

@@ -31,7 +31,7 @@ def enable_flash_sdp(enabled: bool) -> None:
 
 
 def flash_sdp_enabled() -> bool:
-    """Return what `enable_flash_sdp` was last given; True at first."""
+    """Return the value set by `enable_flash_sdp`; True by default."""
     return _switches["flash"]
 
 
@@ -41,7 +41,7 @@ def enable_math_sdp(enabled: bool) -> None:
 
 
 def math_sdp_enabled() -> bool:
-    """Return what `enable_math_sdp` was last given; True at first."""
+    """Return the value set by `enable_math_sdp`; True by default."""
     return _switches["math"]
 
 
@@ -51,7 +51,7 @@ def enable_mem_efficient_sdp(enabled: bool) -> None:
 
 
 def mem_efficient_sdp_enabled() -> bool:
-    """Return what `enable_mem_efficient_sdp` was last given; True at first."""
+    """Return the value set by `enable_mem_efficient_sdp`; True by default."""
     return _switches["mem_efficient"]
 
 
@@ -61,7 +61,7 @@ def enable_cudnn_sdp(enabled: bool) -> None:
 
 
 def cudnn_sdp_enabled() -> bool:
-    """Return what `enable_cudnn_sdp` was last given; True at first."""
+    """Return the value set by `enable_cudnn_sdp`; True by default."""
     return _switches["cudnn"]
 
 
@@ -71,7 +71,7 @@ def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
 
 
 def fp16_bf16_reduction_math_sdp_allowed() -> bool:
-    """Return what `allow_fp16_bf16_reduction_math_sdp` was last given; False at first."""
+    """Return the value set by `allow_fp16_bf16_reduction_math_sdp`; False by default."""
     return _switches["reduction"]
 
 

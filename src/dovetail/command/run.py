@@ -34,7 +34,7 @@ def run(
         bool, typer.Option("-q", "--quiet", help="Leave out the notice on standard error.")
     ] = False,
 ) -> None:
-    """Run a script or a module with Dovetail in the place of torch.
+    """Run a script or a module with Dovetail in place of torch.
 
     In this process and in Python processes that it starts, import torch and imports of its modules
     give Dovetail. A missing name raises an AttributeError or a ModuleNotFoundError that names the

@@ -75,7 +75,7 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_sync_debug_mode() -> int:
-    """Return what `set_sync_debug_mode` was last given, as a number; 0 at first."""
+    """Return the value set by `set_sync_debug_mode`, as a number; 0 at first."""
     mode: int = of_plugin("waiting").debug_mode()
     return mode
 

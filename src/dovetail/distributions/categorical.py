@@ -75,12 +75,12 @@ class Categorical(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        """NaN: categories are no numbers."""
+        """NaN: categories are not numbers."""
         return self._missing()
 
     @property
     def variance(self) -> Tensor:
-        """NaN: categories are no numbers."""
+        """NaN: categories are not numbers."""
         return self._missing()
 
     def _missing(self) -> Tensor:

@@ -56,7 +56,7 @@ class LogitRelaxedBernoulli(Chances):
 
 
 class RelaxedBernoulli(TransformedDistribution):
-    """Numbers between 0 and 1, the nearer to them the lower the `temperature` is."""
+    """Numbers between 0 and 1, which are closer to 0 or 1 for a lower `temperature`."""
 
     arg_constraints = {  # noqa: RUF012
         "probs": constraints.unit_interval,

@@ -129,7 +129,7 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """Return what `set_float32_matmul_precision` was last given; "highest" at first."""
+    """Return the value set by `set_float32_matmul_precision`; "highest" at first."""
     return matmul_precision.get_precision()
 
 

@@ -1,4 +1,4 @@
-"""`symbolic_trace`: runs a program with proxies in the place of values, and records a graph."""
+"""`symbolic_trace`: runs a program with proxies in place of values, and records a graph."""
 
 from __future__ import annotations
 

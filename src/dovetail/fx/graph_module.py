@@ -26,22 +26,22 @@ _TABLES: Final = ("_modules", "_parameters", "_buffers", "_non_persistent_buffer
 
 
 class GraphModule(Module):
-    """A module whose forward is the source of a graph. Each has a class of its own.
+    """A module whose forward is the source of a graph. Each instance has its own class.
 
     Parameters
     ----------
     root
-        A module, or a dict from names, with dots, to what they mean: where the modules and
-        attributes come from that the nodes name. The others are left out.
+        A module, or a dict from dotted names to modules and attributes: those that nodes name
+        are copied from it.
     graph
-        Its nodes; the module has a copy of them if another module has the graph.
+        The graph; it is copied if another module has it already.
     class_name
-        How the class is called.
+        Name of the class.
 
     Raises
     ------
     RuntimeError
-        For another root, and a dict without a name that a node has.
+        For a root of another kind, and for a dict that lacks a name of a node.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class GraphModule(Module):
     code
         The source of the forward.
     meta
-        A dict for what passes note.
+        A dict for notes of passes.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:

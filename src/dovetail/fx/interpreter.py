@@ -165,13 +165,13 @@ class Interpreter:
         return found
 
     def fetch_args_kwargs_from_env(self, n: Node) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments of a node, with results in the place of nodes."""
+        """Return the arguments of a node, with results in place of nodes."""
         args = self.map_nodes_to_values(n.args, n)
         kwargs = self.map_nodes_to_values(n.kwargs, n)
         return args, kwargs
 
     def map_nodes_to_values(self, args: Argument, n: Node) -> Argument:
-        """Return arguments with results in the place of nodes.
+        """Return arguments with results in place of nodes.
 
         Raises
         ------

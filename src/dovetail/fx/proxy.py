@@ -83,7 +83,7 @@ class TracerBase:
         return self.proxy(node) if proxy_factory_fn is None else proxy_factory_fn(node)
 
     def create_arg(self, a: Any) -> Argument:
-        """Return an argument as nodes have it: nodes in the place of proxies.
+        """Return an argument as nodes have it: nodes in place of proxies.
 
         Raises
         ------

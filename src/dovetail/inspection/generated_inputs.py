@@ -99,8 +99,8 @@ def generated_inputs(op: OpOverload, *, requires_grad: bool = True) -> Iterator[
     Yields
     ------
     Inputs
-        Different shapes, dtypes and layouts; arguments that are no tensors have their default, or a
-        plain value.
+        Different shapes, dtypes and layouts; arguments that are not tensors have their default or
+        a plain value.
     """
     schema = op._schema
     kinds = [argument.real_type.schema_str for argument in schema.arguments]

@@ -173,7 +173,7 @@ class optimized_execution(strict_fusion):
 
 
 class fuser(strict_fusion):
-    """Context manager that changes nothing; `name` is of a compiler."""
+    """Context manager without effect; `name`, of a compiler, is ignored."""
 
     def __init__(self, name: str) -> None:
         pass

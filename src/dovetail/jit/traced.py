@@ -197,7 +197,7 @@ def trace(
     example_kwarg_inputs: Mapping[str, object] | None = None,
     _store_inputs: bool = True,
 ) -> Any:
-    """Return a function or module as the calls on tensors that it makes for example inputs.
+    """Record the operators that a function or module calls for example inputs; return them as one.
 
     Calling the result makes these calls again: with gradients, random numbers and writes to buffers
     as in the first run, and with the parameters that the module has then. A program is for one
@@ -212,7 +212,7 @@ def trace(
     example_inputs
         A tensor, or a tuple of tensors and of lists, tuples and dicts of them.
     optimize, strict, _force_outplace, _module_class, _compilation_unit, _store_inputs
-        Accepted; of no effect.
+        Accepted; without effect.
     check_trace : bool, default True
         Trace again and run the program, and compare calls and results.
     check_inputs
@@ -220,7 +220,7 @@ def trace(
     check_tolerance : float, default 1e-5
         Relative and absolute, of that comparison.
     example_kwarg_inputs
-        Inputs by name; in the place of `example_inputs`.
+        Inputs by name, instead of `example_inputs`.
 
     Returns
     -------
@@ -230,7 +230,7 @@ def trace(
     Raises
     ------
     RuntimeError
-        For inputs and results that are no tensors, for a constant that requires grad, and for
+        For inputs and results that are not tensors, for a constant that requires grad, and for
         tensors that were made by what is not an operator.
     NotImplementedError
         For a function that calls ``backward`` or reads ``grad``.
@@ -290,7 +290,7 @@ def trace_module(
     optimize, check_trace, check_tolerance, strict, _force_outplace, _module_class
         As for `trace`.
     _compilation_unit, _store_inputs
-        Accepted; of no effect.
+        Accepted; without effect.
     check_inputs
         A list of dicts like `inputs`. Default: `inputs`.
     example_inputs_is_kwarg : bool, default False

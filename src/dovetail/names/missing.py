@@ -133,7 +133,7 @@ def names_of(
     remedy
         What has the other names.
     remedies
-        What to use in the place of some of them.
+        What to use in place of some of them.
     prefix, pickled, namespace
         As of `dovetail_kernel.publish`.
 

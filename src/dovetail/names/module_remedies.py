@@ -1,4 +1,4 @@
-"""What there is in the place of PyTorch's modules that are not in Dovetail."""
+"""What there is in place of PyTorch's modules that are not in Dovetail."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ REMEDIES: Final = {
 
 
 def remedy_of(module: str, name: str, *, as_module: bool = False) -> str:
-    """Return what to use in the place of ``module.name``, or "" where it is not said here.
+    """Return what to use in place of ``module.name``, or "" where it is not said here.
 
     Parameters
     ----------

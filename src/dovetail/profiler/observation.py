@@ -40,7 +40,7 @@ class Details:
     shapes, strides, dtypes
         Of every argument; empty where it is not a tensor.
     concrete
-        The arguments that are no tensors; None where it is one.
+        The arguments that are not tensors; None where it is one.
     flops
         How many floating point operations it made; 0 if that is not known.
     stack

@@ -45,7 +45,7 @@ def get_safe_globals() -> list[SafeGlobal]:
 
 
 def clear_safe_globals() -> None:
-    """Forget what was added."""
+    """Remove the types added by `add_safe_globals`."""
     global _safe
     _safe = []
 

@@ -127,7 +127,7 @@ def byte_order_of_old_files() -> str:
 
 
 def get_crc32_options() -> bool:
-    """Return what `set_crc32_options` was told; True at first."""
+    """Return the value set by `set_crc32_options`; True by default."""
     return settings().crc32
 
 

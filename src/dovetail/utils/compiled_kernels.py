@@ -75,7 +75,7 @@ def kernel_with_out(
         Whether the function reads memory in C order, so that other operands are copied. False: it
         looks at the strides. `out` is always in C order.
     dltensors
-        Whether it takes pointers to `DLTensor`, as integers, in the place of arrays.
+        Whether it takes pointers to `DLTensor`, as integers, in place of arrays.
 
     Raises
     ------

@@ -50,7 +50,7 @@ _sizes: ContextVar[DynamicSizes | None] = ContextVar("dovetail_dynamic_sizes", d
 
 
 class DynamicSizes(Guard):
-    """Gives sizes to fakes in a ``with`` block, in the place of those that depend on data.
+    """Gives sizes to fakes in a ``with`` block, in place of those that depend on data.
 
     Parameters
     ----------

@@ -244,7 +244,7 @@ _ARRAYS = "gets the backend's arrays; the route unwraps and wraps"
 
 
 def _by_size(key: DispatchKey, kernel: Kernel, composition: Composition) -> str:
-    """Return in words what the route calls in the place of a kernel, by the size of an argument."""
+    """Return in words what the route calls in place of a kernel, by the size of an argument."""
     candidates = (key.backend, *backends_of_signature(composition.key)[-1:])
     backends = [each for each in candidates if each is not None and each.is_attached]
     function = kernel.fast_path or kernel.fn

@@ -172,7 +172,7 @@ def _end(decision: Decision) -> tuple[str, str] | None:
 
 
 def _with_backend(key: int, device: Backend) -> int:
-    """Return the key of a call with another device in the place of the meta device."""
+    """Return the key of a call with another device in place of the meta device."""
     bit = backend(META).bit
     return key & ~bit | device.bit if key & bit else key
 

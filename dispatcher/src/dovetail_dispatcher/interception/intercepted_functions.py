@@ -71,7 +71,7 @@ class _Overridable:
     is_method, is_access
         As for `asking_code`.
     is_spread
-        Handlers get a single sequence in the place of its last parameters item by item.
+        Handlers get a single sequence in place of its last parameters item by item.
     """
 
     def __init__(

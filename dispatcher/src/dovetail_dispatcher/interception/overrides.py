@@ -197,8 +197,8 @@ def overridden_name(function: Any) -> str:
 
 
 def has_torch_function(relevant_args: Iterable[object]) -> bool:
-    """Return whether a call with these arguments is for `handle_torch_function`: one overrides, or
-    a mode is active.
+    """Return True if an argument overrides functions or a mode is active: then call
+    `handle_torch_function`.
     """
     modes, overloaded = overriding(tuple(relevant_args), {})
     return modes or bool(overloaded)

@@ -306,7 +306,7 @@ class CustomOpDef:
     def _register(
         self, key: str, fn: Callable[..., object], convention: str, *, with_keyset: bool = False
     ) -> None:
-        """Put a kernel in the place of the one that this operator had at `key`, beneath those that
+        """Put a kernel in place of the one that this operator had at `key`, beneath those that
         others have registered since.
         """
         self._lib._check_alive()
@@ -330,7 +330,7 @@ class CustomOpDef:
                 self._changes[key] = add_kernel(op.name, op.overload, kernel, owner)
 
     def _exchange(self, what: str, value: Any) -> bool:
-        """Put `value` in the place of what this operator has registered as `what`, beneath what
+        """Put `value` in place of what this operator has registered as `what`, beneath what
         others have registered since; return False if there was none, or it was taken back.
         """
         before = self._changes.get(what)

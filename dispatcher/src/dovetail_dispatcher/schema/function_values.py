@@ -40,7 +40,7 @@ def function_value(declared: Type, size: int | None, value: Any) -> Any:
     Raises
     ------
     CastError
-        If `value` is a bool or a fraction in the place of an int, another number in that of a bool,
+        If `value` is a bool or a fraction in place of an int, another number in that of a bool,
         a tensor that requires grad, or has dimensions, in that of a number, or the code or name of
         a dtype, layout or memory format in its place.
     """

@@ -294,7 +294,7 @@ class Operator:
         return None
 
     def exchange_kernel(self, old: Kernel, new: Kernel) -> bool:
-        """Put `new` in the place of `old`, wherever that lies; return whether it was there."""
+        """Put `new` in place of `old`, wherever that lies; return whether it was there."""
         stacks = [layer.kernels.get(old.key, []) for layer in self.layers()]
         stack = next(iter([each for each in stacks if old in each]), None)
         if stack is None:
@@ -375,7 +375,7 @@ class Setting:
                 setattr(layer, self.name, values[-1].value if values else None)
 
     def exchange(self, value: object) -> bool:
-        """Put another value in the place of this one, wherever it lies by now; return whether this
+        """Put another value in place of this one, wherever it lies by now; return whether this
         one was there.
         """
         self.value = value

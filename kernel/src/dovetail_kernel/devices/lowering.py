@@ -102,7 +102,7 @@ class Lowering:
         return None
 
     def by_size(self, function: Callable[..., object], dtype: dtype | None) -> BySize | None:
-        """Return what a route calls in the place of an array function, by the number of elements;
+        """Return what a route calls in place of an array function, by the number of elements;
         None: always the function. A backend whose library computes in one thread may share large
         arrays among several, or have something faster for few elements.
 

@@ -68,7 +68,7 @@ class CudaArrays(CudaRandom):
             setattr(self, name, self.guard(getattr(self, name), False))
 
     def guard(self, function: Callable[..., object], to_out: bool) -> Callable[..., Any]:
-        """Return what is run in the place of a kernel: on the device of its arrays, and not into an
+        """Return what is run in place of a kernel: on the device of its arrays, and not into an
         array whose elements share memory.
         """
         guarded = on_device_of_arrays(function)

@@ -1,4 +1,4 @@
-"""Saved tensors that backward computes again from their source, in the place of holding them."""
+"""Saved tensors that backward computes again from their source, in place of holding them."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def make_fx(
     f
         A function or a module, of nested tensors; other arguments are constants.
     decomposition_table
-        Functions to call in the place of operators, whose calls are recorded.
+        Functions to call in place of operators, whose calls are recorded.
     tracing_mode
         ``'real'``, ``'fake'`` or ``'symbolic'``; all of them run `f` on the arguments.
 
@@ -92,7 +92,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     root
         Gets the tensors that are not known, as attributes.
     decomposition_table
-        Functions to call in the place of operators.
+        Functions to call in place of operators.
     """
 
     def __init__(

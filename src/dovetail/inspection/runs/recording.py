@@ -80,7 +80,7 @@ class ValueObserver(Observer):
 
 
 def copied(value: object) -> Any:
-    """Return `value` with a `Value` in the place of every tensor."""
+    """Return `value` with a `Value` in place of every tensor."""
     if isinstance(value, TensorBase):
         return recorded_value(value)
     if isinstance(value, list | tuple):
@@ -125,7 +125,7 @@ _SETTINGS: Final = ("dtype", "device", "layout", "pin_memory")
 
 
 def _options_of(span: Span) -> dict[str, str]:
-    """Return the arguments of a call that are no tensors, without those that a configuration
+    """Return the arguments of a call that are not tensors, without those that a configuration
     changes.
     """
     if not isinstance(span, CallSpan):

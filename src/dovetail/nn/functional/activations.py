@@ -130,7 +130,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 @overridable
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``scale * (max(0, input) + min(0, alpha * (exp(input) - 1)))`` with the ``scale`` and
-    ``alpha`` of which mean 0 and variance 1 are a fixed point; ``inplace``: written into ``input``.
+    ``alpha`` that keep mean 0 and variance 1; with ``inplace``, write it into ``input``.
     """
     return aten.selu_(input) if inplace else aten.selu(input)
 

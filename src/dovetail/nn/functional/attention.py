@@ -89,7 +89,7 @@ def multi_head_attention_forward(
         ``(L, S)`` or ``(N * num_heads, L, S)``: True where a query leaves a key out, or numbers
         that are added to scores.
     use_separate_proj_weight : bool, default False
-        Whether the next three stand in the place of ``in_proj_weight``.
+        Whether the next three stand in place of ``in_proj_weight``.
     q_proj_weight, k_proj_weight, v_proj_weight : Tensor, optional
         ``(E, E)``, ``(E, features of the key)`` and ``(E, features of the value)``.
     static_k, static_v : Tensor, optional

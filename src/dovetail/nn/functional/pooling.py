@@ -74,7 +74,7 @@ def max_pool1d(
     ceil_mode : bool, default False
         Whether a last window may reach beyond the padding.
     return_indices : bool, default False
-        Whether to return where the maxima are as well, counted in one image.
+        Whether to also return the flat index of each maximum within its channel.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Return what `max_pool1d` does with ``return_indices``, whatever is given for it."""
+    """Return the results of `max_pool1d` with ``return_indices=True``."""
     steps = [] if stride is None else stride
     made: tuple[Tensor, Tensor] = aten.max_pool1d_with_indices(
         input, kernel_size, steps, padding, dilation, ceil_mode
@@ -135,7 +135,7 @@ def max_pool2d(
     ceil_mode : bool, default False
         Whether a last window may reach beyond the padding.
     return_indices : bool, default False
-        Whether to return where the maxima are as well, counted in one image.
+        Whether to also return the flat index of each maximum within its channel.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def max_pool2d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Return what `max_pool2d` does with ``return_indices``, whatever is given for it."""
+    """Return the results of `max_pool2d` with ``return_indices=True``."""
     steps = [] if stride is None else stride
     made: tuple[Tensor, Tensor] = _nn.max_pool2d_with_indices(
         input, kernel_size, steps, padding, dilation, ceil_mode
@@ -196,7 +196,7 @@ def max_pool3d(
     ceil_mode : bool, default False
         Whether a last window may reach beyond the padding.
     return_indices : bool, default False
-        Whether to return where the maxima are as well, counted in one image.
+        Whether to also return the flat index of each maximum within its channel.
 
     Raises
     ------
@@ -222,7 +222,7 @@ def max_pool3d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Return what `max_pool3d` does with ``return_indices``, whatever is given for it."""
+    """Return the results of `max_pool3d` with ``return_indices=True``."""
     steps = [] if stride is None else stride
     made: tuple[Tensor, Tensor] = _nn.max_pool3d_with_indices(
         input, kernel_size, steps, padding, dilation, ceil_mode
@@ -287,7 +287,7 @@ def adaptive_max_pool1d(
     output_size : int
         The number of windows.
     return_indices : bool
-        Return also where the maxima are, along the last dimension.
+        Also return the index of each maximum along the last dimension.
     """
     made: tuple[Tensor, Tensor] = aten.adaptive_max_pool1d(input, output_size)
     return made if return_indices else made[0]
@@ -313,7 +313,7 @@ def adaptive_max_pool2d(
     input, output_size
         As for `adaptive_avg_pool2d`.
     return_indices : bool
-        Return also where the maxima are, counted in one image.
+        Also return the flat index of each maximum within its channel.
     """
     made: tuple[Tensor, Tensor] = _nn.adaptive_max_pool2d(input, _full_sizes(input, output_size, 2))
     return made if return_indices else made[0]
@@ -339,7 +339,7 @@ def adaptive_max_pool3d(
     input, output_size
         As for `adaptive_avg_pool3d`.
     return_indices : bool
-        Return also where the maxima are, counted in one image.
+        Also return the flat index of each maximum within its channel.
     """
     made: tuple[Tensor, Tensor] = _nn.adaptive_max_pool3d(input, _full_sizes(input, output_size, 3))
     return made if return_indices else made[0]

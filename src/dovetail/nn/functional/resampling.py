@@ -195,7 +195,7 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """Return what `interpolate` does; deprecated."""
+    """Resize by `interpolate`. Deprecated: call that."""
     _warn_of("upsample")
     result: Tensor = interpolate(input, size, scale_factor, mode, align_corners)
     return result
@@ -205,7 +205,7 @@ def upsample(
 def upsample_nearest(
     input: Tensor, size: Sizes | None = None, scale_factor: Factors | None = None
 ) -> Tensor:
-    """Return what `interpolate` does with ``mode="nearest"``; deprecated."""
+    """Resize by `interpolate` with ``mode="nearest"``. Deprecated."""
     _warn_of("upsample_nearest")
     result: Tensor = interpolate(input, size, scale_factor, mode="nearest")
     return result
@@ -215,7 +215,7 @@ def upsample_nearest(
 def upsample_bilinear(
     input: Tensor, size: Sizes | None = None, scale_factor: Factors | None = None
 ) -> Tensor:
-    """Return what `interpolate` does with ``mode="bilinear", align_corners=True``; deprecated."""
+    """Resize by `interpolate`: ``mode="bilinear", align_corners=True``. Deprecated."""
     _warn_of("upsample_bilinear")
     result: Tensor = interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
     return result

@@ -81,7 +81,7 @@ def fractional_max_pool2d(
     output_size, output_ratio : optional
         Number of windows, or number of windows per element. Pass one of them.
     return_indices : bool, default False
-        Whether to return where the maxima are as well, counted in one image.
+        Whether to also return the flat index of each maximum within its channel.
     _random_samples : Tensor, optional
         ``(N, C, 2)`` numbers in [0, 1). Default: drawn.
 
@@ -105,7 +105,7 @@ def fractional_max_pool2d_with_indices(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Return what `fractional_max_pool2d` does with ``return_indices``."""
+    """Return the results of `fractional_max_pool2d` with ``return_indices=True``."""
     return _fractional(2, input, kernel_size, output_size, output_ratio, _random_samples)
 
 
@@ -129,7 +129,7 @@ def fractional_max_pool3d(
     output_size, output_ratio : optional
         Number of windows, or number of windows per element. Pass one of them.
     return_indices : bool, default False
-        Whether to return where the maxima are as well, counted in one image.
+        Whether to also return the flat index of each maximum within its channel.
     _random_samples : Tensor, optional
         ``(N, C, 3)`` numbers in [0, 1). Default: drawn.
 
@@ -153,7 +153,7 @@ def fractional_max_pool3d_with_indices(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Return what `fractional_max_pool3d` does with ``return_indices``."""
+    """Return the results of `fractional_max_pool3d` with ``return_indices=True``."""
     return _fractional(3, input, kernel_size, output_size, output_ratio, _random_samples)
 
 

@@ -1,4 +1,4 @@
-"""Puts a tensor in the place of one of a module, by the path that programs import."""
+"""Puts a tensor in place of one of a module, by the path that programs import."""
 
 from __future__ import annotations
 

@@ -185,5 +185,5 @@ class _Pickler(_PurePickler):  # type: ignore[misc]
 
 
 def _no_hooks() -> OrderedDict[int, Any]:
-    """Return what PyTorch has in the place of hooks, which are not saved."""
+    """Return what PyTorch has in place of hooks, which are not saved."""
     return OrderedDict()

@@ -176,7 +176,7 @@ class _GivingBack(TorchDispatchMode):
 
 
 _AGAIN: Final = object()
-"""In the place of a result that is computed again."""
+"""In place of a result that is computed again."""
 
 
 class _Kept:

@@ -107,7 +107,7 @@ class SummaryWriter:
         global_step, walltime
             Where the point stands, and when it was made. Default: 0 and now.
         new_style, double_precision
-            Accepted; of no effect.
+            Accepted; without effect.
 
         Raises
         ------

@@ -54,7 +54,7 @@ class View(Protocol):
         """Return what the view shows of `base`."""
 
     def put(self, base: Any, part: Any) -> Any:
-        """Return `base` with `part` in the place of what the view shows of it."""
+        """Return `base` with `part` in place of what the view shows of it."""
 
 
 Views = tuple[View, ...]

@@ -36,7 +36,7 @@ class SchemaFacts:
     positional, keywords, arrays_of
         Names of inputs: those given by position, the others, and those of `arrays`.
     defaults
-        The inputs that are no tensors with their defaults; None if one has no default.
+        The inputs that are not tensors with their defaults; None if one has no default.
     kinds
         The kinds of the returns.
     shows

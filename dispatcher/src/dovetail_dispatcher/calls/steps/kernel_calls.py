@@ -31,7 +31,7 @@ class ThresholdCall(Record):
     function: Callable[..., Any]
 
     def text(self, to: Printer, function: str) -> str:
-        """Return the expression of the function that is called in the place of `function`."""
+        """Return the expression of the function that is called in place of `function`."""
         many = to.bind("for_many", self.function)
         return f"({function} if {self.array.text(to)}.size < {self.least} else {many})"
 
@@ -51,7 +51,7 @@ class KernelCall(Record):
     checked
         Checks the result that is written; None: it need not be checked.
     large
-        What is called in the place of the function for large arrays; None: nothing else is.
+        What is called in place of the function for large arrays; None: nothing else is.
     quiet
         How floating-point warnings of the function are kept from the user; None: there are none.
     """

@@ -363,7 +363,7 @@ def _text_of(trace: Trace, keys: bool) -> str:
 
 
 def _options(op: Operator, values: Sequence[Any]) -> dict[str, str]:
-    """Return the arguments of a call that are no tensors and not their defaults, as text."""
+    """Return the arguments of a call that are not tensors and not their defaults, as text."""
     return {
         argument.name: _shortened(repr(value))
         for argument, value in zip(op.schema.arguments, values, strict=True)

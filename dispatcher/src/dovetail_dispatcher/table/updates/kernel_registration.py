@@ -69,7 +69,7 @@ def _kernel_change(op: Operator, kernel: Kernel) -> KernelChange:
 
 
 class KernelChange(Change):
-    """A kernel on top of those at its key, in the place of the one by the same code run before."""
+    """A kernel on top of those at its key, in place of the one by the same code run before."""
 
     __slots__ = ("_earlier", "_kernel", "_op")
 
@@ -87,7 +87,7 @@ class KernelChange(Change):
             kernels[kernel.key] = stack
 
     def exchange(self, kernel: Kernel) -> bool:
-        """Put another kernel in the place of this one, beneath those that have been registered
+        """Put another kernel in place of this one, beneath those that have been registered
         since; return whether it is there.
         """
         with registry.lock, registry.changing([self._op]):

@@ -121,7 +121,7 @@ class RegisteredDerivative(Change):
             self._setting.put()
 
     def exchange(self, formula: PythonFormula) -> bool:
-        """Put another formula in the place of this one, beneath what has been registered since;
+        """Put another formula in place of this one, beneath what has been registered since;
         return whether it is there.
         """
         op, kernel = self._setting.op, _derivative_kernel(formula)
@@ -185,7 +185,7 @@ class BatchingChange(Change):
         self._setting.put()
 
     def exchange(self, rule: BatchingRule) -> bool:
-        """Put another rule in the place of this one, beneath what has been registered since;
+        """Put another rule in place of this one, beneath what has been registered since;
         return whether it is there.
         """
         with registry.lock:

@@ -51,7 +51,7 @@ class NamespaceArrays(CoreArrays):
         Whether no array overrides functions of the namespace (``__array_function__``), so that
         kernels call what stands behind functions that ask for that first. Default: False.
     quick
-        Functions that kernels call in the place of those of the namespace with the same name.
+        Functions that kernels call in place of those of the namespace with the same name.
         Default: none.
     mutable_arrays
         Default: True. Where it is False, `embed`, `index_put`, `index_add`, `scatter` and
@@ -69,7 +69,7 @@ class NamespaceArrays(CoreArrays):
     scipy_package: str | None = None
 
     def guard(self, function: Callable[..., object], to_out: bool) -> Callable[..., Any]:
-        """Return what is run in the place of a kernel: itself."""
+        """Return what is run in place of a kernel: itself."""
         return function
 
     def compiled(self, operator: str, reference: Callable[..., object]) -> Callable[..., Any]:

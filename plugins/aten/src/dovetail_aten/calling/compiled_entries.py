@@ -1,4 +1,4 @@
-"""Puts compiled entries in the place of generated functions, and says what each of these does."""
+"""Puts compiled entries in place of generated functions, and says what each of these does."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ before the first one given, and the dtype of the result; None for the default dt
 
 
 def compile_entries(names: dict[str, object]) -> list[str]:
-    """Put compiled entries in the place of the generated functions of a module, whose namespace is
+    """Put compiled entries in place of the generated functions of a module, whose namespace is
     `names`; without compiled code give the functions their docstrings. Return the functions' names.
     """
     load_compiled_code()

@@ -1,4 +1,4 @@
-"""What stands in the place of the operators that a selective build leaves out: functions that say,
+"""What stands in place of the operators that a selective build leaves out: functions that say,
 when they are called, what to add to its list.
 """
 

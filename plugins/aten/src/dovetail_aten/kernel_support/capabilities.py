@@ -35,7 +35,7 @@ class Capabilities(Protocol):
         Whether no array overrides functions of the namespace (``__array_function__``), so that
         kernels may call what stands behind functions that ask for that first.
     quick
-        Functions that kernels call in the place of those of the namespace with the same name, with
+        Functions that kernels call in place of those of the namespace with the same name, with
         the arguments that kernels give.
     """
 
@@ -58,7 +58,7 @@ class Capabilities(Protocol):
     def quick(self) -> Mapping[str, Callable[..., Any]]: ...
 
     def guard(self, function: Callable[..., object], to_out: bool) -> Callable[..., Any]:
-        """Return what is run in the place of a kernel: one that first makes the device of its
+        """Return what is run in place of a kernel: one that first makes the device of its
         arrays the current one, where there are several, or that refuses an ``out`` (if it takes
         one) that cannot be written.
         """

@@ -132,7 +132,7 @@ def array_kernel_table(
         Functions ``define(xp, kernel, capabilities)`` that run afterwards; what they define takes
         the place of the generic kernel.
     families
-        Classes in the place of families from which they are derived:
+        Classes in place of families from which they are derived:
         ``{"reductions.Scans": "package.module.FastScans"}``.
     compiled
         Returns the compiled kernel of an operator, or a helper, given its name and the kernel of

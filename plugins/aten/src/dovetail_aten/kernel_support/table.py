@@ -96,7 +96,7 @@ class KernelTable:
     Attributes
     ----------
     guard
-        Returns what is run in the place of a kernel, or of one that takes ``out=``.
+        Returns what is run in place of a kernel, or of one that takes ``out=``.
         Default: itself.
     """
 

@@ -24,7 +24,7 @@ _NO_LISTS = (TensorBase, slice, int, str, NoneType, EllipsisType)
 
 
 def with_tensors(items: tuple[object, ...], device: DeviceLike | None) -> tuple[Any, ...]:
-    """Return indices with tensors on `device` in the place of lists and other sequences."""
+    """Return indices with tensors on `device` in place of lists and other sequences."""
     return tuple(
         [
             item

@@ -59,7 +59,7 @@ def make_subclass(
     Raises
     ------
     TypeError
-        If `cls` is no subclass of Tensor, or `data` no tensor.
+        If `cls` is not a subclass of Tensor, or `data` no tensor.
     NotImplementedError
         For an argument that cannot be changed.
     """
@@ -135,8 +135,8 @@ def make_wrapper_subclass(
     Raises
     ------
     TypeError
-        If `cls` is no subclass of Tensor or has no ``__torch_dispatch__``, or `size` is no sequence
-        of ints.
+        If `cls` is not a subclass of Tensor or has no ``__torch_dispatch__``, or `size` is not a
+        sequence of ints.
     RuntimeError
         For sizes, strides and an offset that describe no tensor.
     NotImplementedError
@@ -196,7 +196,7 @@ def check_subclass(cls: Any) -> None:
 
 
 def taken_slots(cls: Any) -> tuple[str, ...]:
-    """Return the slots of tensors that a subclass has something else in the place of."""
+    """Return the slots of tensors that a subclass has something else in place of."""
     base: Any = TensorBase
     return tuple([slot for slot in SLOTS if getattr(cls, slot) is not getattr(base, slot)])
 

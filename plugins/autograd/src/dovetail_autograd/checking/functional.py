@@ -63,9 +63,9 @@ def vjp(
     Raises
     ------
     TypeError
-        If `inputs`, `v` or the output are no tensors.
+        If `inputs`, `v` or the output are not tensors.
     RuntimeError
-        If `v` is of another size than the output, is missing, or what `strict` forbids.
+        If `v` is missing or differs from the output in size, and for what `strict` forbids.
     """
     is_tuple, given = tensors_of(inputs, "inputs", "vjp")
     with GradMode(True):
@@ -158,7 +158,7 @@ def hvp(
     """Return the output of the scalar function `func` and the product of its Hessian with `v`.
 
     Parameters and errors are those of `vjp`; `v` and the product are nested as `inputs`. `vhp`
-    costs less, and for a function with continuous second derivatives gives the same.
+    costs less, and for a function with continuous second derivatives returns the same.
     """
     is_tuple, given = tensors_of(inputs, "inputs", "hvp")
     vector = vector_of(v, given, is_tuple, "hvp")

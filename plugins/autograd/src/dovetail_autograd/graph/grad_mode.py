@@ -173,8 +173,8 @@ class _BareDecorator(_StateMode):
 
 
 class no_grad(_BareDecorator):
-    """Nothing is recorded inside: results do not require grad. Context manager and decorator, also
-    bare.
+    """Context manager and decorator that turns off recording: results do not require grad. The
+    decorator works with and without parentheses.
     """
 
     __slots__ = ()

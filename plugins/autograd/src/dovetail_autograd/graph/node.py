@@ -22,7 +22,7 @@ Metadata = tuple[tuple[int, ...], Any]
 """Shape and native dtype of one output of a node."""
 
 NO_METADATA: Final[Metadata] = ((), None)
-"""Stands for that of an output that is no tensor, such as an int: its gradient is never defined."""
+"""Metadata of an output that is not a tensor, such as an int: its gradient is never defined."""
 
 
 class Edge(NamedTuple):

@@ -80,7 +80,7 @@ class Packed:
         self.edge = edge
 
     def open(self) -> TensorBase:
-        """Return the tensor as the unpack hook gives it, in the place of the graph that it had when
+        """Return the tensor as the unpack hook gives it, in place of the graph that it had when
         it was packed.
         """
         tensor = self.unpack(self.value)

@@ -81,7 +81,7 @@ def are_rows(pivots: np.ndarray, rows: int) -> bool:
 
 
 def exchanged_rows(pivots: Sequence[int], rows: int) -> list[int]:
-    """Return which row stands in the place of each after the exchanges of a factorization."""
+    """Return which row stands in place of each after the exchanges of a factorization."""
     order = list(range(rows))
     for place, other in enumerate(pivots):
         order[place], order[other - 1] = order[other - 1], order[place]

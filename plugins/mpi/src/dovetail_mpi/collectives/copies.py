@@ -97,7 +97,7 @@ def gather(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Collect the tensors of all ranks into `gather_list` on rank `dst`, which alone gives one."""
+    """Collect the tensors of all ranks into the `gather_list` of rank `dst`; others pass None."""
     check_tensor(tensor, "tensor")
     assert group is not None
     root = whole_rank(group, dst, group_dst, "dst")

@@ -85,7 +85,7 @@ def gather_object(
     group: Group = None,
     group_dst: int | None = None,
 ) -> None:
-    """Collect an object of each rank into the list of rank `dst`, which alone gives one."""
+    """Collect an object of each rank into the list of rank `dst`; the others pass None."""
     assert group is not None
     root = whole_rank(group, dst, group_dst, "dst")
     here = group.rank() == root

@@ -14,7 +14,7 @@ _swaps = False
 
 
 def set_overwrite_module_params_on_conversion(value: bool) -> None:
-    """Say whether conversions of modules put new Parameter objects in the place of the old, instead
+    """Say whether conversions of modules put new Parameter objects in place of the old, instead
     of giving these new data. Default: False.
     """
     global _overwrites
@@ -22,7 +22,7 @@ def set_overwrite_module_params_on_conversion(value: bool) -> None:
 
 
 def get_overwrite_module_params_on_conversion() -> bool:
-    """Return what `set_overwrite_module_params_on_conversion` was last given."""
+    """Return the value set by `set_overwrite_module_params_on_conversion`."""
     return _overwrites
 
 
@@ -35,5 +35,5 @@ def set_swap_module_params_on_conversion(value: bool) -> None:
 
 
 def get_swap_module_params_on_conversion() -> bool:
-    """Return what `set_swap_module_params_on_conversion` was last given."""
+    """Return the value set by `set_swap_module_params_on_conversion`."""
     return _swaps

@@ -259,7 +259,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     output_size
         As for `AdaptiveAvgPool1d`.
     return_indices : bool, default False
-        Whether to return where the maxima are as well, counted in one image.
+        Whether to also return the flat index of each maximum within its channel.
     """
 
     _pool = staticmethod(F.adaptive_max_pool1d)
@@ -285,7 +285,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     output_size
         As for `AdaptiveAvgPool2d`.
     return_indices : bool, default False
-        Whether to return where the maxima are as well, counted in one image.
+        Whether to also return the flat index of each maximum within its channel.
     """
 
     _pool = staticmethod(F.adaptive_max_pool2d)
@@ -313,7 +313,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     output_size
         As for `AdaptiveAvgPool3d`.
     return_indices : bool, default False
-        Whether to return where the maxima are as well, counted in one image.
+        Whether to also return the flat index of each maximum within its channel.
     """
 
     _pool = staticmethod(F.adaptive_max_pool3d)

@@ -131,7 +131,7 @@ class RNNBase(Module):
         own: dict[str, Any] = self._parameters
         try:
             return [own[name] for names in self._all_weights for name in names]
-        except KeyError:  # something else was put in the place of parameters
+        except KeyError:  # something else was put in place of parameters
             return [getattr(self, name) for name in self._flat_weights_names]
 
     @property

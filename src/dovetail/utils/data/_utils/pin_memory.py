@@ -12,7 +12,7 @@ __all__ = ["pin_memory"]
 
 def pin_memory(data: object, device: DeviceLike | None = None) -> Any:
     """Return a batch with its tensors in page-locked memory; what has a ``pin_memory()`` of its own
-    is asked. `device` is of no effect.
+    is asked. `device` is without effect.
     """
     if hasattr(data, "pin_memory"):
         return data.pin_memory()

@@ -77,7 +77,7 @@ class Ended(NamedTuple):
 
 
 class Caught(NamedTuple):
-    """What comes back in the place of a batch: an exception."""
+    """What comes back in place of a batch: an exception."""
 
     kind: type[BaseException] | None
     name: str

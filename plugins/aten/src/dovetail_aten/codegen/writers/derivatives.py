@@ -208,7 +208,7 @@ def _with_values(text: str, values: Mapping[str, str]) -> tuple[str, Collection[
 
 
 class _Replaced(ast.NodeTransformer):
-    """Puts expressions in the place of names."""
+    """Puts expressions in place of names."""
 
     def __init__(self, expressions: Mapping[str, str]) -> None:
         self.expressions = expressions

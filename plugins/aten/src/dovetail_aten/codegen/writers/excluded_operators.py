@@ -1,4 +1,4 @@
-"""Writes what stands in the place of operators that a selective build leaves out."""
+"""Writes what stands in place of operators that a selective build leaves out."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def _near_zero(
     k: Namespace, x: TensorLike, bound: float, terms: Sequence[float]
 ) -> tuple[Any, Any, Any]:
     """Return the mask of the elements below `bound`, there the polynomial with the coefficients
-    `terms` in their squares, and the other elements, 1 in the place of these.
+    `terms` in their squares, and the other elements, 1 in place of these.
 
     A quotient of what vanishes at 0 has no derivatives there, and loses digits nearby. A polynomial
     has those of all orders that count.

@@ -81,7 +81,7 @@ def indexed_layout(source: Geometry, indices: Mapping[int, Geometry]) -> Geometr
         The indexed tensor.
     indices
         Integer indices by the dimension that they index, at least one. The dimensions of the
-        result that they give stand in the place of the indexed ones if these are neighbours, else
+        result that they give stand in place of the indexed ones if these are neighbours, else
         first.
 
     Raises

@@ -67,8 +67,8 @@ def tensor(
     Parameters
     ----------
     data
-        A number, a nested sequence of numbers, a NumPy array or scalar, what has ``__array__``
-        (pandas), or a tensor.
+        A number, a nested sequence of numbers, a NumPy array or scalar, an object with
+        ``__array__`` (of pandas), or a tensor.
     dtype
         Default: that of the array; for Python numbers bool, int64, the default dtype, or its
         complex.

@@ -75,7 +75,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Any, ...
     Raises
     ------
     TypeError
-        If `indices` are no integers, or `shape` holds something else than ints.
+        If `indices` are not integers, or `shape` holds something else than ints.
     ValueError
         For a negative size.
     """

@@ -26,7 +26,7 @@ class HookInterface(AutogradInterface):
         return found
 
     def set_backward_hooks(self, tensor: TensorBase, hooks: object) -> None:
-        """Put a mapping of tensor hooks in the place of the one there is; None takes it away.
+        """Put a mapping of tensor hooks in place of the one there is; None takes it away.
 
         Raises
         ------
@@ -81,7 +81,7 @@ class HookInterface(AutogradInterface):
         Raises
         ------
         RuntimeError
-            If `tensor` is no leaf, or does not require grad.
+            If `tensor` is not a leaf, or does not require grad.
         """
         if not requires_grad(tensor):
             raise RuntimeError(

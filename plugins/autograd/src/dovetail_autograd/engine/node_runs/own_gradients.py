@@ -19,7 +19,7 @@ from ...graph.autograd_meta import gradient_edge
 
 
 def own_arrays(held: list[Any], is_mutable: bool) -> None:
-    """Put a copy in the place of each array that something besides `held` holds.
+    """Put a copy in place of each array that something besides `held` holds.
 
     What cannot be written stays, as the gradient of a sum that is expanded.
     """
@@ -31,7 +31,7 @@ def own_arrays(held: list[Any], is_mutable: bool) -> None:
 
 
 def own_tensors(held: list[TensorBase | None]) -> None:
-    """Put a tensor of its own in the place of each that something besides `held` holds, or whose
+    """Put a tensor of its own in place of each that something besides `held` holds, or whose
     array something else holds; with the same graph, but for one that an operator has to copy.
     """
     for index in range(len(held)):

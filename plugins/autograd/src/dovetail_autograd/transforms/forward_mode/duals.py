@@ -1,4 +1,4 @@
-"""Dual arrays: a tensor and its tangent in the place of one array."""
+"""Dual arrays: a tensor and its tangent in place of one array."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arrays of wrapped tensors: a batch of tensors, or a tensor with its tangent, in the place of
+"""The arrays of wrapped tensors: a batch of tensors, or a tensor with its tangent, in place of
 a plain array.
 """
 
@@ -31,7 +31,7 @@ _new: Final = object.__new__
 
 
 class WrappedArray:
-    """Stands in the place of an array inside a transform. Shape, dtype and strides are those of
+    """Stands in place of an array inside a transform. Shape, dtype and strides are those of
     the tensor that users see.
 
     Attributes

@@ -40,7 +40,7 @@ def narrowed(x: np.ndarray, dim: int, start: int, length: int) -> Any:
 
 
 def put_back(place: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the reference of a gradient: zeros, with the gradient in the place of the view."""
+    """Return the reference of a gradient: zeros, with the gradient in place of the view."""
 
     def reference(grad: Any, sizes: Any, *args: Any) -> Any:
         result = np.zeros(sizes, grad.dtype)
