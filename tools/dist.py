@@ -2,9 +2,9 @@
 
     python tools/dist.py [FOLDER] [--requirements]
 
-The folder, ``dist`` by default, is what ``pip install --no-index --find-links dist dovetail`` takes
-on a machine that has the third-party packages; with ``--requirements`` they are put beside, so that
-it needs nothing else.
+``pip install --find-links dist dovetail`` installs from the folder, ``dist`` by default, and gets
+third-party packages from an index. With ``--requirements`` the folder has their wheels too, and
+``--no-index`` works.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def main() -> None:
     if options.requirements:
         words = ["-m", "pip", "download", "--quiet", "--only-binary=:all:", "-d"]
         subprocess.run([sys.executable, *words, str(options.folder), *requirements()], check=True)
-    print(f"pip install --no-index --find-links {options.folder} dovetail")
+    no_index = "--no-index " if options.requirements else ""
+    print(f"pip install {no_index}--find-links {options.folder} dovetail")
 
 
 if __name__ == "__main__":

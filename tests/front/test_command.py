@@ -149,7 +149,7 @@ def test_the_route_is_shown_on_request() -> None:
 
 def test_a_pattern_that_matches_nothing_fails() -> None:
     for command in ("ops", "coverage"):
-        text = failure(command, "aten::reluu*")
+        text = failure(command, "aten::reluu*", status=2)
         assert "no operator matches 'aten::reluu*'. Did you mean 'aten::relu'?" in text
 
 
@@ -397,15 +397,19 @@ def test_conformance_in_several_processes_gives_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "complaint"),
+    ("words", "complaint", "status"),
     [
-        (("nowhere",), "namespace 'nowhere' has no OpInfo"),
-        (("aten", "--backend", "abacuss"), "abacuss"),
-        (("aten", "--check", "metta"), "there is no check 'metta'"),
+        (("nowhere",), "namespace 'nowhere' has no OpInfo", 1),
+        (("aten", "--backend", "abacuss"), "abacuss", 1),
+        (("aten", "--check", "metta"), "there is no check 'metta'", 2),
     ],
 )
-def test_conformance_refuses_what_there_is_not(words: tuple[str, ...], complaint: str) -> None:
-    assert complaint in failure("conformance", *words)
+def test_conformance_refuses_what_there_is_not(
+    words: tuple[str, ...], complaint: str, status: int
+) -> None:
+    text = failure("conformance", *words, status=status)
+    assert complaint in text
+    assert "These again" not in text  # said of runs that begin
 
 
 def doubled(namespace: str, **fields: Any) -> OpInfo:
@@ -708,5 +712,15 @@ def test_a_command_that_is_not_understood_ends_with_2(words: tuple[str, ...], sa
 
 def test_a_pattern_that_is_a_namespace_is_told_from_an_operator() -> None:
     namespace = next(each for each in plugin_manager.namespaces() if each != "aten")
-    assert f"'{namespace}::*'" in failure("ops", namespace)
-    assert "Did you mean" not in failure("ops", "nothing*")
+    assert f"'{namespace}::*'" in failure("ops", namespace, status=2)
+    assert "Did you mean" not in failure("ops", "nothing*", status=2)
+
+
+def test_run_refuses_a_module_that_is_not_there() -> None:
+    assert "there is no module 'nowhere_at_all'" in failure(
+        "run", "-q", "-m", "nowhere_at_all", status=2
+    )
+
+
+def test_a_name_that_no_distribution_can_have_is_refused() -> None:
+    assert "'bad name!' cannot name a distribution" in failure("new", "bad name!", status=2)

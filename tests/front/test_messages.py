@@ -235,3 +235,21 @@ def test_an_op_info_checks_its_fields(given: dict[str, Any], words: str) -> None
     assert OpInfo(name="a::b", **fields).dtypes == {dovetail.float32}
     with pytest.raises(TypeError, match=words):
         OpInfo(name="a::b", **fields | given)
+
+
+# -- arguments of another kind ---------------------------------------------------------------------
+
+
+def test_opcheck_of_a_tensor_in_place_of_the_arguments_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"opcheck\(op, \(x,\)\)"):
+        dovetail.library.opcheck(dovetail.ops.aten.sin.default, dovetail.ones(2))
+
+
+def test_a_schema_is_a_text(library: Library) -> None:
+    with pytest.raises(TypeError, match="schema must be a str, not NoneType"):
+        library.define(None)  # type: ignore[arg-type]
+
+
+def test_an_optimizer_of_a_module_names_its_parameters() -> None:
+    with pytest.raises(TypeError, match=r"'Linear' object is not iterable.*model\.parameters\(\)"):
+        dovetail.optim.SGD(dovetail.nn.Linear(2, 2), lr=0.1)  # type: ignore[arg-type]

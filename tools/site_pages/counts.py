@@ -31,7 +31,8 @@ def counts() -> str:
         f"In numbers, counted by `make docs`: {len(bases):,} operators of the base library, in "
         f"{len(names):,} overloads; {len(infos):,} sets of\n"
         "samples, on which every generic check runs; "
-        f"{modules} modules, {optimizers} optimizers and {distributions} distributions.\n"
+        f"{modules} modules, {optimizers} optimizers and {distributions} probability "
+        "distributions.\n"
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .common import AsJson, failures, print_json
+from .common import AsJson, UsageError, failures, print_json
 
 if TYPE_CHECKING:
     from dovetail_aten.codegen import Build
@@ -32,7 +32,10 @@ def new(
     from .scaffold import write_package
 
     with failures():
-        written = write_package(name, folder, namespace or None)
+        try:
+            written = write_package(name, folder, namespace or None)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
     if as_json:
         print_json([str(path) for path in written])
         return

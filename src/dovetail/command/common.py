@@ -84,7 +84,7 @@ def matching(pattern: str) -> list[str]:
 
     Raises
     ------
-    LookupError
+    UsageError
         If none does.
     """
     load_library_of(pattern)
@@ -93,7 +93,7 @@ def matching(pattern: str) -> list[str]:
     found = sorted(name for name in names if fnmatchcase(name, wanted))
     if not found:
         bases = {name.partition(".")[0] for name in names}
-        raise LookupError(
+        raise UsageError(
             f"no operator matches {wanted!r}.{_nearest(pattern, wanted, bases)} `dovetail ops "
             "'aten::*'` lists those of a namespace."
         )

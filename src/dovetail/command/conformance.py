@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from ..testing import Outcome, op_infos
+from ..testing.runs import chosen_checks
 from .common import AsJson, UsageError, failures, print_json, print_rows
 from .conformance_runs import (
     ALL,
@@ -66,6 +67,10 @@ def conformance(
         matching = [info for info in op_infos(namespace) if fnmatchcase(info.name, only or "*")]
         if not matching:
             raise UsageError(f"no operator of {namespace!r} with samples matches {only or '*'!r}.")
+        try:
+            chosen_checks(tuple(check or ()))
+        except ValueError as error:
+            raise UsageError(str(error)) from None
         chosen = chosen_operators(matching, operators, seed)
         given = f" --only '{only}'" if only else ""
         if len(chosen) < len(matching):

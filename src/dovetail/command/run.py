@@ -7,6 +7,7 @@ import runpy
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Annotated
@@ -54,6 +55,9 @@ def run(
     if not quiet:
         typer.echo(notice(), err=True)
     with as_torch(), _carried_over():
+        if module and not _is_found(module):
+            typer.echo(f"there is no module {module!r}.", err=True)
+            raise typer.Exit(2)
         try:
             if module:
                 sys.argv = [module, *arguments]
@@ -67,6 +71,17 @@ def run(
             error.__traceback__ = _of_program(error.__traceback__)
             sys.excepthook(type(error), error, error.__traceback__)
             raise typer.Exit(1) from None
+
+
+def _is_found(module: str) -> bool:
+    """Return whether the first name of a dotted module can be imported from here."""
+    sys.path.insert(0, "")
+    try:
+        return find_spec(module.partition(".")[0]) is not None
+    except ValueError:  # a module without a spec is there
+        return True
+    finally:
+        sys.path.remove("")
 
 
 @contextmanager

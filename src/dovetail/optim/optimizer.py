@@ -15,7 +15,7 @@ from dovetail_aten import Tensor
 from dovetail_autograd import enable_grad, no_grad
 from dovetail_kernel import restoring, warn_user
 
-from ..nn.modules.module.module_class import zero_gradients
+from ..nn.modules.module.module_class import Module, zero_gradients
 from ..nn.parameter import Parameter, type_name
 from .hooks import (
     OptimizerHooks,
@@ -92,6 +92,11 @@ class Optimizer(OptimizerHooks):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, "
                 f"but got {type_name(params)}. Pass a list: [param]."
+            )
+        if isinstance(params, Module) and not hasattr(params, "__iter__"):
+            raise TypeError(
+                f"'{type_name(params)}' object is not iterable. Pass its parameters: "
+                "model.parameters()."
             )
         given: list[Any] = list(params)
         if len(given) == 0:

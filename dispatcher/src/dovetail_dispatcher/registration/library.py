@@ -117,13 +117,19 @@ class Library:
             For a malformed schema, a duplicate, another namespace, an IMPL library, or an unknown
             `alias_analysis`.
         TypeError
-            For a tag that is no Tag, or if a kernel registered before cannot have this schema.
+            If `schema` is not a str or a tag is not a Tag, or if a kernel registered before cannot
+            have this schema.
         """
         self._check_alive()
         if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
             raise RuntimeError(
                 f"Invalid alias_analysis type {alias_analysis}. Choose from '', FROM_SCHEMA, "
                 "CONSERVATIVE."
+            )
+        if not isinstance(schema, str):
+            raise TypeError(
+                f"define(): schema must be a str, not {type(schema).__name__}. Give one such as "
+                "'f(Tensor x) -> Tensor'."
             )
         checked = checked_tags(tags)
         if self.kind == "IMPL":

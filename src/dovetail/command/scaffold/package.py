@@ -50,7 +50,7 @@ def write_package(name: str, parent: Path, namespace: str | None = None) -> list
     """
     if not re.fullmatch(r"[A-Za-z]([A-Za-z0-9_-]*[A-Za-z0-9])?", name):
         raise ValueError(
-            f"{name!r} is no name of a distribution. Use letters, digits and '-', such as "
+            f"{name!r} cannot name a distribution. Use letters, digits and '-', such as "
             "'dovetail-signal'."
         )
     package = name.replace("-", "_").lower()

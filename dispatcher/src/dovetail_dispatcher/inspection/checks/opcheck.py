@@ -84,6 +84,8 @@ def opcheck(
         Naming the check, the reason and a program that shows it.
     ValueError
         For an unknown check, or if `op` is of another type.
+    TypeError
+        If `args` is not a sequence.
 
     Notes
     -----
@@ -102,6 +104,11 @@ def opcheck(
         raise ValueError(
             f"opcheck(op, ..., test_utils={names}), expected test_utils to be subset of {known} "
             "but it was not."
+        )
+    if isinstance(args, TensorBase) or not isinstance(args, Sequence):
+        raise TypeError(
+            f"opcheck(): args must be a sequence of arguments, not {type(args).__name__}. "
+            "Pass a tuple: opcheck(op, (x,))."
         )
     operator = overload._operator
     values = bound_call(operator, tuple(args), dict(kwargs or {}))
