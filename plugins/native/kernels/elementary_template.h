@@ -13,6 +13,12 @@
 #define EXP_LEAST -104.f /* below, exp is less than half of the smallest number */
 #define EXP_GREATEST 89.f
 #define TANH_FAR 10.f /* beyond, the hyperbolic tangent is 1 */
+#define EXPM1_LEAST -40.f /* below, exp(x) - 1 is rounded to -1 */
+#define ROOT_OF_HALF 0x3f3504f3 /* the bits of sqrt(1/2) */
+#define ONE 0x3f800000
+#define EXPONENT 0xff800000 /* with the sign */
+#define HEAD 0xfffff000 /* digits whose square is exact */
+#define ERFC_GREATEST 10.75f /* beyond, erfc is less than half of the smallest number */
 #else
 #define MAGIC 0x1.8p52
 #define BIAS 1023
@@ -23,6 +29,12 @@
 #define EXP_LEAST -746.
 #define EXP_GREATEST 710.
 #define TANH_FAR 20.
+#define EXPM1_LEAST -60.
+#define ROOT_OF_HALF 0x3fe6a09e667f3bcd
+#define ONE 0x3ff0000000000000
+#define EXPONENT 0xfff0000000000000
+#define HEAD 0xfffffffff8000000
+#define ERFC_GREATEST 27.25
 #endif
 
 INLINE REAL
@@ -110,140 +122,104 @@ OF(tanh)(REAL x)
     return OF(with_sign)(-t / (t + C(2.)), x);
 }
 
-#if REAL_BITS == 32
-
-INLINE float
-root_f32(float x)
+INLINE REAL
+OF(root)(REAL x)
 {
+#if REAL_BITS == 32
     return sqrtf(x);
+#else
+    return sqrt(x);
+#endif
 }
 
 /* exp(x) - 1: of the power of the remainder and that of 2, which is exact. */
-INLINE float
-expm1_of_f32(float x)
+INLINE REAL
+OF(expm1_of)(REAL x)
 {
-    float low = x < -40 ? -40 : x; /* NaN stays */
-    float bounded = low > 89 ? 89 : low;
-    float shifted = FMA(bounded, LOG2_E, MAGIC);
-    float n = shifted - MAGIC;
-    uint32_t whole = bits_of_f32(shifted) - bits_of_f32(MAGIC);
-    float r = FMA(n, -LN2_LOW, FMA(n, -LN2_HIGH, bounded));
-    float p = FMA(exp_polynomial_f32(r) * r, r, r);
-    /* 2^128 has no number of its own. */
-    float scale = of_bits_f32((whole - 1 + BIAS) << FRACTION_BITS);
-    float made = 2 * FMA(p, scale, scale - 0.5f);
+    REAL low = x < EXPM1_LEAST ? EXPM1_LEAST : x; /* NaN stays */
+    REAL bounded = low > EXP_GREATEST ? EXP_GREATEST : low;
+    REAL shifted = FMA(bounded, LOG2_E, MAGIC);
+    REAL n = shifted - MAGIC;
+    UINT whole = OF(bits_of)(shifted) - OF(bits_of)(MAGIC);
+    REAL r = FMA(n, -LN2_LOW, FMA(n, -LN2_HIGH, bounded));
+    REAL p = FMA(OF(exp_polynomial)(r) * r, r, r);
+    /* The greatest power of 2 has no number of its own. */
+    REAL scale = OF(of_bits)((whole - 1 + BIAS) << FRACTION_BITS);
+    REAL made = 2 * FMA(p, scale, scale - C(0.5));
     return x == 0 ? x : made;
 }
 
 /* log(1 + x) for 1 + x = m 2^n with m near 1, where the rounding error of 1 + x is taken along. */
-INLINE float
-log1p_of_f32(float x)
+INLINE REAL
+OF(log1p_of)(REAL x)
 {
-    float sum = 1 + x;
-    uint32_t bits = bits_of_f32(sum) - 0x3f3504f3; /* those of sqrt(1/2) */
-    float n = (float)((int32_t)bits >> FRACTION_BITS);
-    uint32_t exponent = bits & 0xff800000;
-    float m = of_bits_f32(bits_of_f32(sum) - exponent);
-    float lost = (x - (sum - 1)) * of_bits_f32(0x3f800000 - exponent);
-    float z = (m - 1) + (x > 0x1p60f ? 0 : lost);
-    float rest = FMA(log1p_polynomial_f32(z) * z, z * z, -0.5f * (z * z));
-    float made = FMA(n, LN2_HIGH, z + FMA(n, LN2_LOW, rest));
-    made = x == -1 ? -INFINITY : made;
-    made = x < -1 ? NAN : made;
-    return x == 0 || x == INFINITY || x != x ? x : made;
+    REAL sum = 1 + x;
+    UINT bits = OF(bits_of)(sum) - ROOT_OF_HALF;
+    UINT exponent = bits & EXPONENT;
+    /* The exponent as a number: shifted without its sign, which AVX2 cannot for 64 bits. */
+    UINT shifted = (bits >> FRACTION_BITS) ^ ((UINT)1 << (REAL_BITS - 1 - FRACTION_BITS));
+    REAL n = OF(of_bits)(OF(bits_of)(MAGIC) + shifted) - MAGIC -
+             (REAL)((UINT)1 << (REAL_BITS - 1 - FRACTION_BITS));
+    REAL m = OF(of_bits)(OF(bits_of)(sum) - exponent);
+    REAL lost = (x - (sum - 1)) * OF(of_bits)(ONE - exponent);
+    REAL z = (m - 1) + (x > C(0x1p60) ? 0 : lost);
+    REAL rest = FMA(OF(log1p_polynomial)(z) * z, z * z, C(-0.5) * (z * z));
+    REAL made = FMA(n, LN2_HIGH, z + FMA(n, LN2_LOW, rest));
+    made = x == -1 ? -(REAL)INFINITY : made;
+    made = x < -1 ? (REAL)NAN : made;
+    return x == 0 || x == (REAL)INFINITY || x != x ? x : made;
 }
 
 /* The same for x from 0 to 1, or NaN. */
-INLINE float
-log1p_of_power_f32(float x)
+INLINE REAL
+OF(log1p_of_power)(REAL x)
 {
-    int is_large = x > 0x1.a82798p-2f;
-    float z = is_large ? (x - 1) * 0.5f : x;
-    float rest = FMA(log1p_polynomial_f32(z) * z, z * z, -0.5f * (z * z));
+    int is_large = x > C(0x1.a82798p-2);
+    REAL z = is_large ? (x - 1) * C(0.5) : x;
+    REAL rest = FMA(OF(log1p_polynomial)(z) * z, z * z, C(-0.5) * (z * z));
     return (is_large ? LN2_HIGH : 0) + (z + (is_large ? LN2_LOW + rest : rest));
 }
 
 /* erfc(z) for z >= 0, or NaN: u exp(p(u) - z^2) for u = 1 / (1 + z / 2). The square is the exact
  * one of the first digits and a small rest. */
-INLINE float
-erfc_not_negative_f32(float z)
+INLINE REAL
+OF(erfc_not_negative)(REAL z)
 {
-    float bounded = z > 10.75f ? 10.75f : z;
-    float u = 1 / FMA(bounded, 0.5f, 1);
-    float p = erfc_polynomial_f32(u - 0.578125f);
-    float head = of_bits_f32(bits_of_f32(bounded) & 0xfffff000);
-    float square = -head * head;
-    float sum = square + p;
-    float other = sum - square;
-    float lost = (square - (sum - other)) + (p - other);
-    float rest = lost - (bounded - head) * (bounded + head);
-    return u * exp_of_sum_f32(sum, rest);
+    REAL bounded = z > ERFC_GREATEST ? ERFC_GREATEST : z;
+    REAL u = 1 / FMA(bounded, C(0.5), 1);
+    REAL p = OF(erfc_polynomial)(u - C(0.578125));
+    REAL head = OF(of_bits)(OF(bits_of)(bounded) & HEAD);
+    REAL square = -head * head;
+    REAL sum = square + p;
+    REAL other = sum - square;
+    REAL lost = (square - (sum - other)) + (p - other);
+    REAL rest = lost - (bounded - head) * (bounded + head);
+    return u * OF(exp_of_sum)(sum, rest);
 }
 
 /* erf(x) for |x| <= 0.96. */
-INLINE float
-erf_near_0_f32(float x)
+INLINE REAL
+OF(erf_near_0)(REAL x)
 {
-    return FMA(x, erf_polynomial_f32(x * x), x);
+    return FMA(x, OF(erf_polynomial)(x * x), x);
 }
 
-INLINE float
-erfc_of_f32(float x)
+INLINE REAL
+OF(erfc_of)(REAL x)
 {
-    float size = absolute_f32(x);
-    float tail = erfc_not_negative_f32(size);
-    float far = x < 0 ? 2 - tail : tail;
-    return size < 0.5f ? 1 - erf_near_0_f32(x) : far;
+    REAL size = OF(absolute)(x);
+    REAL tail = OF(erfc_not_negative)(size);
+    REAL far = x < 0 ? 2 - tail : tail;
+    return size < C(0.5) ? 1 - OF(erf_near_0)(x) : far;
 }
 
-INLINE float
-erf_of_f32(float x)
+INLINE REAL
+OF(erf_of)(REAL x)
 {
-    float size = absolute_f32(x);
-    float far = 1 - erfc_not_negative_f32(size);
-    return with_sign_f32(size < 0.96f ? erf_near_0_f32(size) : far, x);
+    REAL size = OF(absolute)(x);
+    REAL far = 1 - OF(erfc_not_negative)(size);
+    return OF(with_sign)(size < C(0.96) ? OF(erf_near_0)(size) : far, x);
 }
-
-#else
-
-/* In double precision the functions of the mathematics library have all digits. */
-INLINE double
-root_f64(double x)
-{
-    return sqrt(x);
-}
-
-INLINE double
-expm1_of_f64(double x)
-{
-    return expm1(x);
-}
-
-INLINE double
-log1p_of_f64(double x)
-{
-    return log1p(x);
-}
-
-INLINE double
-log1p_of_power_f64(double x)
-{
-    return log1p(x);
-}
-
-INLINE double
-erf_of_f64(double x)
-{
-    return erf(x);
-}
-
-INLINE double
-erfc_of_f64(double x)
-{
-    return erfc(x);
-}
-
-#endif
 
 #undef MAGIC
 #undef BIAS
@@ -254,3 +230,9 @@ erfc_of_f64(double x)
 #undef EXP_LEAST
 #undef EXP_GREATEST
 #undef TANH_FAR
+#undef EXPM1_LEAST
+#undef ROOT_OF_HALF
+#undef ONE
+#undef EXPONENT
+#undef HEAD
+#undef ERFC_GREATEST

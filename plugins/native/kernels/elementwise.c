@@ -1,4 +1,4 @@
-/* Functions of every element: activations with their gradients, bounds, error functions. */
+/* Functions of every element; see elementwise.h. */
 #include "elementwise.h"
 
 #include "elementary.h"
@@ -14,9 +14,9 @@
 
 const elementwise_kernels JOIN(elementwise, ISA) = {{
 #define NAME(function) function##_f32,
-    {ELEMENTWISE_FUNCTIONS(NAME, NAME)},
+    {ELEMENTWISE_FUNCTIONS(NAME)},
 #undef NAME
 #define NAME(function) function##_f64,
-    {ELEMENTWISE_FUNCTIONS(NAME, NAME)},
+    {ELEMENTWISE_FUNCTIONS(NAME)},
 #undef NAME
 }};

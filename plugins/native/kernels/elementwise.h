@@ -1,33 +1,31 @@
-/* Functions of every element: activations with their gradients, bounds, error functions. */
+/* Functions of every element: activations with their gradients, bounds, error functions, sums with
+ * scaled addends, products and quotients, ways from one number to another. */
 #ifndef DOVETAIL_ELEMENTWISE_H
 #define DOVETAIL_ELEMENTWISE_H
 
 #include "instruction_set.h"
 
-/* Each of one array, or of a gradient and an array. */
-#define ELEMENTWISE_FUNCTIONS(of_one, of_two)                                                     \
-    of_one(celu) of_one(clamp) of_one(elu) of_one(erf) of_one(erfc) of_one(expm1) of_one(gelu)    \
-    of_one(gelu_tanh) of_one(hardshrink) of_one(hardsigmoid) of_one(hardswish)                    \
-    of_one(leaky_relu) of_one(log1p) of_one(mish) of_one(relu) of_one(rsqrt) of_one(sigmoid)      \
-    of_one(sign) of_one(silu) of_one(softplus) of_one(softshrink) of_one(threshold)               \
-    of_two(elu_backward) of_two(elu_backward_of_result) of_two(gelu_backward)                     \
-    of_two(gelu_tanh_backward) of_two(hardsigmoid_backward) of_two(hardswish_backward)            \
-    of_two(hardtanh_backward) of_two(leaky_relu_backward) of_two(log_sigmoid_backward)            \
-    of_two(mish_backward) of_two(shrink_backward) of_two(sigmoid_backward)                        \
-    of_two(silu_backward) of_two(softplus_backward) of_two(tanh_backward)                         \
-    of_two(threshold_backward)
+/* Those with a gradient have it before the array. */
+#define ELEMENTWISE_FUNCTIONS(do)                                                                 \
+    do(celu) do(clamp) do(elu) do(erf) do(erfc) do(expm1) do(gelu) do(gelu_tanh) do(hardshrink)   \
+    do(hardsigmoid) do(hardswish) do(leaky_relu) do(log1p) do(mish) do(relu) do(rsqrt)            \
+    do(sigmoid) do(sign) do(silu) do(softplus) do(softshrink) do(threshold) do(elu_backward)      \
+    do(elu_backward_of_result) do(gelu_backward) do(gelu_tanh_backward) do(hardsigmoid_backward)  \
+    do(hardswish_backward) do(hardtanh_backward) do(leaky_relu_backward)                          \
+    do(log_sigmoid_backward) do(mish_backward) do(shrink_backward) do(sigmoid_backward)           \
+    do(silu_backward) do(softplus_backward) do(tanh_backward) do(threshold_backward)              \
+    do(product_sum) do(quotient_sum) do(scaled_sum) do(step_from_end) do(step_from_start)
 
 typedef enum {
 #define NAME(function) ELEMENTWISE_##function,
-    ELEMENTWISE_FUNCTIONS(NAME, NAME)
+    ELEMENTWISE_FUNCTIONS(NAME)
 #undef NAME
     ELEMENTWISE_COUNT,
 } elementwise_function;
 
-/* Writes `count` elements into `result`, which overlaps nothing that is read. `second` is not read
- * by functions of one array, `numbers` not by functions without parameters. */
-typedef void elementwise_kernel(
-    void *result, const void *first, const void *second, const double *numbers, ptrdiff_t count);
+/* Writes `count` elements into the last array of `data`, which comes after the inputs. It is no
+ * input but of combinations, and overlaps none. `numbers` are the parameters. */
+typedef void elementwise_kernel(char *const *data, const double *numbers, ptrdiff_t count);
 
 /* By precision, of which the first is single, and function. */
 typedef struct {

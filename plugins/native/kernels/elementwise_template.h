@@ -3,13 +3,11 @@
 #include "real.h"
 
 /* Define a kernel: the expression is of x, of the gradient g, and of the parameters a, b and c. */
-#define KERNEL(name, parameters, expression)                                                 \
-    static void OF(name)(                                                                         \
-        void *result, const void *first, const void *second, const double *numbers,               \
-        ptrdiff_t count)                                                                          \
+#define KERNEL(name, parameters, expression)                                                      \
+    static void OF(name)(char *const *data, const double *numbers, ptrdiff_t count)               \
     {                                                                                             \
-        REAL *restrict to = result;                                                               \
-        const REAL *restrict from = first;                                                        \
+        const REAL *restrict from = (const REAL *)data[0];                                        \
+        REAL *restrict to = (REAL *)data[1];                                                      \
         parameters                                                                                \
         for (ptrdiff_t i = 0; i < count; i++) {                                                   \
             REAL x = from[i];                                                                     \
@@ -17,12 +15,11 @@
         }                                                                                         \
     }
 #define GRADIENT(name, parameters, expression)                                                    \
-    static void OF(name)(                                                                         \
-        void *result, const void *first, const void *second, const double *numbers,               \
-        ptrdiff_t count)                                                                          \
+    static void OF(name)(char *const *data, const double *numbers, ptrdiff_t count)               \
     {                                                                                             \
-        REAL *restrict to = result;                                                               \
-        const REAL *restrict grads = first, *restrict from = second;                              \
+        const REAL *restrict grads = (const REAL *)data[0];                                       \
+        const REAL *restrict from = (const REAL *)data[1];                                        \
+        REAL *restrict to = (REAL *)data[2];                                                      \
         parameters                                                                                \
         for (ptrdiff_t i = 0; i < count; i++) {                                                   \
             REAL x = from[i], g = grads[i];                                                       \
@@ -163,6 +160,33 @@ KERNEL(erfc, NONE, OF(erfc_of)(x))
 KERNEL(gelu, NONE, x * NORMAL(x))
 GRADIENT(gelu_backward, NONE, g * (NORMAL(x) + x * DENSITY(x)))
 
+/* ---- arithmetic of several arrays and a number ----------------------------------------------- */
+
+/* Define a kernel of x, y and z, of which the last is read where there are three inputs. Each
+ * operation is rounded, as where NumPy makes them one after the other. The result may be an input,
+ * whose elements are read before they are written: the pragma says so. */
+#define COMBINATION(name, inputs, expression)                                                     \
+    static void OF(name)(char *const *data, const double *numbers, ptrdiff_t count)               \
+    {                                                                                             \
+        const REAL *xs = (const REAL *)data[0], *ys = (const REAL *)data[1];                      \
+        const REAL *zs = (const REAL *)data[inputs - 1];                                          \
+        REAL *to = (REAL *)data[inputs];                                                          \
+        A                                                                                         \
+        _Pragma("GCC ivdep") for (ptrdiff_t i = 0; i < count; i++)                                \
+        {                                                                                         \
+            REAL x = xs[i], y = ys[i], z = zs[i];                                                 \
+            to[i] = expression;                                                                   \
+            (void)z;                                                                              \
+        }                                                                                         \
+    }
+
+COMBINATION(scaled_sum, 2, x + a * y)
+COMBINATION(product_sum, 3, x + y * z * a)
+COMBINATION(quotient_sum, 3, x + y / z * a)
+COMBINATION(step_from_start, 2, x + (y - x) * a)
+COMBINATION(step_from_end, 2, y - (y - x) * a)
+
+#undef COMBINATION
 #undef KERNEL
 #undef GRADIENT
 #undef A

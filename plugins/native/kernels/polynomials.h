@@ -57,6 +57,34 @@ log1p_polynomial_f32(float x)
     return p;
 }
 
+/* (log(1 + z) - z + z^2 / 2) / z^3 for 1 + z from sqrt(1/2) to sqrt(2); error 3.2e-19 */
+INLINE double
+log1p_polynomial_f64(double x)
+{
+    double p = 0x1.6bb6fdb723ae9p-6;
+    p = FMA_f64(p, x, -0x1.b862a089f1102p-5);
+    p = FMA_f64(p, x, 0x1.eff94079d545cp-5);
+    p = FMA_f64(p, x, -0x1.aa5f0ddcbf7a9p-5);
+    p = FMA_f64(p, x, 0x1.9c26c9b042d2ep-5);
+    p = FMA_f64(p, x, -0x1.c0a2138b8d46dp-5);
+    p = FMA_f64(p, x, 0x1.e3746a88fc52ep-5);
+    p = FMA_f64(p, x, -0x1.0070025d70fcfp-4);
+    p = FMA_f64(p, x, 0x1.110a608bf7fbcp-4);
+    p = FMA_f64(p, x, -0x1.248a0593e274ap-4);
+    p = FMA_f64(p, x, 0x1.3b138ec1634e3p-4);
+    p = FMA_f64(p, x, -0x1.5555b308ee60dp-4);
+    p = FMA_f64(p, x, 0x1.745d1c50b26cbp-4);
+    p = FMA_f64(p, x, -0x1.999997148029fp-4);
+    p = FMA_f64(p, x, 0x1.c71c71991a66ap-4);
+    p = FMA_f64(p, x, -0x1.000000050c34fp-3);
+    p = FMA_f64(p, x, 0x1.24924924f3f42p-3);
+    p = FMA_f64(p, x, -0x1.555555554adcbp-3);
+    p = FMA_f64(p, x, 0x1.9999999998deep-3);
+    p = FMA_f64(p, x, -0x1.0000000000042p-2);
+    p = FMA_f64(p, x, 0x1.5555555555559p-2);
+    return p;
+}
+
 /* erf(x) / x - 1 of x^2 for |x| <= 0.96; error 9.7e-10 */
 INLINE float
 erf_polynomial_f32(float x)
@@ -68,6 +96,27 @@ erf_polynomial_f32(float x)
     p = FMA_f32(p, x, 0x1.ce2dd8p-4f);
     p = FMA_f32(p, x, -0x1.812742p-2f);
     p = FMA_f32(p, x, 0x1.06eba8p-3f);
+    return p;
+}
+
+/* erf(x) / x - 1 of x^2 for |x| <= 0.96; error 1.2e-17 */
+INLINE double
+erf_polynomial_f64(double x)
+{
+    double p = -0x1.9486c79933e64p-34;
+    p = FMA_f64(p, x, 0x1.5c0c19ef7d192p-31);
+    p = FMA_f64(p, x, -0x1.76b902ac08733p-29);
+    p = FMA_f64(p, x, 0x1.28262537ce077p-26);
+    p = FMA_f64(p, x, -0x1.64f447291cf18p-23);
+    p = FMA_f64(p, x, 0x1.ba65096a8a292p-20);
+    p = FMA_f64(p, x, -0x1.f4da37d9a931dp-17);
+    p = FMA_f64(p, x, 0x1.f9a37df819b5ap-14);
+    p = FMA_f64(p, x, -0x1.c02db6933d3ffp-11);
+    p = FMA_f64(p, x, 0x1.565bcd1b516d5p-8);
+    p = FMA_f64(p, x, -0x1.b82ce312d969p-6);
+    p = FMA_f64(p, x, 0x1.ce2f21a043dabp-4);
+    p = FMA_f64(p, x, -0x1.812746b037a04p-2);
+    p = FMA_f64(p, x, 0x1.06eba8214db69p-3);
     return p;
 }
 
@@ -86,6 +135,41 @@ erfc_polynomial_f32(float x)
     p = FMA_f32(p, x, 0x1.8d87a4p-4f);
     p = FMA_f32(p, x, 0x1.5e2578p+0f);
     p = FMA_f32(p, x, -0x1.21a646p-1f);
+    return p;
+}
+
+/* log(erfc(z) / u) + z^2 of u - 0.578125 for u = 1 / (1 + z / 2), 0 <= z <= 27.25; error 3.3e-17 */
+INLINE double
+erfc_polynomial_f64(double x)
+{
+    double p = -0x1.d8d46c42685a1p-3;
+    p = FMA_f64(p, x, -0x1.b1f4207d9a812p-3);
+    p = FMA_f64(p, x, 0x1.9673f9719da1cp-2);
+    p = FMA_f64(p, x, 0x1.b7a9497d8a63fp-3);
+    p = FMA_f64(p, x, -0x1.90968ed16b4d2p-2);
+    p = FMA_f64(p, x, 0x1.3f8b386743fd2p-4);
+    p = FMA_f64(p, x, 0x1.9033e1d217efdp-3);
+    p = FMA_f64(p, x, -0x1.402474b189e12p-2);
+    p = FMA_f64(p, x, 0x1.d9bc1df5605a5p-4);
+    p = FMA_f64(p, x, 0x1.0c8f801248a4ep-2);
+    p = FMA_f64(p, x, -0x1.5912195ac8fd1p-2);
+    p = FMA_f64(p, x, -0x1.ab2fe3e010c92p-7);
+    p = FMA_f64(p, x, 0x1.597e9dc74c61bp-2);
+    p = FMA_f64(p, x, -0x1.c649bd878497bp-3);
+    p = FMA_f64(p, x, -0x1.561f3369a108ep-3);
+    p = FMA_f64(p, x, 0x1.40963bc5f4a4p-2);
+    p = FMA_f64(p, x, -0x1.3ce22bc483a4cp-5);
+    p = FMA_f64(p, x, -0x1.116b56fc5afebp-2);
+    p = FMA_f64(p, x, 0x1.7abdc2a0ba09bp-3);
+    p = FMA_f64(p, x, 0x1.40dedb17a2c13p-3);
+    p = FMA_f64(p, x, -0x1.072d6e3de683p-2);
+    p = FMA_f64(p, x, -0x1.73c3741eac83fp-5);
+    p = FMA_f64(p, x, 0x1.305420bc87dcp-2);
+    p = FMA_f64(p, x, -0x1.5acc823b6ee67p-5);
+    p = FMA_f64(p, x, -0x1.a05e54cfd2264p-2);
+    p = FMA_f64(p, x, 0x1.8d8499899919cp-4);
+    p = FMA_f64(p, x, 0x1.5e2579d725111p+0);
+    p = FMA_f64(p, x, -0x1.21a645672a9b7p-1);
     return p;
 }
 

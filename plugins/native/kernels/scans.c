@@ -91,10 +91,43 @@ RUN(sum_complex64, complex_f32, complex_f64, widen_complex, narrow_complex, add_
 RUN(product_complex64, complex_f32, complex_f64, widen_complex, narrow_complex, multiply_complex)
 RUN(sum_complex128, complex_f64, complex_f64, SAME, SAME, add_complex)
 RUN(product_complex128, complex_f64, complex_f64, SAME, SAME, multiply_complex)
-RUN(sum_float16, uint16_t, float, widen_float16, narrow_float16, ADD)
-RUN(product_float16, uint16_t, float, widen_float16, narrow_float16, MULTIPLY)
-RUN(sum_bfloat16, uint16_t, float, widen_bfloat16, narrow_bfloat16, ADD)
-RUN(product_bfloat16, uint16_t, float, widen_bfloat16, narrow_bfloat16, MULTIPLY)
+
+/* The same of half precision, some elements of which are widened and rounded at a time. */
+#define RUN_HALVES(name, half, combine)                                                           \
+    static void name(                                                                             \
+        void *result, const void *array, ptrdiff_t outer, ptrdiff_t length, ptrdiff_t inner)      \
+    {                                                                                             \
+        const uint16_t *restrict from = array;                                                    \
+        uint16_t *restrict to = result;                                                           \
+        float room[COLUMNS], totals[COLUMNS];                                                     \
+        for (ptrdiff_t n = 0; n < outer; n++, from += length * inner, to += length * inner) {     \
+            for (ptrdiff_t first = 0; inner == 1 && first < length; first += COLUMNS) {           \
+                ptrdiff_t count = length - first < COLUMNS ? length - first : COLUMNS;            \
+                widen_row_##half(room, from + first, count);                                      \
+                for (ptrdiff_t i = 0; i < count; i++) {                                           \
+                    totals[0] = first + i == 0 ? room[0] : combine(totals[0], room[i]);           \
+                    room[i] = totals[0];                                                          \
+                }                                                                                 \
+                narrow_row_##half(to + first, room, count);                                       \
+            }                                                                                     \
+            for (ptrdiff_t first = 0; inner != 1 && first < inner; first += COLUMNS) {            \
+                ptrdiff_t count = inner - first < COLUMNS ? inner - first : COLUMNS;              \
+                widen_row_##half(totals, from + first, count);                                    \
+                narrow_row_##half(to + first, totals, count);                                     \
+                for (ptrdiff_t i = 1; i < length; i++) {                                          \
+                    widen_row_##half(room, from + i * inner + first, count);                      \
+                    for (ptrdiff_t c = 0; c < count; c++) {                                       \
+                        totals[c] = combine(totals[c], room[c]);                                  \
+                    }                                                                             \
+                    narrow_row_##half(to + i * inner + first, totals, count);                     \
+                }                                                                                 \
+            }                                                                                     \
+        }                                                                                         \
+    }
+RUN_HALVES(sum_float16, float16, ADD)
+RUN_HALVES(product_float16, float16, MULTIPLY)
+RUN_HALVES(sum_bfloat16, bfloat16, ADD)
+RUN_HALVES(product_bfloat16, bfloat16, MULTIPLY)
 
 /* ---- extrema --------------------------------------------------------------------------------- */
 

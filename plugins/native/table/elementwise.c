@@ -9,21 +9,14 @@
 typedef struct {
     elementwise_kernel *kernel;
     const double *numbers;
-    int half; /* which half precision, -1 for single and double precision */
+    int inputs, half; /* which half precision, -1 for single and double precision */
 } evaluation;
 
 static void
 evaluate_row(const void *context, char *const *data, const npy_intp *steps, npy_intp length)
 {
     const evaluation *call = context;
-    call->kernel(data[1], data[0], data[0], call->numbers, length);
-}
-
-static void
-evaluate_pair(const void *context, char *const *data, const npy_intp *steps, npy_intp length)
-{
-    const evaluation *call = context;
-    call->kernel(data[2], data[0], data[1], call->numbers, length);
+    call->kernel(data, call->numbers, length);
 }
 
 /* Widen some elements into a room, one that stands for all too. */
@@ -38,34 +31,23 @@ fill_room(int half, float *room, const char *data, npy_intp step, npy_intp count
 }
 
 static void
-evaluate_halves(
-    const evaluation *call, int inputs, char *const *data, const npy_intp *steps,
-    npy_intp length)
-{
-    float rooms[3][ROOM] __attribute__((aligned(64)));
-    for (npy_intp start = 0; start < length; start += ROOM) {
-        npy_intp count = length - start < ROOM ? length - start : ROOM;
-        for (int i = 0; i < inputs; i++) {
-            fill_room(call->half, rooms[i], data[i] + start * steps[i], steps[i], count);
-        }
-        call->kernel(rooms[2], rooms[0], rooms[1], call->numbers, count);
-        narrow_elements(
-            call->half, data[inputs] + start * steps[inputs], steps[inputs], rooms[2], count);
-    }
-}
-
-static void
 evaluate_row_of_halves(
     const void *context, char *const *data, const npy_intp *steps, npy_intp length)
 {
-    evaluate_halves(context, 1, data, steps, length);
-}
-
-static void
-evaluate_pair_of_halves(
-    const void *context, char *const *data, const npy_intp *steps, npy_intp length)
-{
-    evaluate_halves(context, 2, data, steps, length);
+    const evaluation *call = context;
+    int last = call->inputs;
+    float rooms[MOST_INPUTS + 1][ROOM] __attribute__((aligned(64)));
+    char *const wide[] = {
+        (char *)rooms[0], (char *)rooms[1], (char *)rooms[2], (char *)rooms[3]};
+    for (npy_intp start = 0; start < length; start += ROOM) {
+        npy_intp count = length - start < ROOM ? length - start : ROOM;
+        for (int i = 0; i < last; i++) {
+            fill_room(call->half, rooms[i], data[i] + start * steps[i], steps[i], count);
+        }
+        call->kernel(wide, call->numbers, count);
+        narrow_elements(
+            call->half, data[last] + start * steps[last], steps[last], rooms[last], count);
+    }
 }
 
 /* Which half precision a plain array is of, -1 for others. */
@@ -73,57 +55,79 @@ static int
 half_of_plain(PyObject *object)
 {
     PyArrayObject *array = (PyArrayObject *)object;
-    return PyArray_CheckExact(object) && PyArray_ISNOTSWAPPED(array) ? half_of(array) : -1;
+    return object != NULL && PyArray_CheckExact(object) && PyArray_ISNOTSWAPPED(array)
+               ? half_of(array)
+               : -1;
 }
 
-/* Return a new array of a function of one array, or two; see `bound_kernel`. */
+/* Whether an object is an array of a precision, or of half precision. */
+static int
+is_of(PyObject *object, int precision, int half)
+{
+    return half < 0 ? precision_of(object) == precision : half_of_plain(object) == half;
+}
+
+/* Return an array of a function of arrays of one dtype: `out`, or a new one if that is NULL; see
+ * `bound_kernel`. Only of combinations `out` may be an input. */
+static PyObject *
+evaluate_into(
+    elementwise_function function, int inputs, PyObject *const *arrays, const double *numbers,
+    PyObject *out)
+{
+    int precision = precision_of(arrays[0]);
+    int half = precision < 0 ? half_of_plain(arrays[0]) : -1;
+    if (precision < 0 && half < 0) {
+        return NULL;
+    }
+    evaluation call = {
+        kernels_in_force->elementwise->of[half < 0 ? precision : 0][function], numbers, inputs,
+        half};
+    row_call given = {
+        half < 0 ? evaluate_row : evaluate_row_of_halves,
+        &call,
+        inputs,
+        {NULL},
+        (PyArrayObject *)out,
+        PyArray_DESCR((PyArrayObject *)arrays[0]),
+        half >= 0,
+    };
+    for (int i = 0; i < inputs; i++) {
+        if (!is_of(arrays[i], precision, half)) {
+            return NULL;
+        }
+        given.inputs[i] = (PyArrayObject *)arrays[i];
+    }
+    return out == NULL || (is_of(out, precision, half) && PyArray_ISWRITEABLE(given.out))
+               ? compute_rows(&given)
+               : NULL;
+}
+
+/* Return a new array of a function of one array, or two. */
 static PyObject *
 evaluate(
     elementwise_function function, PyObject *first, PyObject *second, const double *numbers)
 {
-    int precision = precision_of(first), half = -1;
-    if (precision < 0) {
-        half = half_of_plain(first);
-        precision = 0;
-        if (half < 0 || (second != NULL && half_of_plain(second) != half)) {
-            return NULL;
-        }
-    }
-    else if (second != NULL && precision_of(second) != precision) {
-        return NULL;
-    }
-    evaluation call = {kernels_in_force->elementwise->of[precision][function], numbers, half};
-    row_function *rows[2][2] = {
-        {evaluate_row, evaluate_pair}, {evaluate_row_of_halves, evaluate_pair_of_halves}};
-    PyArrayObject *array = (PyArrayObject *)first;
-    row_call given = {
-        rows[half >= 0][second != NULL],
-        &call,
-        second == NULL ? 1 : 2,
-        {array, (PyArrayObject *)second},
-        NULL,
-        PyArray_DESCR(array),
-        half >= 0,
-    };
-    return compute_rows(&given);
+    PyObject *const arrays[2] = {first, second};
+    return evaluate_into(function, second == NULL ? 1 : 2, arrays, numbers, NULL);
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* The number that an array of half precision has for a number, NaN where that is infinite; of other
- * arrays the number itself. */
+/* The number that an array has for a number: infinity for one that is too large. */
 static double
-as_half_number(PyObject *array, double number)
+as_number_of(PyObject *array, double number)
 {
     int half = half_of_plain(array);
-    if (half < 0 || !isfinite(number)) {
+    float single = (float)number;
+    if (precision_of(array) == 1) {
         return number;
     }
-    uint16_t rounded;
-    float single = (float)number;
-    kernels_in_force->conversions->narrow[half](&rounded, &single, 1);
-    kernels_in_force->conversions->widen[half](&single, &rounded, 1);
-    return isfinite(single) ? single : NAN;
+    if (half >= 0 && isfinite(single)) {
+        uint16_t rounded;
+        kernels_in_force->conversions->narrow[half](&rounded, &single, 1);
+        kernels_in_force->conversions->widen[half](&single, &rounded, 1);
+    }
+    return single;
 }
 
 /* Set a parameter, by default `otherwise`. Return whether it is a number that the dtype of `array`
@@ -135,8 +139,7 @@ read_parameter(PyObject *object, PyObject *array, double otherwise, double *numb
     if (object != NULL && !read_number(object, number)) {
         return 0;
     }
-    return !isfinite(*number) || precision_of(array) == 1 ||
-           (isfinite((float)*number) && isfinite(as_half_number(array, *number)));
+    return !isfinite(*number) || isfinite(as_number_of(array, *number));
 }
 
 /* The same of a bound of sizes, which is rounded to half precision. */
@@ -144,7 +147,7 @@ static int
 read_size_bound(PyObject *object, PyObject *array, double *number)
 {
     int is_number = read_parameter(object, array, 0.5, number);
-    *number = as_half_number(array, *number);
+    *number = half_of_plain(array) >= 0 ? as_number_of(array, *number) : *number;
     return is_number;
 }
 
@@ -442,10 +445,98 @@ elu_backward(PyObject *const *arguments)
         array, numbers);
 }
 
+/* ---- arithmetic of several arrays and a number ----------------------------------------------- */
+
+/* A combination of arrays and a number that their dtype holds. */
+static PyObject *
+combine(
+    elementwise_function function, int inputs, PyObject *const *arrays, double number,
+    PyObject *out)
+{
+    return isfinite(as_number_of(arrays[0], number))
+               ? evaluate_into(function, inputs, arrays, &number, out)
+               : NULL;
+}
+
+/* The sum of an array and one that is scaled by alpha. */
+static PyObject *
+scaled_sum(PyObject *const *arguments, int sign, PyObject *out)
+{
+    double alpha;
+    return read_number(arguments[2], &alpha)
+               ? combine(ELEMENTWISE_scaled_sum, 2, arguments, sign * alpha, out)
+               : NULL;
+}
+
+static PyObject *
+add(PyObject *const *arguments)
+{
+    return scaled_sum(arguments, 1, NULL);
+}
+
+static PyObject *
+subtract(PyObject *const *arguments)
+{
+    return scaled_sum(arguments, -1, NULL);
+}
+
+static PyObject *
+add_into(PyObject *const *arguments)
+{
+    return is_given(arguments[3]) ? scaled_sum(arguments, 1, arguments[3]) : NULL;
+}
+
+static PyObject *
+subtract_into(PyObject *const *arguments)
+{
+    return is_given(arguments[3]) ? scaled_sum(arguments, -1, arguments[3]) : NULL;
+}
+
+/* An array plus a scaled product or quotient of two others. */
+static PyObject *
+add_scaled(elementwise_function function, PyObject *const *arguments)
+{
+    double value = 1;
+    return arguments[3] == NULL || read_number(arguments[3], &value)
+               ? combine(function, 3, arguments, value, NULL)
+               : NULL;
+}
+
+static PyObject *
+add_product(PyObject *const *arguments)
+{
+    return add_scaled(ELEMENTWISE_product_sum, arguments);
+}
+
+static PyObject *
+add_quotient(PyObject *const *arguments)
+{
+    return add_scaled(ELEMENTWISE_quotient_sum, arguments);
+}
+
+/* A number on the way to an end: from the nearer end, so that a weight of 1 gives that. */
+static PyObject *
+interpolate(PyObject *const *arguments)
+{
+    double weight;
+    if (!read_number(arguments[2], &weight)) {
+        return NULL;
+    }
+    return fabs(weight) < 0.5
+               ? combine(ELEMENTWISE_step_from_start, 2, arguments, weight, NULL)
+               : combine(ELEMENTWISE_step_from_end, 2, arguments, 1 - weight, NULL);
+}
+
 #define ROW(operator, compute, ...)                                                               \
     {operator, "table/elementwise.c", __LINE__, compute, {__VA_ARGS__}, 1}
 #define GRADIENT "grad_output", "self"
+#define SUM "self", "other", "alpha"
+#define THREE "self", "tensor1", "tensor2", "value"
 const kernel_row elementwise_rows[] = {
+    ROW("add.Tensor", add, SUM),
+    ROW("add_into", add_into, SUM, "out"),
+    ROW("addcdiv", add_quotient, THREE),
+    ROW("addcmul", add_product, THREE),
     ROW("celu", celu, "self", "alpha"),
     ROW("clamp", clamp, "self", "min", "max"),
     ROW("clamp_max", clamp_max, "self", "max"),
@@ -468,6 +559,7 @@ const kernel_row elementwise_rows[] = {
     ROW("hardtanh_backward", hardtanh_backward, GRADIENT, "min_val", "max_val"),
     ROW("leaky_relu", leaky_relu, "self", "negative_slope"),
     ROW("leaky_relu_backward", leaky_relu_backward, GRADIENT, "negative_slope", "self_is_result"),
+    ROW("lerp.Scalar", interpolate, "self", "end", "weight"),
     ROW("log1p", logarithm_of_one_more, "self"),
     ROW("log_sigmoid_backward", log_sigmoid_backward, GRADIENT, "buffer"),
     ROW("mish", mish, "self"),
@@ -483,6 +575,8 @@ const kernel_row elementwise_rows[] = {
     ROW("softplus_backward", softplus_backward, GRADIENT, "beta", "threshold"),
     ROW("softshrink", softshrink, "self", "lambd"),
     ROW("softshrink_backward", shrink_backward, GRADIENT, "lambd"),
+    ROW("sub.Tensor", subtract, SUM),
+    ROW("sub_into", subtract_into, SUM, "out"),
     ROW("tanh_backward", tanh_backward, "grad_output", "output"),
     ROW("threshold", threshold, "self", "threshold", "value"),
     ROW("threshold_backward", threshold_backward, GRADIENT, "threshold"),

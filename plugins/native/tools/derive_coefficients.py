@@ -4,7 +4,7 @@
     python tools/derive_coefficients.py             # fails if the header is not what it would write
 
 Each polynomial minimizes the weighted squares of its errors at Chebyshev points of its interval, in
-50 digits, which comes within a factor of two of the smallest greatest error.
+100 digits, which comes within a factor of two of the smallest greatest error.
 Coefficients are rounded to the precision of the kernel one after the other, lowest power first, and
 the others are fitted anew, so that a rounding error is made up for.
 """
@@ -21,7 +21,7 @@ import mpmath
 import numpy as np
 from mpmath import mp, mpf
 
-mp.dps = 50
+mp.dps = 100
 
 HEADER: Final = Path(__file__).resolve().parents[1] / "kernels" / "polynomials.h"
 Function = Callable[[Any], Any]
@@ -141,36 +141,51 @@ def _erfc_exponent(v: Any) -> Any:
     return mpmath.log(mpmath.erfc(z) / u) + z * z
 
 
-FITS: Final = (
-    _exp_fit("exp_polynomial_f32", 4, "float"),
-    _exp_fit("exp_polynomial_f64", 10, "double"),
-    Fit(
-        "log1p_polynomial_f32",
+def _log1p_fit(name: str, degree: int, precision: str) -> Fit:
+    return Fit(
+        name,
         _log1p_rest,
         lambda z: z * z,
         (mpmath.sqrt(mpf("0.5")) - 1 - mpf("1e-6"), mpmath.sqrt(2) - 1 + mpf("1e-6")),
-        8,
-        "float",
+        degree,
+        precision,
         "(log(1 + z) - z + z^2 / 2) / z^3 for 1 + z from sqrt(1/2) to sqrt(2)",
-    ),
-    Fit(
-        "erf_polynomial_f32",
+    )
+
+
+def _erf_fit(name: str, degree: int, precision: str) -> Fit:
+    return Fit(
+        name,
         _erf_rest,
         lambda s: mpf(1),
         (mpf(0), mpf("0.9216")),
-        6,
-        "float",
+        degree,
+        precision,
         "erf(x) / x - 1 of x^2 for |x| <= 0.96",
-    ),
-    Fit(
-        "erfc_polynomial_f32",
+    )
+
+
+def _erfc_fit(name: str, degree: int, precision: str, least: Any, greatest: str) -> Fit:
+    return Fit(
+        name,
         _erfc_exponent,
         lambda v: mpf(1),
-        (mpf("0.15625") - ERFC_CENTER, 1 - ERFC_CENTER),
-        10,
-        "float",
-        "log(erfc(z) / u) + z^2 of u - 0.578125 for u = 1 / (1 + z / 2), 0 <= z <= 10.8",
-    ),
+        (least - ERFC_CENTER, 1 - ERFC_CENTER),
+        degree,
+        precision,
+        f"log(erfc(z) / u) + z^2 of u - 0.578125 for u = 1 / (1 + z / 2), 0 <= z <= {greatest}",
+    )
+
+
+FITS: Final = (
+    _exp_fit("exp_polynomial_f32", 4, "float"),
+    _exp_fit("exp_polynomial_f64", 10, "double"),
+    _log1p_fit("log1p_polynomial_f32", 8, "float"),
+    _log1p_fit("log1p_polynomial_f64", 20, "double"),
+    _erf_fit("erf_polynomial_f32", 6, "float"),
+    _erf_fit("erf_polynomial_f64", 13, "double"),
+    _erfc_fit("erfc_polynomial_f32", 10, "float", mpf("0.15625"), "10.8"),
+    _erfc_fit("erfc_polynomial_f64", 27, "double", mpf("0.068359375"), "27.25"),
 )
 
 

@@ -16,7 +16,6 @@ from dovetail_dispatcher.sockets import COMPILED_OPERATOR
 from dovetail_kernel import BySize, DatalessArray, bfloat16, dtype, float16
 from dovetail_kernel.typing import NativeDtype
 
-from .functions import erf as error_functions
 from .functions.compiled_steps import compiled_step
 from .functions.products import NUMPY
 from .functions.quick_functions import QUICK_FUNCTIONS
@@ -320,11 +319,17 @@ class CpuArrays(CpuRandom):
 
     def erf(self, array: Any) -> Any:
         """Return the error function, in the dtype of `array`."""
-        return error_functions.erf(array)
+        return self._special("erf", array)
 
     def erfc(self, array: Any) -> Any:
         """Return the complementary error function."""
-        return error_functions.erfc(array)
+        return self._special("erfc", array)
+
+    def _special(self, name: str, array: Any) -> Any:
+        """Return a function of SciPy's, of half precision in single precision."""
+        function: Any = self.scipy(f"special.{name}")
+        wide = array if array.dtype.char in "fd" else self.cast(array, np.dtype(np.float32))
+        return np.asarray(function(wide)).astype(array.dtype, copy=False)
 
 
 class _Bfloat16AsIntegers:

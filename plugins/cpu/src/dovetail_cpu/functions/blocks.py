@@ -2,13 +2,10 @@
 
 A kernel of ten steps passes ten times over its operands. In blocks the passes are over the cache,
 and what they make on the way is small enough for the allocator to hand out the same memory again.
-A kernel that is written for blocks needs none: it is given the part of the result that it writes,
-and room for what it makes on the way, the same for every block and every call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy
@@ -16,7 +13,7 @@ import numpy
 from dovetail_aten.kernel_support import Function
 
 from ..memory.aligned_memory import aligned_empty
-from ..memory.scratch import BLOCK_BYTES, Scratch
+from ..memory.scratch import BLOCK_BYTES
 from ..parallel.threads import run_pieces, shared_step
 
 __all__ = [
@@ -25,7 +22,6 @@ __all__ = [
     "contiguous_order",
     "in_blocks",
     "line_of",
-    "written",
 ]
 
 _LEAST_ITEM: Final = 4
@@ -34,7 +30,6 @@ UNIT: Final = 64
 """Elements that vectors of any length divide: blocks begin at multiples of it."""
 _OF_FIRST: Final = 4
 """Blocks of each thread, where the first is computed alone."""
-_FLOATS: Final = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 
 _array: Final = numpy.ndarray
 
@@ -80,50 +75,6 @@ def in_blocks(function: Function, *args: Any, **kwargs: Any) -> Any:
 
     run_pieces(compute, -(-size // step) - 1, size)
     return results if first.__class__ is tuple else results[0]
-
-
-def written(
-    write: Callable[..., object],
-    rooms: int,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-    result: Any = None,
-) -> Any | None:
-    """Return an array of the dtype and shape of the arrays in `args`, which ``write(out, *rooms,
-    *args, **kwargs)`` writes block by block. It is `result`, if given, which is like these arrays,
-    and one of them or no part of their memory.
-
-    Returns None if they are not all floats of one dtype and shape, in memory in the same order, or
-    `write` returns False: it is not made for the other arguments.
-    """
-    places = [place for place, each in enumerate(args) if each.__class__ is _array and each.ndim]
-    operands = [args[place] for place in places]
-    shape, dtype = operands[0].shape, operands[0].dtype
-    order = _order_of(operands, shape)
-    if order is None or dtype not in _FLOATS or any([each.dtype != dtype for each in operands]):
-        return None
-    if result is None:
-        result = aligned_empty(shape, dtype, order)
-    target, lines = line_of(result, order), [line_of(each, order) for each in operands]
-    size = target.size
-    step = shared_step(BLOCK_BYTES // dtype.itemsize, size, size, UNIT)
-    refused = []
-
-    def compute(begin: int, end: int) -> None:
-        given = list(args)
-        with Scratch() as memory:
-            room = memory[:rooms].view(dtype)
-            for start in range(begin * step, min(end * step, size), step):
-                out = target[start : start + step]
-                for place, line in zip(places, lines, strict=True):
-                    given[place] = line[start : start + step]
-                if write(out, *room[:, : out.size], *given, **kwargs) is False:
-                    refused.append(start)
-                    return
-
-    run_pieces(compute, -(-size // step), size)
-    # What a block says of the other arguments all say.
-    return None if refused else result
 
 
 def _order_of(operands: list[Any], shape: tuple[int, ...]) -> Any:

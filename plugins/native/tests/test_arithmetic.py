@@ -1,0 +1,99 @@
+"""Arithmetic of several operands and a number against its reference, in every layout."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+core = pytest.importorskip("dovetail_native._core", reason="built without a C compiler")
+
+from .compiled_kernels import kernel  # noqa: E402
+from .layouts import LAYOUTS, numbers  # noqa: E402
+
+CALLS = {
+    "add.Tensor": (2, "alpha"),
+    "sub.Tensor": (2, "alpha"),
+    "addcmul": (3, "value"),
+    "addcdiv": (3, "value"),
+    "lerp.Scalar": (2, "weight"),
+}
+SHAPES = ((), (1,), (7,), (0,), (3, 0), (4, 5), (3, 40, 17), (2, 1500))
+HALVES = (np.dtype("f2"), np.dtype(ml_dtypes.bfloat16))
+
+
+def compiled_sum(name):
+    def refuse(*args, **kwargs):
+        raise ValueError(name)
+
+    return core.CompiledKernel(name, refuse)
+
+
+def same(found, expected):
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ("f4", "f8"))
+@pytest.mark.parametrize("name", CALLS)
+def test_results_are_the_references(name, dtype, layout):
+    compiled, (count, number) = kernel(name), CALLS[name]
+    for seed, shape in enumerate(SHAPES):
+        operands = [
+            LAYOUTS[layout](numbers(shape, dtype, seed + 10 * i, i == 1)) for i in range(count)
+        ]
+        calls = [operands]
+        if shape and shape[-1]:
+            calls.append([operands[0], *[each[..., :1] for each in operands[1:]]])
+        for given in calls:
+            for value in (0.3, -2, 0.75, 1e30, float("inf")):
+                with np.errstate(all="ignore"):
+                    expected = compiled.__wrapped__(*given, **{number: value})
+                    found = compiled(*given, **{number: value})
+                finite = ~(np.isnan(expected) & np.isnan(found))
+                same(np.asarray(found)[finite], np.asarray(expected)[finite])
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+@pytest.mark.parametrize("name", CALLS)
+def test_half_precision_is_rounded_once(name, dtype):
+    compiled, (count, number) = kernel(name), CALLS[name]
+    operands = [numbers((33, 70), "f4", seed, False).astype(dtype) for seed in range(count)]
+    for layout in LAYOUTS.values():
+        given = [layout(each) for each in operands]
+        found = compiled(*given, **{number: 0.3})
+        expected = compiled(*[each.astype("f4") for each in given], **{number: 0.3})
+        same(found.astype("f4"), expected.astype(dtype).astype("f4"))
+
+
+@pytest.mark.parametrize("dtype", (np.dtype("f4"), np.dtype("f8"), *HALVES), ids=str)
+@pytest.mark.parametrize(("name", "sign"), [("add_into", 1), ("sub_into", -1)])
+def test_sums_are_written_where_they_are_wanted(name, sign, dtype):
+    compiled = compiled_sum(name)
+    x, y = [numbers((40, 50), "f4", seed, False).astype(dtype) for seed in (0, 1)]
+    expected = kernel("add.Tensor")(x, y, alpha=0.3 * sign)
+    for room in (np.empty_like(x), np.empty((40, 100), dtype)[:, ::2], np.empty((50, 40), dtype).T):
+        assert compiled(x, y, alpha=0.3, out=room) is room
+        np.testing.assert_array_equal(room, expected)
+    for first, second in ((x.copy(), y), (x, y.copy()), (x[:, :1], y.copy())):
+        out = first if first.base is None and first is not x else second
+        expected = kernel("add.Tensor")(first, second, alpha=0.3 * sign)
+        compiled(first, second, alpha=0.3, out=out)
+        np.testing.assert_array_equal(out, expected)
+    memory, other = x.reshape(-1).copy(), x.reshape(-1).copy()
+    compiled(memory[1:], memory[:-1], alpha=0.5, out=memory[1:])
+    np.testing.assert_array_equal(
+        memory[1:], kernel("add.Tensor")(other[1:], other[:-1], alpha=0.5 * sign)
+    )
+
+
+def test_other_arguments_are_the_references():
+    x = np.ones((2, 3), "f4")
+    with pytest.raises((RuntimeError, ValueError)):
+        kernel("addcmul")(x, np.ones(4, "f4"), x)
+    with pytest.raises((RuntimeError, ValueError)):
+        compiled_sum("add_into")(x, x[:, :1], alpha=2, out=x[:1])
+    assert kernel("add.Tensor")(np.arange(3), np.arange(3), alpha=2).dtype == np.int64
+    assert kernel("add.Tensor")(x.astype("c8"), x.astype("c8"), alpha=2j).dtype == np.complex64
