@@ -82,7 +82,7 @@ draw_uniform(draw made, int precision, double low, double high)
 }
 
 static PyObject *
-uniform(PyObject *const *arguments)
+uniform(PyObject *const *arguments, int variant)
 {
     draw made;
     int precision;
@@ -107,7 +107,7 @@ draw_choices(draw made, double p)
 }
 
 static PyObject *
-chosen(PyObject *const *arguments)
+chosen(PyObject *const *arguments, int variant)
 {
     draw made;
     double p;
@@ -209,7 +209,7 @@ draw_pairs(draw made, int precision, double mean, double std, double *kept)
 /* Numbers in blocks where there are enough and `blocks` is not 0; 2 stands for half precision, whose
  * last words are not drawn. */
 static PyObject *
-normal(PyObject *const *arguments)
+normal(PyObject *const *arguments, int variant)
 {
     draw made;
     int precision;
@@ -227,9 +227,9 @@ normal(PyObject *const *arguments)
     else {
         RELEASED(made.count, draw_pairs(made, precision, mean, std, &kept));
     }
-    PyObject *results[2] = {
-        (PyObject *)made.result, kept == kept ? PyFloat_FromDouble(kept) : Py_NewRef(Py_None)};
-    return tuple_of(results, 2, results[1] == NULL);
+    PyObject *rest = kept == kept ? PyFloat_FromDouble(kept) : Py_NewRef(Py_None);
+    results both = {{(PyObject *)made.result, rest}, 2, rest == NULL};
+    return tuple_of(&both);
 }
 
 /* ---- waiting times --------------------------------------------------------------------------- */
@@ -253,7 +253,7 @@ draw_times(draw made, int precision, double scale)
 }
 
 static PyObject *
-exponential(PyObject *const *arguments)
+exponential(PyObject *const *arguments, int variant)
 {
     draw made;
     int precision;
@@ -303,7 +303,7 @@ read_width(PyObject *object, npy_uint64 *width)
 }
 
 static PyObject *
-integers(PyObject *const *arguments)
+integers(PyObject *const *arguments, int variant)
 {
     draw made;
     npy_intp low;
@@ -343,7 +343,7 @@ shuffle(draw made, int paired)
 }
 
 static PyObject *
-permutation(PyObject *const *arguments)
+permutation(PyObject *const *arguments, int variant)
 {
     draw made;
     int paired;

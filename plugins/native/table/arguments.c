@@ -286,17 +286,33 @@ read_flags(PyObject *object, int count, int *flags)
     return 1;
 }
 
-PyObject *
-tuple_of(PyObject **objects, int count, int failed)
+void *
+add_result(results *made, PyArrayObject *array)
 {
-    PyObject *made = failed ? NULL : PyTuple_New(count);
-    for (int i = 0; i < count; i++) {
-        if (made == NULL) {
-            Py_XDECREF(objects[i]);
+    made->failed |= array == NULL;
+    made->made[made->count++] = (PyObject *)array;
+    return array == NULL ? NULL : PyArray_DATA(array);
+}
+
+void *
+add_none(results *made)
+{
+    made->made[made->count++] = NULL;
+    return NULL;
+}
+
+PyObject *
+tuple_of(results *made)
+{
+    PyObject *tuple = made->failed ? NULL : PyTuple_New(made->count);
+    for (int i = 0; i < made->count; i++) {
+        PyObject *each = made->made[i];
+        if (tuple == NULL) {
+            Py_XDECREF(each);
         }
         else {
-            PyTuple_SET_ITEM(made, i, objects[i] == NULL ? Py_NewRef(Py_None) : objects[i]);
+            PyTuple_SET_ITEM(tuple, i, each == NULL ? Py_NewRef(Py_None) : each);
         }
     }
-    return made;
+    return tuple;
 }

@@ -66,7 +66,8 @@ parameter_index(CompiledKernel *self, PyObject *name)
     return -1;
 }
 
-/* Sort the arguments of a call by parameter. Return whether they are those of the operator. */
+/* Sort the arguments of a call by parameter, which are all NULL before. Return whether they are those
+ * of the operator. */
 static int
 sort_arguments(
     CompiledKernel *self, PyObject *const *args, Py_ssize_t given, PyObject *names,
@@ -76,8 +77,8 @@ sort_arguments(
     if (given > count) {
         return 0;
     }
-    for (Py_ssize_t i = 0; i < count; i++) {
-        sorted[i] = i < given ? args[i] : NULL;
+    for (Py_ssize_t i = 0; i < given; i++) {
+        sorted[i] = args[i];
     }
     Py_ssize_t named = names == NULL ? 0 : PyTuple_GET_SIZE(names);
     for (Py_ssize_t i = 0; i < named; i++) {
@@ -95,9 +96,9 @@ compiled_kernel_vectorcall(
     PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     CompiledKernel *self = (CompiledKernel *)object;
-    PyObject *sorted[MOST_PARAMETERS];
+    PyObject *sorted[MOST_PARAMETERS] = {NULL};
     if (LIKELY(sort_arguments(self, args, PyVectorcall_NARGS(nargsf), names, sorted))) {
-        PyObject *result = self->row->compute(sorted);
+        PyObject *result = self->row->compute(sorted, self->row->variant);
         if (result == NULL && self->row->widened != NULL && PyErr_Occurred() == NULL) {
             result = compute_widened(self->row, sorted);
         }

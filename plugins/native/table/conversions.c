@@ -119,14 +119,14 @@ convert(PyObject *object, PyObject *wanted)
 
 /* arrays.cast(array, dtype) */
 static PyObject *
-cast(PyObject *const *arguments)
+cast(PyObject *const *arguments, int variant)
 {
     return arguments[1] == NULL ? NULL : convert(arguments[0], arguments[1]);
 }
 
 /* _to_copy(self, dtype, …, memory_format) */
 static PyObject *
-to_copy(PyObject *const *arguments)
+to_copy(PyObject *const *arguments, int variant)
 {
     return is_given(arguments[1]) && !is_given(arguments[6]) ? convert(arguments[0], arguments[1])
                                                              : NULL;

@@ -49,7 +49,7 @@ new_of(int ndim, const npy_intp *dims, PyArray_Descr *dtype, contents fill)
 }
 
 static PyObject *
-of_size(PyObject *const *arguments, contents fill)
+of_size(PyObject *const *arguments, int fill)
 {
     npy_intp dims[NPY_MAXDIMS];
     int ndim = read_ints(arguments[0], dims);
@@ -61,7 +61,7 @@ of_size(PyObject *const *arguments, contents fill)
 }
 
 static PyObject *
-like(PyObject *const *arguments, contents fill)
+like(PyObject *const *arguments, int fill)
 {
     PyArrayObject *model = (PyArrayObject *)arguments[0];
     if (arguments[0] == NULL || !PyArray_CheckExact(arguments[0]) ||
@@ -74,26 +74,15 @@ like(PyObject *const *arguments, contents fill)
     return new_of(PyArray_NDIM(model), PyArray_DIMS(model), dtype, fill);
 }
 
-#define FUNCTION(name, make, fill)                                                                \
-    static PyObject *name(PyObject *const *arguments)                                             \
-    {                                                                                             \
-        return make(arguments, fill);                                                             \
-    }
-FUNCTION(empty, of_size, NOT_SET)
-FUNCTION(zeros, of_size, ZEROS)
-FUNCTION(ones, of_size, ONES)
-FUNCTION(empty_array_like, like, NOT_SET)
-FUNCTION(zeros_like, like, ZEROS)
-FUNCTION(ones_like, like, ONES)
-
-#define ROW(operator, compute, first)                                                             \
-    {operator, "table/creation.c", __LINE__, compute, {first, "dtype", "memory_format"}, 0}
+#define ROW(operator, compute, fill, first)                                                       \
+    {operator, "table/creation.c", __LINE__, compute, {first, "dtype", "memory_format"}, 0, NULL, \
+     fill}
 const kernel_row creation_rows[] = {
-    ROW("empty.memory_format", empty, "size"),
-    ROW("zeros", zeros, "size"),
-    ROW("ones", ones, "size"),
-    ROW("empty_like", empty_array_like, "self"),
-    ROW("zeros_like", zeros_like, "self"),
-    ROW("ones_like", ones_like, "self"),
+    ROW("empty.memory_format", of_size, NOT_SET, "size"),
+    ROW("zeros", of_size, ZEROS, "size"),
+    ROW("ones", of_size, ONES, "size"),
+    ROW("empty_like", like, NOT_SET, "self"),
+    ROW("zeros_like", like, ZEROS, "self"),
+    ROW("ones_like", like, ONES, "self"),
     {NULL},
 };

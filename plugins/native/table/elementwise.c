@@ -161,57 +161,16 @@ read_bound(PyObject *object, PyObject *array, double otherwise, double *number)
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
-#define OF_ONE(name)                                                                              \
-    static PyObject *name(PyObject *const *arguments)                                             \
-    {                                                                                             \
-        return evaluate(ELEMENTWISE_##name, arguments[0], NULL, NULL);                            \
-    }
-#define OF_TWO(name)                                                                              \
-    static PyObject *name(PyObject *const *arguments)                                             \
-    {                                                                                             \
-        PyObject *second = arguments[1];                                                          \
-        return second == NULL ? NULL                                                              \
-                              : evaluate(ELEMENTWISE_##name, arguments[0], second, NULL);         \
-    }
-OF_ONE(hardsigmoid)
-OF_ONE(hardswish)
-OF_ONE(mish)
-OF_ONE(relu)
-OF_ONE(rsqrt)
-OF_ONE(sigmoid)
-OF_ONE(sign)
-OF_ONE(silu)
-OF_TWO(hardsigmoid_backward)
-OF_TWO(hardswish_backward)
-OF_TWO(log_sigmoid_backward)
-OF_TWO(mish_backward)
-OF_TWO(sigmoid_backward)
-OF_TWO(silu_backward)
-OF_TWO(tanh_backward)
-
-/* The mathematics library has these names. */
 static PyObject *
-error_function(PyObject *const *arguments)
+of_one(PyObject *const *arguments, int function)
 {
-    return evaluate(ELEMENTWISE_erf, arguments[0], NULL, NULL);
+    return evaluate(function, arguments[0], NULL, NULL);
 }
 
 static PyObject *
-complementary_error_function(PyObject *const *arguments)
+of_two(PyObject *const *arguments, int function)
 {
-    return evaluate(ELEMENTWISE_erfc, arguments[0], NULL, NULL);
-}
-
-static PyObject *
-power_less_one(PyObject *const *arguments)
-{
-    return evaluate(ELEMENTWISE_expm1, arguments[0], NULL, NULL);
-}
-
-static PyObject *
-logarithm_of_one_more(PyObject *const *arguments)
-{
-    return evaluate(ELEMENTWISE_log1p, arguments[0], NULL, NULL);
+    return arguments[1] == NULL ? NULL : evaluate(function, arguments[0], arguments[1], NULL);
 }
 
 /* Which of two functions a gelu is, by how it is approximated; -1 for neither. */
@@ -230,14 +189,14 @@ read_approximation(PyObject *object, int exact, int by_tanh)
 }
 
 static PyObject *
-gelu(PyObject *const *arguments)
+gelu(PyObject *const *arguments, int variant)
 {
     int function = read_approximation(arguments[1], ELEMENTWISE_gelu, ELEMENTWISE_gelu_tanh);
     return function < 0 ? NULL : evaluate(function, arguments[0], NULL, NULL);
 }
 
 static PyObject *
-gelu_backward(PyObject *const *arguments)
+gelu_backward(PyObject *const *arguments, int variant)
 {
     int function = read_approximation(
         arguments[2], ELEMENTWISE_gelu_backward, ELEMENTWISE_gelu_tanh_backward);
@@ -257,7 +216,7 @@ limit(PyObject *array, PyObject *least, PyObject *greatest, double low, double h
 }
 
 static PyObject *
-clamp(PyObject *const *arguments)
+clamp(PyObject *const *arguments, int variant)
 {
     return is_given(arguments[1]) || is_given(arguments[2])
                ? limit(arguments[0], arguments[1], arguments[2], -INFINITY, INFINITY)
@@ -265,7 +224,7 @@ clamp(PyObject *const *arguments)
 }
 
 static PyObject *
-clamp_min(PyObject *const *arguments)
+clamp_min(PyObject *const *arguments, int variant)
 {
     return is_given(arguments[1])
                ? limit(arguments[0], arguments[1], NULL, -INFINITY, INFINITY)
@@ -273,7 +232,7 @@ clamp_min(PyObject *const *arguments)
 }
 
 static PyObject *
-clamp_max(PyObject *const *arguments)
+clamp_max(PyObject *const *arguments, int variant)
 {
     return is_given(arguments[1])
                ? limit(arguments[0], NULL, arguments[1], -INFINITY, INFINITY)
@@ -281,7 +240,7 @@ clamp_max(PyObject *const *arguments)
 }
 
 static PyObject *
-hardtanh(PyObject *const *arguments)
+hardtanh(PyObject *const *arguments, int variant)
 {
     return arguments[1] == Py_None || arguments[2] == Py_None
                ? NULL
@@ -289,7 +248,7 @@ hardtanh(PyObject *const *arguments)
 }
 
 static PyObject *
-hardtanh_backward(PyObject *const *arguments)
+hardtanh_backward(PyObject *const *arguments, int variant)
 {
     double numbers[2];
     return arguments[1] != NULL && arguments[2] != NULL && arguments[3] != NULL &&
@@ -301,7 +260,7 @@ hardtanh_backward(PyObject *const *arguments)
 }
 
 static PyObject *
-threshold(PyObject *const *arguments)
+threshold(PyObject *const *arguments, int variant)
 {
     double numbers[2];
     return arguments[1] != NULL && arguments[2] != NULL &&
@@ -312,7 +271,7 @@ threshold(PyObject *const *arguments)
 }
 
 static PyObject *
-threshold_backward(PyObject *const *arguments)
+threshold_backward(PyObject *const *arguments, int variant)
 {
     double bound;
     return arguments[1] != NULL && arguments[2] != NULL &&
@@ -322,7 +281,7 @@ threshold_backward(PyObject *const *arguments)
 }
 
 static PyObject *
-shrink_backward(PyObject *const *arguments)
+shrink_backward(PyObject *const *arguments, int variant)
 {
     double bound;
     return arguments[1] != NULL && arguments[2] != NULL &&
@@ -332,7 +291,7 @@ shrink_backward(PyObject *const *arguments)
 }
 
 static PyObject *
-leaky_relu(PyObject *const *arguments)
+leaky_relu(PyObject *const *arguments, int variant)
 {
     double slope;
     return read_parameter(arguments[1], arguments[0], 0.01, &slope)
@@ -341,7 +300,7 @@ leaky_relu(PyObject *const *arguments)
 }
 
 static PyObject *
-leaky_relu_backward(PyObject *const *arguments)
+leaky_relu_backward(PyObject *const *arguments, int variant)
 {
     int is_result;
     double slope;
@@ -353,7 +312,7 @@ leaky_relu_backward(PyObject *const *arguments)
 }
 
 static PyObject *
-hardshrink(PyObject *const *arguments)
+hardshrink(PyObject *const *arguments, int variant)
 {
     double bound;
     return read_size_bound(arguments[1], arguments[0], &bound)
@@ -362,7 +321,7 @@ hardshrink(PyObject *const *arguments)
 }
 
 static PyObject *
-softshrink(PyObject *const *arguments)
+softshrink(PyObject *const *arguments, int variant)
 {
     double bound;
     return read_parameter(arguments[1], arguments[0], 0.5, &bound) && bound >= 0 &&
@@ -372,7 +331,7 @@ softshrink(PyObject *const *arguments)
 }
 
 static PyObject *
-softplus(PyObject *const *arguments)
+softplus(PyObject *const *arguments, int variant)
 {
     double numbers[2];
     return read_parameter(arguments[1], arguments[0], 1, numbers) &&
@@ -382,7 +341,7 @@ softplus(PyObject *const *arguments)
 }
 
 static PyObject *
-softplus_backward(PyObject *const *arguments)
+softplus_backward(PyObject *const *arguments, int variant)
 {
     double numbers[2];
     return arguments[1] != NULL && arguments[2] != NULL && arguments[3] != NULL &&
@@ -405,7 +364,7 @@ read_factors(PyObject *const *arguments, PyObject *array, double *factors)
 }
 
 static PyObject *
-elu(PyObject *const *arguments)
+elu(PyObject *const *arguments, int variant)
 {
     double factors[3];
     if (!read_factors(arguments + 1, arguments[0], factors)) {
@@ -416,7 +375,7 @@ elu(PyObject *const *arguments)
 }
 
 static PyObject *
-celu(PyObject *const *arguments)
+celu(PyObject *const *arguments, int variant)
 {
     double numbers[2];
     if (!read_parameter(arguments[1], arguments[0], 1, numbers) || !(numbers[0] > 0) ||
@@ -428,7 +387,7 @@ celu(PyObject *const *arguments)
 }
 
 static PyObject *
-elu_backward(PyObject *const *arguments)
+elu_backward(PyObject *const *arguments, int variant)
 {
     int is_result;
     double factors[3];
@@ -458,43 +417,22 @@ combine(
                : NULL;
 }
 
-/* The sum of an array and one that is scaled by alpha. */
+/* The sum of an array and one that is scaled by alpha, which PyTorch rounds to half precision: a
+ * new array, or the one that is given. */
 static PyObject *
-scaled_sum(PyObject *const *arguments, int sign, PyObject *out)
+scaled_sum(PyObject *const *arguments, int sign)
 {
     double alpha;
     return read_number(arguments[2], &alpha)
-               ? combine(ELEMENTWISE_scaled_sum, 2, arguments, sign * alpha, out)
+               ? combine(
+                     ELEMENTWISE_scaled_sum, 2, arguments,
+                     sign * as_number_of(arguments[0], alpha), arguments[3])
                : NULL;
-}
-
-static PyObject *
-add(PyObject *const *arguments)
-{
-    return scaled_sum(arguments, 1, NULL);
-}
-
-static PyObject *
-subtract(PyObject *const *arguments)
-{
-    return scaled_sum(arguments, -1, NULL);
-}
-
-static PyObject *
-add_into(PyObject *const *arguments)
-{
-    return is_given(arguments[3]) ? scaled_sum(arguments, 1, arguments[3]) : NULL;
-}
-
-static PyObject *
-subtract_into(PyObject *const *arguments)
-{
-    return is_given(arguments[3]) ? scaled_sum(arguments, -1, arguments[3]) : NULL;
 }
 
 /* An array plus a scaled product or quotient of two others. */
 static PyObject *
-add_scaled(elementwise_function function, PyObject *const *arguments)
+add_scaled(PyObject *const *arguments, int function)
 {
     double value = 1;
     return arguments[3] == NULL || read_number(arguments[3], &value)
@@ -502,21 +440,9 @@ add_scaled(elementwise_function function, PyObject *const *arguments)
                : NULL;
 }
 
-static PyObject *
-add_product(PyObject *const *arguments)
-{
-    return add_scaled(ELEMENTWISE_product_sum, arguments);
-}
-
-static PyObject *
-add_quotient(PyObject *const *arguments)
-{
-    return add_scaled(ELEMENTWISE_quotient_sum, arguments);
-}
-
 /* A number on the way to an end: from the nearer end, so that a weight of 1 gives that. */
 static PyObject *
-interpolate(PyObject *const *arguments)
+interpolate(PyObject *const *arguments, int variant)
 {
     double weight;
     if (!read_number(arguments[2], &weight)) {
@@ -527,16 +453,19 @@ interpolate(PyObject *const *arguments)
                : combine(ELEMENTWISE_step_from_end, 2, arguments, 1 - weight, NULL);
 }
 
-#define ROW(operator, compute, ...)                                                               \
-    {operator, "table/elementwise.c", __LINE__, compute, {__VA_ARGS__}, 1}
+#define VARIANT(operator, compute, variant, ...)                                                  \
+    {operator, "table/elementwise.c", __LINE__, compute, {__VA_ARGS__}, 1, NULL, variant}
+#define ROW(operator, compute, ...) VARIANT(operator, compute, 0, __VA_ARGS__)
+#define ONE(name) VARIANT(#name, of_one, ELEMENTWISE_##name, "self")
+#define TWO(name, ...) VARIANT(#name, of_two, ELEMENTWISE_##name, __VA_ARGS__)
 #define GRADIENT "grad_output", "self"
 #define SUM "self", "other", "alpha"
 #define THREE "self", "tensor1", "tensor2", "value"
 const kernel_row elementwise_rows[] = {
-    ROW("add.Tensor", add, SUM),
-    ROW("add_into", add_into, SUM, "out"),
-    ROW("addcdiv", add_quotient, THREE),
-    ROW("addcmul", add_product, THREE),
+    VARIANT("add.Tensor", scaled_sum, 1, SUM),
+    VARIANT("add_into", scaled_sum, 1, SUM, "out"),
+    VARIANT("addcdiv", add_scaled, ELEMENTWISE_quotient_sum, THREE),
+    VARIANT("addcmul", add_scaled, ELEMENTWISE_product_sum, THREE),
     ROW("celu", celu, "self", "alpha"),
     ROW("clamp", clamp, "self", "min", "max"),
     ROW("clamp_max", clamp_max, "self", "max"),
@@ -544,40 +473,40 @@ const kernel_row elementwise_rows[] = {
     ROW("elu", elu, "self", "alpha", "scale", "input_scale"),
     ROW("elu_backward", elu_backward, "grad_output", "alpha", "scale", "input_scale", "is_result",
         "self_or_result"),
-    ROW("erf", error_function, "self"),
-    ROW("erfc", complementary_error_function, "self"),
-    ROW("expm1", power_less_one, "self"),
+    ONE(erf),
+    ONE(erfc),
+    ONE(expm1),
     ROW("gelu", gelu, "self", "approximate"),
     ROW("gelu_backward", gelu_backward, GRADIENT, "approximate"),
     ROW("hardshrink", hardshrink, "self", "lambd"),
     ROW("hardshrink_backward", shrink_backward, "grad_out", "self", "lambd"),
-    ROW("hardsigmoid", hardsigmoid, "self"),
-    ROW("hardsigmoid_backward", hardsigmoid_backward, GRADIENT),
-    ROW("hardswish", hardswish, "self"),
-    ROW("hardswish_backward", hardswish_backward, GRADIENT),
+    ONE(hardsigmoid),
+    TWO(hardsigmoid_backward, GRADIENT),
+    ONE(hardswish),
+    TWO(hardswish_backward, GRADIENT),
     ROW("hardtanh", hardtanh, "self", "min_val", "max_val"),
     ROW("hardtanh_backward", hardtanh_backward, GRADIENT, "min_val", "max_val"),
     ROW("leaky_relu", leaky_relu, "self", "negative_slope"),
     ROW("leaky_relu_backward", leaky_relu_backward, GRADIENT, "negative_slope", "self_is_result"),
     ROW("lerp.Scalar", interpolate, "self", "end", "weight"),
-    ROW("log1p", logarithm_of_one_more, "self"),
-    ROW("log_sigmoid_backward", log_sigmoid_backward, GRADIENT, "buffer"),
-    ROW("mish", mish, "self"),
-    ROW("mish_backward", mish_backward, GRADIENT),
-    ROW("relu", relu, "self"),
-    ROW("rsqrt", rsqrt, "self"),
-    ROW("sigmoid", sigmoid, "self"),
-    ROW("sigmoid_backward", sigmoid_backward, "grad_output", "output"),
-    ROW("sign", sign, "self"),
-    ROW("silu", silu, "self"),
-    ROW("silu_backward", silu_backward, GRADIENT),
+    ONE(log1p),
+    TWO(log_sigmoid_backward, GRADIENT, "buffer"),
+    ONE(mish),
+    TWO(mish_backward, GRADIENT),
+    ONE(relu),
+    ONE(rsqrt),
+    ONE(sigmoid),
+    TWO(sigmoid_backward, "grad_output", "output"),
+    ONE(sign),
+    ONE(silu),
+    TWO(silu_backward, GRADIENT),
     ROW("softplus", softplus, "self", "beta", "threshold"),
     ROW("softplus_backward", softplus_backward, GRADIENT, "beta", "threshold"),
     ROW("softshrink", softshrink, "self", "lambd"),
     ROW("softshrink_backward", shrink_backward, GRADIENT, "lambd"),
-    ROW("sub.Tensor", subtract, SUM),
-    ROW("sub_into", subtract_into, SUM, "out"),
-    ROW("tanh_backward", tanh_backward, "grad_output", "output"),
+    VARIANT("sub.Tensor", scaled_sum, -1, SUM),
+    VARIANT("sub_into", scaled_sum, -1, SUM, "out"),
+    TWO(tanh_backward, "grad_output", "output"),
     ROW("threshold", threshold, "self", "threshold", "value"),
     ROW("threshold_backward", threshold_backward, GRADIENT, "threshold"),
     {NULL},

@@ -1,7 +1,7 @@
 /* Extrema along an axis with their indices, as operators: NumPy finds the indices. */
 #include "table.h"
 
-typedef PyObject *finder(PyArrayObject *, int, PyArrayObject *);
+typedef enum { GREATEST, LEAST } extremum_kind;
 
 /* Whether arguments are an array of single or double precision with elements, one of its axes, and
  * a flag or nothing. */
@@ -17,9 +17,10 @@ read_arguments(PyObject *const *arguments, int *axis, int *keeps)
 /* A new array of int64 in C order with the index along an axis for each of the other elements, which
  * has no such axis. */
 static PyArrayObject *
-indices_along(finder *find, PyArrayObject *array, int axis)
+indices_along(extremum_kind kind, PyArrayObject *array, int axis)
 {
-    PyObject *found = find(array, axis, NULL);
+    PyObject *found = kind == GREATEST ? PyArray_ArgMax(array, axis, NULL)
+                                       : PyArray_ArgMin(array, axis, NULL);
     if (found == NULL) {
         return NULL;
     }
@@ -77,60 +78,37 @@ with_axis(PyArrayObject *array, int axis, int keeps)
 }
 
 static PyObject *
-index_of(finder *find, PyObject *const *arguments)
+index_of(PyObject *const *arguments, int kind)
 {
     int axis, keeps;
     if (!read_arguments(arguments, &axis, &keeps)) {
         return NULL;
     }
-    return with_axis(indices_along(find, (PyArrayObject *)arguments[0], axis), axis, keeps);
+    return with_axis(indices_along(kind, (PyArrayObject *)arguments[0], axis), axis, keeps);
 }
 
 static PyObject *
-extremum_along(finder *find, PyObject *const *arguments)
+extremum_along(PyObject *const *arguments, int kind)
 {
     int axis, keeps;
     if (!read_arguments(arguments, &axis, &keeps)) {
         return NULL;
     }
     PyArrayObject *array = (PyArrayObject *)arguments[0];
-    PyArrayObject *indices = indices_along(find, array, axis);
+    PyArrayObject *indices = indices_along(kind, array, axis);
     PyArrayObject *values = indices == NULL ? NULL : elements_at(array, indices, axis);
-    PyObject *results[2] = {
-        with_axis(values, axis, keeps), with_axis(indices, axis, keeps)};
-    return tuple_of(results, 2, results[0] == NULL || results[1] == NULL);
+    results made = {0};
+    add_result(&made, (PyArrayObject *)with_axis(values, axis, keeps));
+    add_result(&made, (PyArrayObject *)with_axis(indices, axis, keeps));
+    return tuple_of(&made);
 }
 
-static PyObject *
-argmax(PyObject *const *arguments)
-{
-    return index_of(PyArray_ArgMax, arguments);
-}
-
-static PyObject *
-argmin(PyObject *const *arguments)
-{
-    return index_of(PyArray_ArgMin, arguments);
-}
-
-static PyObject *
-max_along(PyObject *const *arguments)
-{
-    return extremum_along(PyArray_ArgMax, arguments);
-}
-
-static PyObject *
-min_along(PyObject *const *arguments)
-{
-    return extremum_along(PyArray_ArgMin, arguments);
-}
-
-#define ROW(operator, compute)                                                                    \
-    {operator, "table/extrema.c", __LINE__, compute, {"self", "dim", "keepdim"}, 0}
+#define ROW(operator, compute, kind)                                                              \
+    {operator, "table/extrema.c", __LINE__, compute, {"self", "dim", "keepdim"}, 0, NULL, kind}
 const kernel_row extremum_rows[] = {
-    ROW("argmax", argmax),
-    ROW("argmin", argmin),
-    ROW("max.dim", max_along),
-    ROW("min.dim", min_along),
+    ROW("argmax", index_of, GREATEST),
+    ROW("argmin", index_of, LEAST),
+    ROW("max.dim", extremum_along, GREATEST),
+    ROW("min.dim", extremum_along, LEAST),
     {NULL},
 };

@@ -74,19 +74,7 @@ values(PyObject *const *arguments, int ndim)
 }
 
 static PyObject *
-of_images(PyObject *const *arguments)
-{
-    return values(arguments, 2);
-}
-
-static PyObject *
-of_volumes(PyObject *const *arguments)
-{
-    return values(arguments, 3);
-}
-
-static PyObject *
-gradients(PyObject *const *arguments)
+gradients(PyObject *const *arguments, int variant)
 {
     grid_sampling how;
     int precision, asked[2];
@@ -107,35 +95,30 @@ gradients(PyObject *const *arguments)
             return NULL;
         }
     }
-    PyObject *made[2] = {NULL, NULL}, *given[2] = {images, grid};
-    int fits =
-        take_operand(&taken, grad, precision, size, &gradient) &&
+    results made = {.failed = 1};
+    if (take_operand(&taken, grad, precision, size, &gradient) &&
         take_operand(&taken, images, precision, PyArray_SIZE((PyArrayObject *)images), &x) &&
-        take_operand(&taken, grid, precision, PyArray_SIZE((PyArrayObject *)grid), &at);
-    void *to[2] = {NULL, NULL};
-    for (int i = 0; i < 2 && fits; i++) {
-        if (asked[i]) {
-            made[i] = (PyObject *)empty_like(given[i]);
-            fits = made[i] != NULL;
-            to[i] = fits ? PyArray_DATA((PyArrayObject *)made[i]) : NULL;
+        take_operand(&taken, grid, precision, PyArray_SIZE((PyArrayObject *)grid), &at)) {
+        made.failed = 0;
+        void *to_images = asked[0] ? add_result(&made, empty_like(images)) : add_none(&made);
+        void *to_grid = asked[1] ? add_result(&made, empty_like(grid)) : add_none(&made);
+        if (!made.failed) {
+            RELEASED(
+                size, kernels_in_force->grid_sampling->of[precision].gradients(
+                          to_images, to_grid, gradient, x, at, &how));
         }
     }
-    if (fits) {
-        RELEASED(
-            size, kernels_in_force->grid_sampling->of[precision].gradients(
-                      to[0], to[1], gradient, x, at, &how));
-    }
     release_operands(&taken);
-    return tuple_of(made, 2, !fits);
+    return tuple_of(&made);
 }
 
-#define ROW(operator, compute, widened, ...)                                                      \
-    {operator, "table/grid_sampling.c", __LINE__, compute, {__VA_ARGS__}, 0, widened}
+#define ROW(operator, compute, widened, ndim, ...)                                                \
+    {operator, "table/grid_sampling.c", __LINE__, compute, {__VA_ARGS__}, 0, widened, ndim}
 #define HOW "interpolation_mode", "padding_mode", "align_corners"
 const kernel_row grid_sampling_rows[] = {
-    ROW("grid_sampler_2d", of_images, "2x", "input", "grid", HOW),
-    ROW("grid_sampler_3d", of_volumes, "2x", "input", "grid", HOW),
-    ROW("grid_sampler_backward", gradients, "3xx", "grad", "x", "grid", "mode", "padding",
+    ROW("grid_sampler_2d", values, "2x", 2, "input", "grid", HOW),
+    ROW("grid_sampler_3d", values, "2x", 3, "input", "grid", HOW),
+    ROW("grid_sampler_backward", gradients, "3xx", 0, "grad", "x", "grid", "mode", "padding",
         "align_corners", "mask"),
     {NULL},
 };

@@ -52,7 +52,7 @@ slices_at(PyObject *x, int axis, PyObject *index)
 
 /* index_select(self, dim, index) */
 static PyObject *
-index_select(PyObject *const *arguments)
+index_select(PyObject *const *arguments, int variant)
 {
     int axis;
     PyObject *x = arguments[0], *index = arguments[2];
@@ -69,7 +69,7 @@ index_select(PyObject *const *arguments)
 
 /* embedding(weight, indices, …) */
 static PyObject *
-embedding(PyObject *const *arguments)
+embedding(PyObject *const *arguments, int variant)
 {
     if (!is_array(arguments[0]) || !is_index(arguments[1]) ||
         PyArray_NDIM((PyArrayObject *)arguments[0]) != 2) {
@@ -80,7 +80,7 @@ embedding(PyObject *const *arguments)
 
 /* gather(self, dim, index) */
 static PyObject *
-gather(PyObject *const *arguments)
+gather(PyObject *const *arguments, int variant)
 {
     int axis;
     PyArrayObject *x = (PyArrayObject *)arguments[0], *index = (PyArrayObject *)arguments[2];
@@ -96,7 +96,7 @@ gather(PyObject *const *arguments)
 
 /* arrays.take_along_axis(arr, indices, axis), without broadcasting. */
 static PyObject *
-take_along_axis(PyObject *const *arguments)
+take_along_axis(PyObject *const *arguments, int variant)
 {
     PyObject *x = arguments[0], *index = arguments[1], *axis = arguments[2];
     int place;
@@ -104,12 +104,12 @@ take_along_axis(PyObject *const *arguments)
         !is_within((PyArrayObject *)x, (PyArrayObject *)index, place)) {
         return NULL;
     }
-    return gather((PyObject *const[]){x, axis, index});
+    return gather((PyObject *const[]){x, axis, index}, 0);
 }
 
 /* take(self, index) */
 static PyObject *
-take(PyObject *const *arguments)
+take(PyObject *const *arguments, int variant)
 {
     PyArrayObject *index = (PyArrayObject *)arguments[1];
     indexed_call call = {0};
@@ -128,7 +128,7 @@ take(PyObject *const *arguments)
 /* index.Tensor(self, indices). What is not in C order has a memory order of its own, which the
  * reference knows. */
 static PyObject *
-index_elements(PyObject *const *arguments)
+index_elements(PyObject *const *arguments, int variant)
 {
     index_key key;
     if (!is_array(arguments[0]) || !read_key(arguments[1], (PyArrayObject *)arguments[0], &key)) {

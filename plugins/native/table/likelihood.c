@@ -47,28 +47,25 @@ read_reduction(PyObject *object)
 }
 
 static PyObject *
-forward(PyObject *const *arguments)
+forward(PyObject *const *arguments, int variant)
 {
     PyObject *array = arguments[0];
     int precision = precision_of(array), reduction = read_reduction(arguments[3]);
-    operands taken = {{NULL}, 0, 0};
+    operands taken = {0};
+    results made = {.failed = 1};
     target_classes target;
-    PyObject *made = NULL;
     if (precision >= 0 && reduction >= 0 &&
         read_targets(
             &taken, array, arguments[1], arguments[2], arguments[4], precision, &target)) {
         PyArrayObject *input = (PyArrayObject *)array;
         int ndim = PyArray_NDIM(input), is_each = reduction == NONE && ndim == 2;
         npy_intp samples = target.samples;
-        PyObject *results[2] = {
-            (PyObject *)new_array(is_each, &samples, precision),
-            (PyObject *)new_array(0, NULL, precision),
-        };
-        int failed = results[0] == NULL || results[1] == NULL, is_right = 1;
-        if (!failed) {
-            void *to = PyArray_DATA((PyArrayObject *)results[0]);
-            void *to_weight = PyArray_DATA((PyArrayObject *)results[1]);
-            memset(to_weight, 0, (size_t)PyArray_NBYTES((PyArrayObject *)results[1]));
+        made.failed = 0;
+        void *to = add_result(&made, new_array(is_each, &samples, precision));
+        void *to_weight = add_result(&made, new_array(0, NULL, precision));
+        int is_right = 1;
+        if (!made.failed) {
+            memset(to_weight, 0, precision ? sizeof(double) : sizeof(float));
             RELEASED(
                 samples, is_right = kernels_in_force->likelihood->forward[precision](
                              is_each ? to : NULL, to, to_weight, PyArray_BYTES(input),
@@ -81,18 +78,18 @@ forward(PyObject *const *arguments)
                 *(float *)to /= *(float *)to_weight;
             }
         }
-        made = tuple_of(results, 2, failed || !is_right);
+        made.failed |= !is_right;
     }
     release_operands(&taken);
-    return made;
+    return tuple_of(&made);
 }
 
 static PyObject *
-backward(PyObject *const *arguments)
+backward(PyObject *const *arguments, int variant)
 {
     PyObject *array = arguments[1];
     int precision = precision_of(array), reduction = read_reduction(arguments[4]);
-    operands taken = {{NULL}, 0, 0};
+    operands taken = {0};
     target_classes target;
     const void *grads, *total_weight;
     PyArrayObject *made = NULL;

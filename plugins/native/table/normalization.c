@@ -1,28 +1,18 @@
 /* Layer, batch and group normalization, with their gradients, as operators. */
 #include "table.h"
 
+/* Add an array of the shape and precision of `model` to the results, or a vector, if it is wanted:
+ * else None. */
 static void *
-data_of(PyObject *array)
+add_like(results *made, PyObject *model, int is_wanted)
 {
-    return array == NULL ? NULL : PyArray_DATA((PyArrayObject *)array);
+    return is_wanted ? add_result(made, empty_like(model)) : add_none(made);
 }
 
-/* A new array of the shape and precision of `model`, if it is wanted: else NULL. */
-static PyObject *
-new_like(PyObject *model, int is_wanted, int *failed)
+static void *
+add_vector(results *made, npy_intp length, int precision, int is_wanted)
 {
-    PyObject *made = is_wanted && !*failed ? (PyObject *)empty_like(model) : NULL;
-    *failed |= is_wanted && made == NULL;
-    return made;
-}
-
-static PyObject *
-new_vector(npy_intp length, int precision, int is_wanted, int *failed)
-{
-    PyObject *made =
-        is_wanted && !*failed ? (PyObject *)new_array(1, &length, precision) : NULL;
-    *failed |= is_wanted && made == NULL;
-    return made;
+    return is_wanted ? add_result(made, new_array(1, &length, precision)) : add_none(made);
 }
 
 /* Room for `columns` numbers; NULL with a MemoryError. */
@@ -78,7 +68,7 @@ ends_alike(PyObject *object, PyObject *array, int lead)
 }
 
 static PyObject *
-layer_norm(PyObject *const *arguments)
+layer_norm(PyObject *const *arguments, int variant)
 {
     PyObject *array = arguments[0];
     int lead, precision = precision_of(array);
@@ -91,37 +81,33 @@ layer_norm(PyObject *const *arguments)
         return NULL;
     }
     npy_intp size = PyArray_SIZE((PyArrayObject *)array);
-    operands taken = {{NULL}, 0, 0};
+    operands taken = {0};
     const void *input, *weight, *bias;
-    PyObject *made = NULL;
+    results made = {.failed = 1};
     if (take_operand(&taken, array, precision, size, &input) &&
         take_optional(&taken, arguments[2], precision, length, &weight) &&
         take_optional(&taken, arguments[3], precision, length, &bias)) {
-        int failed = 0, ndim = PyArray_NDIM((PyArrayObject *)array);
+        int ndim = PyArray_NDIM((PyArrayObject *)array);
         npy_intp kept[NPY_MAXDIMS];
         for (int i = 0; i < ndim; i++) {
             kept[i] = i < lead ? PyArray_DIM((PyArrayObject *)array, i) : 1;
         }
-        PyObject *results[3] = {new_like(array, 1, &failed), NULL, NULL};
-        for (int i = 1; i < 3; i++) {
-            results[i] = failed ? NULL : (PyObject *)new_array(ndim, kept, precision);
-            failed |= results[i] == NULL;
-        }
-        if (!failed) {
+        made.failed = 0;
+        void *to = add_result(&made, empty_like(array));
+        void *mean = add_result(&made, new_array(ndim, kept, precision));
+        void *rstd = add_result(&made, new_array(ndim, kept, precision));
+        if (!made.failed) {
             layer_norm_kernel *kernel = kernels_in_force->normalization->layer_norm[precision];
             RELEASED(
-                size, kernel(
-                          data_of(results[0]), data_of(results[1]), data_of(results[2]), input,
-                          weight, bias, eps, size / length, length));
+                size, kernel(to, mean, rstd, input, weight, bias, eps, size / length, length));
         }
-        made = tuple_of(results, 3, failed);
     }
     release_operands(&taken);
-    return made;
+    return tuple_of(&made);
 }
 
 static PyObject *
-layer_norm_backward(PyObject *const *arguments)
+layer_norm_backward(PyObject *const *arguments, int variant)
 {
     PyObject *array = arguments[1], *of_weight = arguments[5], *of_bias = arguments[6];
     int lead, mask[3], precision = precision_of(array);
@@ -135,36 +121,36 @@ layer_norm_backward(PyObject *const *arguments)
         return NULL;
     }
     npy_intp size = PyArray_SIZE((PyArrayObject *)array), rows = size / length;
-    operands taken = {{NULL}, 0, 0};
+    operands taken = {0};
     const void *grad, *input, *mean, *rstd, *weight;
-    PyObject *made = NULL;
+    results made = {.failed = 1};
     if (take_operand(&taken, arguments[0], precision, size, &grad) &&
         take_operand(&taken, array, precision, size, &input) &&
         take_operand(&taken, arguments[3], precision, rows, &mean) &&
         take_operand(&taken, arguments[4], precision, rows, &rstd) &&
         take_optional(&taken, of_weight, precision, length, &weight)) {
-        int failed = 0, ndim = PyArray_NDIM((PyArrayObject *)array) - lead;
+        int ndim = PyArray_NDIM((PyArrayObject *)array) - lead;
         const npy_intp *inner = PyArray_DIMS((PyArrayObject *)array) + lead;
-        int wanted[3] = {mask[0], mask[1] && weight != NULL, mask[2]};
-        PyObject *results[3] = {new_like(array, mask[0], &failed), NULL, NULL};
-        for (int i = 1; i < 3; i++) {
-            results[i] = wanted[i] && !failed ? (PyObject *)new_array(ndim, inner, precision) : NULL;
-            failed |= wanted[i] && results[i] == NULL;
+        made.failed = 0;
+        void *to = add_like(&made, array, mask[0]), *of[2];
+        for (int i = 0; i < 2; i++) {
+            of[i] = mask[1 + i] && (i == 1 || weight != NULL)
+                        ? add_result(&made, new_array(ndim, inner, precision))
+                        : add_none(&made);
         }
-        void *workspace = new_workspace(length, &failed);
-        if (!failed) {
+        void *workspace = new_workspace(length, &made.failed);
+        if (!made.failed) {
             layer_norm_backward_kernel *kernel =
                 kernels_in_force->normalization->layer_norm_backward[precision];
             RELEASED(
                 size, kernel(
-                          data_of(results[0]), data_of(results[1]), data_of(results[2]), grad,
-                          input, mean, rstd, weight, rows, length, workspace));
+                          to, of[0], of[1], grad, input, mean, rstd, weight, rows, length,
+                          workspace));
         }
         PyMem_RawFree(workspace);
-        made = tuple_of(results, 3, failed);
     }
     release_operands(&taken);
-    return made;
+    return tuple_of(&made);
 }
 
 /* ---- batch and group normalization ----------------------------------------------------------- */
@@ -185,7 +171,7 @@ read_images(PyObject *array, image_shape *shape)
 }
 
 static PyObject *
-batch_norm(PyObject *const *arguments)
+batch_norm(PyObject *const *arguments, int variant)
 {
     PyObject *array = arguments[0];
     int training, precision = precision_of(array);
@@ -198,42 +184,37 @@ batch_norm(PyObject *const *arguments)
         return NULL;
     }
     npy_intp size = PyArray_SIZE((PyArrayObject *)array), channels = shape.channels;
-    operands taken = {{NULL}, 0, 0};
+    operands taken = {0};
     const void *input, *weight, *bias, *running[2];
-    PyObject *made = NULL;
+    results made = {.failed = 1};
     if (take_operand(&taken, array, precision, size, &input) &&
         take_optional(&taken, arguments[1], precision, channels, &weight) &&
         take_optional(&taken, arguments[2], precision, channels, &bias) &&
         take_operand(&taken, arguments[3], precision, channels, &running[0]) &&
         take_operand(&taken, arguments[4], precision, channels, &running[1])) {
-        int failed = 0;
         npy_intp saved = training ? channels : 0;
-        PyObject *results[5] = {
-            new_like(array, 1, &failed),
-            new_vector(saved, precision, 1, &failed),
-            new_vector(saved, precision, 1, &failed),
-            new_like(arguments[3], 1, &failed),
-            new_like(arguments[4], 1, &failed),
-        };
-        void *workspace = new_workspace(channels * shape.pixels, &failed);
-        if (!failed) {
+        made.failed = 0;
+        void *to = add_like(&made, array, 1);
+        void *mean = add_vector(&made, saved, precision, 1);
+        void *rstd = add_vector(&made, saved, precision, 1), *moved[2];
+        moved[0] = add_like(&made, arguments[3], 1);
+        moved[1] = add_like(&made, arguments[4], 1);
+        void *workspace = new_workspace(channels * shape.pixels, &made.failed);
+        if (!made.failed) {
             batch_norm_kernel *kernel = kernels_in_force->normalization->batch_norm[precision];
-            void *const moved[2] = {data_of(results[3]), data_of(results[4])};
             RELEASED(
                 size, kernel(
-                          data_of(results[0]), data_of(results[1]), data_of(results[2]), moved,
-                          input, weight, bias, running, training, momentum, eps, shape,
-                          workspace));
+                          to, mean, rstd, moved, input, weight, bias, running, training, momentum,
+                          eps, shape, workspace));
         }
         PyMem_RawFree(workspace);
-        made = tuple_of(results, 5, failed);
     }
     release_operands(&taken);
-    return made;
+    return tuple_of(&made);
 }
 
 static PyObject *
-batch_norm_backward(PyObject *const *arguments)
+batch_norm_backward(PyObject *const *arguments, int variant)
 {
     PyObject *array = arguments[1];
     int training, mask[3], precision = precision_of(array);
@@ -246,9 +227,9 @@ batch_norm_backward(PyObject *const *arguments)
         return NULL;
     }
     npy_intp size = PyArray_SIZE((PyArrayObject *)array), channels = shape.channels;
-    operands taken = {{NULL}, 0, 0};
+    operands taken = {0};
     const void *grad, *input, *weight, *mean, *rstd, *running;
-    PyObject *made = NULL;
+    results made = {.failed = 1};
     /* The running statistics are looked at in training too: wrong ones are the reference's. */
     if (take_operand(&taken, arguments[0], precision, size, &grad) &&
         take_operand(&taken, array, precision, size, &input) &&
@@ -259,26 +240,23 @@ batch_norm_backward(PyObject *const *arguments)
          take_optional(&taken, arguments[4], precision, channels, &running)) &&
         take_operand(&taken, arguments[training ? 5 : 3], precision, channels, &mean) &&
         take_operand(&taken, arguments[training ? 6 : 4], precision, channels, &rstd)) {
-        int failed = 0;
-        PyObject *results[3] = {
-            new_like(array, mask[0], &failed),
-            new_vector(channels, precision, mask[1], &failed),
-            new_vector(channels, precision, mask[2], &failed),
-        };
-        void *workspace = new_workspace(channels * shape.pixels, &failed);
-        if (!failed) {
+        made.failed = 0;
+        void *to = add_like(&made, array, mask[0]);
+        void *to_weight = add_vector(&made, channels, precision, mask[1]);
+        void *to_bias = add_vector(&made, channels, precision, mask[2]);
+        void *workspace = new_workspace(channels * shape.pixels, &made.failed);
+        if (!made.failed) {
             batch_norm_backward_kernel *kernel =
                 kernels_in_force->normalization->batch_norm_backward[precision];
             RELEASED(
                 size, kernel(
-                          data_of(results[0]), data_of(results[1]), data_of(results[2]), grad,
-                          input, mean, rstd, weight, training, eps, shape, workspace));
+                          to, to_weight, to_bias, grad, input, mean, rstd, weight, training, eps,
+                          shape, workspace));
         }
         PyMem_RawFree(workspace);
-        made = tuple_of(results, 3, failed);
     }
     release_operands(&taken);
-    return made;
+    return tuple_of(&made);
 }
 
 /* Whether samples, channels, pixels and groups are those of an array that is not empty. */
@@ -304,7 +282,7 @@ is_vector(PyObject *object)
 }
 
 static PyObject *
-group_norm(PyObject *const *arguments)
+group_norm(PyObject *const *arguments, int variant)
 {
     PyObject *array = arguments[0];
     int precision = precision_of(array);
@@ -316,34 +294,28 @@ group_norm(PyObject *const *arguments)
         return NULL;
     }
     npy_intp size = PyArray_SIZE((PyArrayObject *)array);
-    operands taken = {{NULL}, 0, 0};
+    operands taken = {0};
     const void *input, *weight, *bias;
-    PyObject *made = NULL;
+    results made = {.failed = 1};
     if (take_operand(&taken, array, precision, size, &input) &&
         take_optional(&taken, arguments[1], precision, shape.channels, &weight) &&
         take_optional(&taken, arguments[2], precision, shape.channels, &bias)) {
-        int failed = 0;
         npy_intp saved[2] = {shape.samples, groups};
-        PyObject *results[3] = {new_like(array, 1, &failed), NULL, NULL};
-        for (int i = 1; i < 3; i++) {
-            results[i] = failed ? NULL : (PyObject *)new_array(2, saved, precision);
-            failed |= results[i] == NULL;
-        }
-        if (!failed) {
+        made.failed = 0;
+        void *to = add_result(&made, empty_like(array));
+        void *mean = add_result(&made, new_array(2, saved, precision));
+        void *rstd = add_result(&made, new_array(2, saved, precision));
+        if (!made.failed) {
             group_norm_kernel *kernel = kernels_in_force->normalization->group_norm[precision];
-            RELEASED(
-                size, kernel(
-                          data_of(results[0]), data_of(results[1]), data_of(results[2]), input,
-                          weight, bias, eps, shape, groups));
+            RELEASED(size, kernel(to, mean, rstd, input, weight, bias, eps, shape, groups));
         }
-        made = tuple_of(results, 3, failed);
     }
     release_operands(&taken);
-    return made;
+    return tuple_of(&made);
 }
 
 static PyObject *
-group_norm_backward(PyObject *const *arguments)
+group_norm_backward(PyObject *const *arguments, int variant)
 {
     PyObject *array = arguments[1];
     int mask[3], precision = precision_of(array);
@@ -356,34 +328,31 @@ group_norm_backward(PyObject *const *arguments)
         return NULL;
     }
     npy_intp size = PyArray_SIZE((PyArrayObject *)array), saved = shape.samples * groups;
-    operands taken = {{NULL}, 0, 0};
+    operands taken = {0};
     const void *grad, *input, *mean, *rstd, *weight;
-    PyObject *made = NULL;
+    results made = {.failed = 1};
     if (take_operand(&taken, arguments[0], precision, size, &grad) &&
         take_operand(&taken, array, precision, size, &input) &&
         take_operand(&taken, arguments[2], precision, saved, &mean) &&
         take_operand(&taken, arguments[3], precision, saved, &rstd) &&
         take_optional(&taken, arguments[4], precision, shape.channels, &weight)) {
-        int failed = 0;
-        PyObject *results[3] = {
-            new_like(array, mask[0], &failed),
-            new_vector(shape.channels, precision, mask[1], &failed),
-            new_vector(shape.channels, precision, mask[2], &failed),
-        };
-        void *workspace = new_workspace(shape.channels, &failed);
-        if (!failed) {
+        made.failed = 0;
+        void *to = add_like(&made, array, mask[0]);
+        void *to_weight = add_vector(&made, shape.channels, precision, mask[1]);
+        void *to_bias = add_vector(&made, shape.channels, precision, mask[2]);
+        void *workspace = new_workspace(shape.channels, &made.failed);
+        if (!made.failed) {
             group_norm_backward_kernel *kernel =
                 kernels_in_force->normalization->group_norm_backward[precision];
             RELEASED(
                 size, kernel(
-                          data_of(results[0]), data_of(results[1]), data_of(results[2]), grad,
-                          input, mean, rstd, weight, shape, groups, workspace));
+                          to, to_weight, to_bias, grad, input, mean, rstd, weight, shape, groups,
+                          workspace));
         }
         PyMem_RawFree(workspace);
-        made = tuple_of(results, 3, failed);
     }
     release_operands(&taken);
-    return made;
+    return tuple_of(&made);
 }
 
 #define ROW(operator, compute, widened, ...)                                                      \

@@ -98,45 +98,6 @@ take_each(step_taker *take, const parameter_step *steps, Py_ssize_t count)
     }
 }
 
-/* Take the steps of a group: arrays and numbers of each parameter. Return True, or NULL without an
- * exception if one does not fit: then nothing was written. */
-static PyObject *
-take_steps(
-    PyObject *const *arguments, int alike, int count, int number_count, step_taker *take)
-{
-    PyObject *arrays = arguments[0], *numbers = arguments[1];
-    if (arrays == NULL || numbers == NULL || !PyList_CheckExact(arrays) ||
-        !PyList_CheckExact(numbers) || PyList_GET_SIZE(arrays) != PyList_GET_SIZE(numbers)) {
-        return NULL;
-    }
-    Py_ssize_t steps = PyList_GET_SIZE(arrays), places = 0;
-    parameter_step *read = PyMem_Calloc((size_t)steps + 1, sizeof(parameter_step));
-    memory *found = PyMem_Calloc((size_t)(steps * count) + 1, sizeof(memory));
-    int fits = read != NULL && found != NULL;
-    if (!fits) {
-        PyErr_NoMemory();
-    }
-    npy_intp total = 0;
-    for (Py_ssize_t i = 0; fits && i < steps; i++) {
-        fits = read_arrays(PyList_GET_ITEM(arrays, i), alike, count, &read[i]) &&
-               read_numbers(
-                   PyList_GET_ITEM(numbers, i), number_count, read[i].precision,
-                   read[i].numbers);
-        for (int j = 0; fits && j < count; j++) {
-            const char *start = PyArray_BYTES(read[i].arrays[j]);
-            found[places++] = (memory){start, start + PyArray_NBYTES(read[i].arrays[j])};
-            total += PyArray_SIZE(read[i].arrays[j]);
-        }
-    }
-    fits = fits && !overlap(found, places);
-    if (fits) {
-        RELEASED(total, take_each(take, read, steps));
-    }
-    PyMem_Free(read);
-    PyMem_Free(found);
-    return fits ? Py_NewRef(Py_True) : NULL;
-}
-
 static void
 take_adam(const parameter_step *step, npy_intp size)
 {
@@ -163,29 +124,60 @@ take_sgd(const parameter_step *step, npy_intp size)
         step->arrays[2] == NULL ? NULL : PyArray_DATA(step->arrays[2]), numbers, size);
 }
 
+/* How many arrays of a parameter are alike, how many there are, and how many numbers. */
+typedef struct {
+    int alike, count, numbers;
+    step_taker *take;
+} step_rule;
+
+enum { ADAM, SGD, SGD_WITH_MOMENTUM };
+static const step_rule rules[] = {{4, 5, 8, take_adam}, {2, 2, 6, take_sgd}, {3, 3, 6, take_sgd}};
+
+/* Take the steps of a group: arrays and numbers of each parameter. Return True, or NULL without an
+ * exception if one does not fit: then nothing was written. */
 static PyObject *
-adam(PyObject *const *arguments)
+take_steps(PyObject *const *arguments, int variant)
 {
-    return take_steps(arguments, 4, 5, 8, take_adam);
+    const step_rule *rule = rules + variant;
+    int count = rule->count;
+    PyObject *arrays = arguments[0], *numbers = arguments[1];
+    if (arrays == NULL || numbers == NULL || !PyList_CheckExact(arrays) ||
+        !PyList_CheckExact(numbers) || PyList_GET_SIZE(arrays) != PyList_GET_SIZE(numbers)) {
+        return NULL;
+    }
+    Py_ssize_t steps = PyList_GET_SIZE(arrays), places = 0;
+    parameter_step *read = PyMem_Calloc((size_t)steps + 1, sizeof(parameter_step));
+    memory *found = PyMem_Calloc((size_t)(steps * count) + 1, sizeof(memory));
+    int fits = read != NULL && found != NULL;
+    if (!fits) {
+        PyErr_NoMemory();
+    }
+    npy_intp total = 0;
+    for (Py_ssize_t i = 0; fits && i < steps; i++) {
+        fits = read_arrays(PyList_GET_ITEM(arrays, i), rule->alike, count, &read[i]) &&
+               read_numbers(
+                   PyList_GET_ITEM(numbers, i), rule->numbers, read[i].precision,
+                   read[i].numbers);
+        for (int j = 0; fits && j < count; j++) {
+            const char *start = PyArray_BYTES(read[i].arrays[j]);
+            found[places++] = (memory){start, start + PyArray_NBYTES(read[i].arrays[j])};
+            total += PyArray_SIZE(read[i].arrays[j]);
+        }
+    }
+    fits = fits && !overlap(found, places);
+    if (fits) {
+        RELEASED(total, take_each(rule->take, read, steps));
+    }
+    PyMem_Free(read);
+    PyMem_Free(found);
+    return fits ? Py_NewRef(Py_True) : NULL;
 }
 
-static PyObject *
-sgd(PyObject *const *arguments)
-{
-    return take_steps(arguments, 2, 2, 6, take_sgd);
-}
-
-static PyObject *
-sgd_with_momentum(PyObject *const *arguments)
-{
-    return take_steps(arguments, 3, 3, 6, take_sgd);
-}
-
-#define ROW(operator, compute, ...)                                                               \
-    {operator, "table/optimizers.c", __LINE__, compute, {__VA_ARGS__}}
+#define ROW(operator, rule)                                                                       \
+    {operator, "table/optimizers.c", __LINE__, take_steps, {"arrays", "numbers"}, 0, NULL, rule}
 const kernel_row optimizer_rows[] = {
-    ROW("optimizer_step.adam", adam, "arrays", "numbers"),
-    ROW("optimizer_step.sgd", sgd, "arrays", "numbers"),
-    ROW("optimizer_step.sgd_with_momentum", sgd_with_momentum, "arrays", "numbers"),
+    ROW("optimizer_step.adam", ADAM),
+    ROW("optimizer_step.sgd", SGD),
+    ROW("optimizer_step.sgd_with_momentum", SGD_WITH_MOMENTUM),
     {NULL},
 };

@@ -197,20 +197,18 @@ static PyObject *
 compute_maxima(const pooling *read, PyObject *images)
 {
     PyArrayObject *input = in_c_order(images);
-    PyArrayObject *made[2] = {
-        array_of_windows(read, images, PyArray_TYPE((PyArrayObject *)images)),
-        array_of_windows(read, images, NPY_INT64),
-    };
-    int failed = input == NULL || made[0] == NULL || made[1] == NULL;
-    if (!failed) {
-        void *maxima = PyArray_DATA(made[0]), *indices = PyArray_DATA(made[1]);
+    results made = {.failed = input == NULL};
+    void *maxima = add_result(
+        &made, array_of_windows(read, images, PyArray_TYPE((PyArrayObject *)images)));
+    void *indices = add_result(&made, array_of_windows(read, images, NPY_INT64));
+    if (!made.failed) {
         const void *from = PyArray_DATA(input);
         RELEASED(
             PyArray_SIZE(input), kernels_of(read)->maxima(
                                      maxima, indices, from, read->count, &read->windows));
     }
     Py_XDECREF(input);
-    return tuple_of((PyObject **)made, 2, failed);
+    return tuple_of(&made);
 }
 
 static PyObject *
@@ -401,9 +399,14 @@ fractional_max_pool_backward(PyObject *const *arguments, int ndim)
 static PyObject *
 max_unpool(PyObject *const *arguments, int ndim)
 {
-    npy_intp sizes[3], shape[NPY_MAXDIMS];
+    npy_intp sizes[3], shape[NPY_MAXDIMS], numbers[3];
     if (!are_values_at(arguments[0], arguments[1], ndim) ||
         !read_numbers_of_axes(arguments[2], ndim, 1, sizes)) {
+        return NULL;
+    }
+    /* In three dimensions strides and padding are checked, and not used. */
+    if (ndim == 3 && (!read_numbers_of_axes(arguments[3], 3, 1, numbers) ||
+                      !read_numbers_of_axes(arguments[4], 3, 0, numbers))) {
         return NULL;
     }
     PyArrayObject *values = (PyArrayObject *)arguments[0];
@@ -413,48 +416,12 @@ max_unpool(PyObject *const *arguments, int ndim)
     return write_at(arguments[0], arguments[1], shape, ndim, 0);
 }
 
-/* In three dimensions strides and padding are checked, and not used. */
-static PyObject *
-max_unpool3d(PyObject *const *arguments)
-{
-    npy_intp numbers[3];
-    return read_numbers_of_axes(arguments[3], 3, 1, numbers) &&
-                   read_numbers_of_axes(arguments[4], 3, 0, numbers)
-               ? max_unpool(arguments, 3)
-               : NULL;
-}
-
-static PyObject *
-max_unpool2d(PyObject *const *arguments)
-{
-    return max_unpool(arguments, 2);
-}
-
-#define OF_IMAGES(name)                                                                           \
-    static PyObject *name##2d(PyObject *const *arguments)                                         \
-    {                                                                                             \
-        return name(arguments, 2);                                                                \
-    }                                                                                             \
-    static PyObject *name##3d(PyObject *const *arguments)                                         \
-    {                                                                                             \
-        return name(arguments, 3);                                                                \
-    }
-OF_IMAGES(adaptive_avg_pool)
-OF_IMAGES(adaptive_avg_pool_backward)
-OF_IMAGES(adaptive_max_pool)
-OF_IMAGES(adaptive_max_pool_backward)
-OF_IMAGES(avg_pool)
-OF_IMAGES(avg_pool_backward)
-OF_IMAGES(fractional_max_pool_backward)
-OF_IMAGES(max_pool)
-OF_IMAGES(max_pool_backward)
-
-#define ROW(operator, compute, ...)                                                               \
-    {operator, "table/pooling.c", __LINE__, compute, {__VA_ARGS__}}
+#define ROW(operator, compute, ndim, ...)                                                         \
+    {operator, "table/pooling.c", __LINE__, compute, {__VA_ARGS__}, 0, NULL, ndim}
 /* The rows of an operator with images of two axes, and of three. */
 #define ROWS(operator, backward, function, ...)                                                   \
-    ROW(operator "2d" backward, function##2d, __VA_ARGS__),                                       \
-        ROW(operator "3d" backward, function##3d, __VA_ARGS__)
+    ROW(operator "2d" backward, function, 2, __VA_ARGS__),                                        \
+        ROW(operator "3d" backward, function, 3, __VA_ARGS__)
 #define GRADIENT "grad_output", "self"
 #define WINDOWS "kernel_size", "stride", "padding"
 #define AVERAGED WINDOWS, "ceil_mode", "count_include_pad", "divisor_override"
@@ -470,7 +437,7 @@ const kernel_row pooling_rows[] = {
     ROWS("max_pool", "_with_indices", max_pool, "self", WINDOWS, "dilation", "ceil_mode"),
     ROWS("max_pool", "_with_indices_backward", max_pool_backward, GRADIENT, WINDOWS, "dilation",
          "ceil_mode", "indices"),
-    ROW("max_unpool2d", max_unpool2d, "self", "indices", "output_size"),
-    ROW("max_unpool3d", max_unpool3d, "self", "indices", "output_size", "stride", "padding"),
+    ROW("max_unpool2d", max_unpool, 2, "self", "indices", "output_size"),
+    ROW("max_unpool3d", max_unpool, 3, "self", "indices", "output_size", "stride", "padding"),
     {NULL},
 };

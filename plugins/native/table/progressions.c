@@ -83,7 +83,7 @@ number_at(npy_intp i, double start, double step)
 }
 
 static PyObject *
-arange(PyObject *const *arguments)
+arange(PyObject *const *arguments, int variant)
 {
     npy_intp first, last, stride, length;
     double start, end, step;
@@ -118,7 +118,7 @@ read_exact(PyObject *object, double *number)
 
 /* From the nearer end, so that both ends are exact. */
 static PyObject *
-linspace(PyObject *const *arguments)
+linspace(PyObject *const *arguments, int variant)
 {
     double start, end;
     npy_intp steps;
@@ -146,7 +146,7 @@ linspace(PyObject *const *arguments)
 /* ---- one number, and the unit matrix --------------------------------------------------------- */
 
 static PyObject *
-full(PyObject *const *arguments)
+full(PyObject *const *arguments, int variant)
 {
     npy_intp dims[NPY_MAXDIMS], whole = 0;
     double number = 0;
@@ -168,7 +168,7 @@ full(PyObject *const *arguments)
 }
 
 static PyObject *
-eye(PyObject *const *arguments)
+eye(PyObject *const *arguments, int variant)
 {
     npy_intp dims[2];
     number_type type = type_of(arguments[1]);

@@ -23,22 +23,12 @@ has_shape(
     return 1;
 }
 
-static PyObject *
-made_tuple(PyArrayObject **arrays, int count, int fits)
-{
-    PyObject *made[5];
-    for (int i = 0; i < count; i++) {
-        made[i] = (PyObject *)arrays[i];
-    }
-    return tuple_of(made, count, !fits);
-}
-
 /* ---- one step -------------------------------------------------------------------------------- */
 
 /* _thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias): hidden state, cell
  * state, gates. */
 static PyObject *
-cell(PyObject *const *arguments)
+cell(PyObject *const *arguments, int variant)
 {
     int precision = precision_of(arguments[2]);
     const void *given, *product, *cx, *bias[2] = {NULL, NULL};
@@ -72,37 +62,28 @@ cell(PyObject *const *arguments)
         fits = !is_given(arguments[3 + i]) ||
                take_operand(&taken, arguments[3 + i], precision, width, &bias[i]);
     }
-    PyArrayObject *made[3] = {NULL, NULL, NULL};
+    results made = {.failed = !fits};
     if (fits) {
-        made[0] = empty_like(arguments[2]);
-        made[1] = empty_like(arguments[2]);
-        made[2] = new_array(last + 1, shape, precision);
-        fits = made[0] != NULL && made[1] != NULL && made[2] != NULL;
-    }
-    if (fits) {
-        void *hidden = PyArray_DATA(made[0]), *cells = PyArray_DATA(made[1]);
-        void *gates = PyArray_DATA(made[2]);
-        RELEASED(
-            4 * count, kernels_in_force->recurrence->of[precision].step(
-                           gates, cells, hidden, given, product, bias[0], bias[1], cx, size));
+        void *hidden = add_result(&made, empty_like(arguments[2]));
+        void *cells = add_result(&made, empty_like(arguments[2]));
+        void *gates = add_result(&made, new_array(last + 1, shape, precision));
+        if (!made.failed) {
+            RELEASED(
+                4 * count, kernels_in_force->recurrence->of[precision].step(
+                               gates, cells, hidden, given, product, bias[0], bias[1], cx, size));
+        }
     }
     release_operands(&taken);
-    return made_tuple(made, 3, fits);
+    return tuple_of(&made);
 }
 
 /* ---- all steps ------------------------------------------------------------------------------- */
 
 /* The step of a number, of an array of several in C order, as an array: a new reference. */
 static PyObject *
-step_of(PyArrayObject *array, npy_intp step)
+step_of(PyObject *array, npy_intp step)
 {
-    return PySequence_GetItem((PyObject *)array, step);
-}
-
-static char *
-at_step(PyArrayObject *array, npy_intp step)
-{
-    return PyArray_BYTES(array) + step * PyArray_STRIDE(array, 0);
+    return PySequence_GetItem(array, step);
 }
 
 /* Write the product of two matrices. Return 0, or -1 with an exception. */
@@ -155,7 +136,7 @@ read_layer(
 
 /* lstm_steps(gates, hx, cx, weight, bias, reverse): hidden states, cell states, gates. */
 static PyObject *
-sequence(PyObject *const *arguments)
+sequence(PyObject *const *arguments, int variant)
 {
     layer read;
     int reverse;
@@ -173,39 +154,40 @@ sequence(PyObject *const *arguments)
     int fits = take_operand(&taken, arguments[0], precision, 4 * all * read.steps, &given) &&
                take_operand(&taken, arguments[2], precision, all, &cx) &&
                (!is_given(bias) || take_operand(&taken, bias, precision, 4 * read.size, &added));
-    PyArrayObject *made[3] = {NULL, NULL, NULL}, *product = NULL;
+    results made = {.failed = !fits};
+    char *all_hidden = NULL, *all_cells = NULL, *all_gates = NULL;
+    PyArrayObject *product = NULL;
     PyObject *turned = NULL, *state = Py_NewRef(arguments[1]);
     if (fits) {
-        made[0] = new_array(3, states, precision);
-        made[1] = new_array(3, states, precision);
-        made[2] = new_array(3, opened, precision);
+        all_hidden = add_result(&made, new_array(3, states, precision));
+        all_cells = add_result(&made, new_array(3, states, precision));
+        all_gates = add_result(&made, new_array(3, opened, precision));
         product = new_array(2, opened + 1, precision);
         turned = turned_weight((PyArrayObject *)arguments[3], read.steps * read.rows);
-        fits = made[0] != NULL && made[1] != NULL && made[2] != NULL && product != NULL &&
-               turned != NULL;
+        fits = !made.failed && product != NULL && turned != NULL;
     }
     npy_intp item = precision ? 8 : 4;
     for (npy_intp i = 0; fits && i < read.steps; i++) {
         npy_intp step = reverse ? read.steps - 1 - i : i;
         fits = state != NULL && multiply(state, turned, product) == 0;
         if (fits) {
-            void *cells = at_step(made[1], step), *hidden = at_step(made[0], step);
-            void *gates = at_step(made[2], step);
-            const void *one = (const char *)given + step * 4 * all * item;
+            npy_intp at = step * all * item;
+            void *cells = all_cells + at, *hidden = all_hidden + at, *gates = all_gates + 4 * at;
+            const void *one = (const char *)given + 4 * at;
             const void *other = PyArray_DATA(product);
             RELEASED(
                 4 * all, kernels_in_force->recurrence->of[precision].step(
                              gates, cells, hidden, one, other, added, NULL, cx, size));
             cx = cells;
-            Py_SETREF(state, step_of(made[0], step));
+            Py_SETREF(state, step_of(made.made[0], step));
         }
     }
-    fits = fits && state != NULL;
+    made.failed = !fits || state == NULL;
     Py_XDECREF(state);
     Py_XDECREF(turned);
     Py_XDECREF(product);
     release_operands(&taken);
-    return made_tuple(made, 3, fits);
+    return tuple_of(&made);
 }
 
 /* The states before all steps, (steps * rows, size). */
@@ -224,37 +206,39 @@ states_before(const void *first, const void *states, const layer *read, int reve
     return made;
 }
 
-/* Set the gradients of the weight and of the bias that are asked for, from those of the gates.
- * Return 0, or -1 with an exception. */
-static int
-to_parameters(
-    PyArrayObject *step, PyArrayObject *before, const layer *read, const int *asked,
-    PyArrayObject **made)
+/* Add the gradients of the weight and of the bias that are asked for to the results, whose first
+ * are those of the gates. */
+static void
+add_parameters(results *made, PyArrayObject *before, const layer *read, const int *asked)
 {
     npy_intp shape[2] = {read->steps * read->rows, 4 * read->size};
     PyArray_Dims wanted = {shape, 2};
-    PyObject *rows = PyArray_Newshape(step, &wanted, NPY_CORDER), *turned = NULL;
-    if (rows != NULL && asked[3]) {
-        turned = PyArray_Transpose((PyArrayObject *)rows, NULL);
-        made[3] = turned == NULL
-                      ? NULL
-                      : (PyArrayObject *)PyArray_MatrixProduct(turned, (PyObject *)before);
+    PyArrayObject *rows = (PyArrayObject *)PyArray_Newshape(
+        (PyArrayObject *)made->made[0], &wanted, NPY_CORDER);
+    PyObject *turned = rows == NULL ? NULL : PyArray_Transpose(rows, NULL);
+    made->failed |= turned == NULL;
+    if (asked[3] && !made->failed) {
+        add_result(
+            made, (PyArrayObject *)PyArray_MatrixProduct(turned, (PyObject *)before));
     }
-    if (rows != NULL && asked[4]) {
-        made[4] =
-            (PyArrayObject *)PyArray_Sum((PyArrayObject *)rows, 0, PyArray_TYPE(step), NULL);
+    else {
+        add_none(made);
     }
-    int status = rows == NULL || (asked[3] && made[3] == NULL) || (asked[4] && made[4] == NULL);
+    if (asked[4] && !made->failed) {
+        add_result(made, (PyArrayObject *)PyArray_Sum(rows, 0, PyArray_TYPE(rows), NULL));
+    }
+    else {
+        add_none(made);
+    }
     Py_XDECREF(turned);
     Py_XDECREF(rows);
-    return -status;
 }
 
 /* lstm_steps.backward(grads, hx, cx, weight, bias, hidden, cells, gates, reverse, mask): the
  * gradients of the gates before they were opened, of the first states, of the weight and of the
  * bias. */
 static PyObject *
-sequence_backward(PyObject *const *arguments)
+sequence_backward(PyObject *const *arguments, int variant)
 {
     layer read;
     int reverse, asked[5];
@@ -289,16 +273,18 @@ sequence_backward(PyObject *const *arguments)
             &taken, PySequence_Fast_GET_ITEM(grads, i), precision, i == 2 ? 4 * total : total,
             &to[i]);
     }
-    PyArrayObject *made[5] = {NULL}, *before = NULL;
+    results made = {.failed = !fits};
+    PyArrayObject *before = NULL;
+    char *to_gates = NULL;
+    void *back = NULL, *to_cell = NULL;
     npy_intp opened[3] = {read.steps, read.rows, 4 * read.size};
     if (fits) {
         int type = precision ? NPY_DOUBLE : NPY_FLOAT;
-        made[0] = new_array(3, opened, precision);
-        made[1] = (PyArrayObject *)PyArray_ZEROS(2, states + 1, type, 0);
-        made[2] = (PyArrayObject *)PyArray_ZEROS(2, states + 1, type, 0);
+        to_gates = add_result(&made, new_array(3, opened, precision));
+        back = add_result(&made, (PyArrayObject *)PyArray_ZEROS(2, states + 1, type, 0));
+        to_cell = add_result(&made, (PyArrayObject *)PyArray_ZEROS(2, states + 1, type, 0));
         before = asked[3] ? states_before(hx, hidden, &read, reverse) : NULL;
-        fits = made[0] != NULL && made[1] != NULL && made[2] != NULL &&
-               (before != NULL || !asked[3]);
+        fits = !made.failed && (before != NULL || !asked[3]);
     }
     lstm_size size = {read.rows, read.size};
     for (npy_intp i = 0; fits && i < read.steps; i++) {
@@ -311,21 +297,23 @@ sequence_backward(PyObject *const *arguments)
         const void *cell_before = earlier < 0 || earlier >= read.steps
                                       ? cx
                                       : (const void *)((const char *)cells + earlier * all * item);
-        void *target = at_step(made[0], step), *back = PyArray_DATA(made[1]);
-        void *to_cell = PyArray_DATA(made[2]);
+        void *target = to_gates + 4 * at;
         const void *open = (const char *)gates + 4 * at, *shown = (const char *)cells + at;
         const recurrence_kernels_of *kernels = &kernels_in_force->recurrence->of[precision];
         RELEASED(
             4 * all, kernels->back(target, back, to_cell, of[0], of[1], of[2], open, shown,
                                    cell_before, size));
-        PyObject *row = step_of(made[0], step);
-        fits = row != NULL && multiply(row, arguments[3], made[1]) == 0;
+        PyObject *row = step_of(made.made[0], step);
+        fits = row != NULL && multiply(row, arguments[3], (PyArrayObject *)made.made[1]) == 0;
         Py_XDECREF(row);
     }
-    fits = fits && to_parameters(made[0], before, &read, asked, made) == 0;
+    made.failed = !fits;
+    if (fits) {
+        add_parameters(&made, before, &read, asked);
+    }
     Py_XDECREF(before);
     release_operands(&taken);
-    return made_tuple(made, 5, fits);
+    return tuple_of(&made);
 }
 
 #define ROW(operator, compute, widened, ...)                                                      \

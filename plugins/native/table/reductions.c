@@ -242,14 +242,30 @@ in_own_dtype(const reduced *read, PyObject *argument, PyArrayObject *result)
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
-/* The reduction of an array over axes. Nothing is combined into `of_nothing`, or where that is NaN
- * by the reference. */
+/* What nothing is combined into; NaN where the reference says so. */
+static double
+number_of_nothing(reduction_kind kind)
+{
+    switch (kind) {
+    case REDUCTION_SUM:
+    case REDUCTION_NAN_SUM:
+    case REDUCTION_NORM:
+    case REDUCTION_SUM_OF_SIZES:
+        return 0;
+    case REDUCTION_PRODUCT:
+        return 1;
+    default:
+        return NAN;
+    }
+}
+
+/* The reduction of an array over axes. */
 static PyObject *
 reduce(
-    reduction_kind kind, PyObject *array, PyObject *dims, PyObject *keepdim, PyObject *dtype,
-    double of_nothing)
+    reduction_kind kind, PyObject *array, PyObject *dims, PyObject *keepdim, PyObject *dtype)
 {
     reduced read;
+    double of_nothing = number_of_nothing(kind);
     int keeps;
     if (!take_array(array, &read) || (is_given(dtype) && !is_dtype_of(dtype, array)) ||
         !read_optional_flag(keepdim, &keeps) || !read_axes(dims, &read)) {
@@ -280,87 +296,30 @@ reduce(
 }
 
 static PyObject *
-sum(PyObject *const *arguments)
+over_axes(PyObject *const *arguments, int kind)
 {
-    return reduce(REDUCTION_SUM, arguments[0], arguments[1], arguments[2], arguments[3], 0);
+    return reduce(kind, arguments[0], arguments[1], arguments[2], arguments[3]);
 }
 
+/* The same of axes that have to be given; of one axis, if that is an int. */
 static PyObject *
-sum_of_numbers(PyObject *const *arguments)
+over_given_axes(PyObject *const *arguments, int kind)
 {
-    return reduce(
-        REDUCTION_NAN_SUM, arguments[0], arguments[1], arguments[2], arguments[3], 0);
-}
-
-static PyObject *
-sum_of_all(PyObject *const *arguments)
-{
-    return reduce(REDUCTION_SUM, arguments[0], NULL, NULL, arguments[1], 0);
-}
-
-static PyObject *
-mean(PyObject *const *arguments)
-{
-    return reduce(REDUCTION_MEAN, arguments[0], arguments[1], arguments[2], arguments[3], NAN);
-}
-
-static PyObject *
-mean_of_all(PyObject *const *arguments)
-{
-    return reduce(REDUCTION_MEAN, arguments[0], NULL, NULL, arguments[1], NAN);
-}
-
-static PyObject *
-product(PyObject *const *arguments)
-{
-    PyObject *dim = arguments[1];
-    return dim != NULL && PyLong_CheckExact(dim)
-               ? reduce(REDUCTION_PRODUCT, arguments[0], dim, arguments[2], arguments[3], 1)
+    return is_given(arguments[1]) && (kind != REDUCTION_PRODUCT || PyLong_CheckExact(arguments[1]))
+               ? over_axes(arguments, kind)
                : NULL;
 }
 
 static PyObject *
-product_of_all(PyObject *const *arguments)
+over_all(PyObject *const *arguments, int kind)
 {
-    return reduce(REDUCTION_PRODUCT, arguments[0], NULL, NULL, arguments[1], 1);
-}
-
-static PyObject *
-greatest(PyObject *const *arguments)
-{
-    return reduce(REDUCTION_GREATEST, arguments[0], arguments[1], arguments[2], NULL, NAN);
-}
-
-static PyObject *
-greatest_of_all(PyObject *const *arguments)
-{
-    return reduce(REDUCTION_GREATEST, arguments[0], NULL, NULL, NULL, NAN);
-}
-
-static PyObject *
-least(PyObject *const *arguments)
-{
-    return reduce(REDUCTION_LEAST, arguments[0], arguments[1], arguments[2], NULL, NAN);
-}
-
-static PyObject *
-least_of_all(PyObject *const *arguments)
-{
-    return reduce(REDUCTION_LEAST, arguments[0], NULL, NULL, NULL, NAN);
-}
-
-static PyObject *
-log_sum_exp(PyObject *const *arguments)
-{
-    return is_given(arguments[1])
-               ? reduce(REDUCTION_LOG_SUM_EXP, arguments[0], arguments[1], arguments[2], NULL, NAN)
-               : NULL;
+    return reduce(kind, arguments[0], NULL, NULL, arguments[1]);
 }
 
 /* The Euclidean norm; others are the reference's. That of one number is its size, which the root of
  * its square may not be. */
 static PyObject *
-norm(PyObject *const *arguments)
+norm(PyObject *const *arguments, int variant)
 {
     double order = 2;
     if (arguments[1] != NULL &&
@@ -375,8 +334,7 @@ norm(PyObject *const *arguments)
     reduction_kind kind = order == 2   ? REDUCTION_NORM
                           : order == 1 ? REDUCTION_SUM_OF_SIZES
                                        : REDUCTION_GREATEST_SIZE;
-    double of_nothing = order == INFINITY ? NAN : 0; /* which the reference refuses */
-    return reduce(kind, arguments[0], arguments[2], arguments[3], arguments[4], of_nothing);
+    return reduce(kind, arguments[0], arguments[2], arguments[3], arguments[4]);
 }
 
 /* Replace numbers of a result by their roots. Return whether all are finite: of an infinite square
@@ -403,9 +361,11 @@ take_roots(PyArrayObject *result)
     return is_finite;
 }
 
-/* The variance, or the root of it, with the mean if `with_mean`. */
+/* The variance, or the root of it, with the mean. */
+enum { VARIANCE = 0, IS_ROOT = 1, WITH_MEAN = 2 };
+
 static PyObject *
-variance(PyObject *const *arguments, int is_root, int with_mean)
+variance(PyObject *const *arguments, int variant)
 {
     double correction = 1;
     reduced read;
@@ -421,45 +381,24 @@ variance(PyObject *const *arguments, int is_root, int with_mean)
     }
     PyArrayObject *made = array_of_results(&read, keeps);
     int failed = made == NULL || reduce_into(&read, REDUCTION_VARIANCE, freedom, made) < 0;
-    if (failed || (is_root && !take_roots(made))) {
+    if (failed || (variant & IS_ROOT && !take_roots(made))) {
         Py_CLEAR(made);
     }
     Py_DECREF(read.array);
-    if (made == NULL || !with_mean) {
+    if (made == NULL || !(variant & WITH_MEAN)) {
         return (PyObject *)made;
     }
-    PyObject *results[2] = {(PyObject *)made};
-    results[1] = reduce(REDUCTION_MEAN, arguments[0], arguments[1], arguments[3], NULL, NAN);
-    return tuple_of(results, 2, results[1] == NULL);
-}
-
-static PyObject *
-var(PyObject *const *arguments)
-{
-    return variance(arguments, 0, 0);
-}
-
-static PyObject *
-std(PyObject *const *arguments)
-{
-    return variance(arguments, 1, 0);
-}
-
-static PyObject *
-var_mean(PyObject *const *arguments)
-{
-    return variance(arguments, 0, 1);
-}
-
-static PyObject *
-std_mean(PyObject *const *arguments)
-{
-    return variance(arguments, 1, 1);
+    results both = {0};
+    add_result(&both, made);
+    add_result(
+        &both, (PyArrayObject *)reduce(
+                   REDUCTION_MEAN, arguments[0], arguments[1], arguments[3], NULL));
+    return tuple_of(&both);
 }
 
 /* The sum of a broadcast array over what was broadcast, in the shape before. */
 static PyObject *
-sum_to(PyObject *const *arguments)
+sum_to(PyObject *const *arguments, int variant)
 {
     PyObject *shape = arguments[1];
     reduced read;
@@ -496,30 +435,30 @@ sum_to(PyObject *const *arguments)
     return made;
 }
 
-#define ROW(operator, compute, ...)                                                               \
-    {operator, "table/reductions.c", __LINE__, compute, {__VA_ARGS__}, 1}
-#define VARIANCE(operator, compute, widened, ...)                                                 \
-    {operator, "table/reductions.c", __LINE__, compute, {__VA_ARGS__}, 0, widened}
+#define ROW(operator, compute, variant, ...)                                                      \
+    {operator, "table/reductions.c", __LINE__, compute, {__VA_ARGS__}, 1, NULL, variant}
+#define VARIANCES(operator, widened, variant)                                                     \
+    {operator, "table/reductions.c", __LINE__, variance,                                          \
+     {"self", "dim", "correction", "keepdim"}, 0, widened, variant}
 #define OVER "self", "dim", "keepdim"
-#define CORRECTED "self", "dim", "correction", "keepdim"
 const kernel_row reduction_rows[] = {
-    ROW("amax", greatest, OVER),
-    ROW("amin", least, OVER),
-    ROW("linalg_vector_norm", norm, "self", "ord", "dim", "keepdim", "dtype"),
-    ROW("logsumexp", log_sum_exp, OVER),
-    ROW("max", greatest_of_all, "self"),
-    ROW("mean", mean_of_all, "self", "dtype"),
-    ROW("mean.dim", mean, OVER, "dtype"),
-    ROW("min", least_of_all, "self"),
-    ROW("nansum", sum_of_numbers, OVER, "dtype"),
-    ROW("prod", product_of_all, "self", "dtype"),
-    ROW("prod.dim_int", product, OVER, "dtype"),
-    VARIANCE("std.correction", std, "1x", CORRECTED),
-    VARIANCE("std_mean.correction", std_mean, "1xx", CORRECTED),
-    ROW("sum", sum_of_all, "self", "dtype"),
-    ROW("sum.dim_IntList", sum, OVER, "dtype"),
-    ROW("sum_to", sum_to, "x", "shape"),
-    VARIANCE("var.correction", var, "1x", CORRECTED),
-    VARIANCE("var_mean.correction", var_mean, "1xx", CORRECTED),
+    ROW("amax", over_axes, REDUCTION_GREATEST, OVER),
+    ROW("amin", over_axes, REDUCTION_LEAST, OVER),
+    ROW("linalg_vector_norm", norm, 0, "self", "ord", "dim", "keepdim", "dtype"),
+    ROW("logsumexp", over_given_axes, REDUCTION_LOG_SUM_EXP, OVER),
+    ROW("max", over_all, REDUCTION_GREATEST, "self"),
+    ROW("mean", over_all, REDUCTION_MEAN, "self", "dtype"),
+    ROW("mean.dim", over_axes, REDUCTION_MEAN, OVER, "dtype"),
+    ROW("min", over_all, REDUCTION_LEAST, "self"),
+    ROW("nansum", over_axes, REDUCTION_NAN_SUM, OVER, "dtype"),
+    ROW("prod", over_all, REDUCTION_PRODUCT, "self", "dtype"),
+    ROW("prod.dim_int", over_given_axes, REDUCTION_PRODUCT, OVER, "dtype"),
+    VARIANCES("std.correction", "1x", IS_ROOT),
+    VARIANCES("std_mean.correction", "1xx", IS_ROOT | WITH_MEAN),
+    ROW("sum", over_all, REDUCTION_SUM, "self", "dtype"),
+    ROW("sum.dim_IntList", over_axes, REDUCTION_SUM, OVER, "dtype"),
+    ROW("sum_to", sum_to, 0, "x", "shape"),
+    VARIANCES("var.correction", "1x", VARIANCE),
+    VARIANCES("var_mean.correction", "1xx", WITH_MEAN),
     {NULL},
 };

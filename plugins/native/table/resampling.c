@@ -11,6 +11,9 @@ typedef struct {
     resampling how[RESAMPLING_AXES];
 } resampled;
 
+/* The variant of a row: the kind of interpolation, and how many axes images have. */
+#define HOW(kind, ndim) ((kind) * 4 + (ndim))
+
 /* Read a size for each axis, above 0. Return whether these are such. */
 static int
 read_sizes(PyObject *object, int count, npy_intp *sizes)
@@ -32,8 +35,10 @@ read_sizes(PyObject *object, int count, npy_intp *sizes)
 static int
 read_resampling(
     PyObject *object, PyObject *output_size, PyObject *input_size, PyObject *const *rest,
-    resampling_kind kind, int ndim, resampled *read)
+    int variant, resampled *read)
 {
+    resampling_kind kind = variant / 4;
+    int ndim = variant % 4;
     npy_intp lengths[RESAMPLING_AXES], given[2 + RESAMPLING_AXES];
     if (object == NULL || !PyArray_CheckExact(object) || !read_sizes(output_size, ndim, lengths)) {
         return 0;
@@ -174,23 +179,22 @@ resample(const resampled *read, int precision, npy_intp item, int is_backward)
 
 /* resample(self, output_size, [align_corners], *scales) */
 static PyObject *
-summed(PyObject *const *arguments, resampling_kind kind, int ndim)
+summed(PyObject *const *arguments, int variant)
 {
     resampled read;
     int precision = precision_of(arguments[0]);
-    if (precision < 0 || !read_resampling(
-                             arguments[0], arguments[1], NULL, arguments + 2, kind, ndim, &read)) {
-        return NULL;
-    }
-    return resample(&read, precision, 0, 0);
+    return precision >= 0 && read_resampling(
+                                 arguments[0], arguments[1], NULL, arguments + 2, variant, &read)
+               ? resample(&read, precision, 0, 0)
+               : NULL;
 }
 
 /* The same of elements that are picked, of any dtype of floating point, or bytes. */
 static PyObject *
-picked(PyObject *const *arguments, resampling_kind kind, int ndim)
+picked(PyObject *const *arguments, int variant)
 {
     resampled read;
-    if (!read_resampling(arguments[0], arguments[1], NULL, arguments + 2, kind, ndim, &read) ||
+    if (!read_resampling(arguments[0], arguments[1], NULL, arguments + 2, variant, &read) ||
         (precision_of(arguments[0]) < 0 && half_of(read.array) < 0 &&
          PyArray_TYPE(read.array) != NPY_UINT8)) {
         return NULL;
@@ -200,78 +204,48 @@ picked(PyObject *const *arguments, resampling_kind kind, int ndim)
 
 /* resample_backward(grad_output, output_size, input_size, [align_corners], *scales) */
 static PyObject *
-spread(PyObject *const *arguments, resampling_kind kind, int ndim)
+spread(PyObject *const *arguments, int variant)
 {
     resampled read;
     int precision = precision_of(arguments[0]);
     if (precision < 0 ||
         !read_resampling(
-            arguments[0], arguments[1], arguments[2], arguments + 3, kind, ndim, &read)) {
+            arguments[0], arguments[1], arguments[2], arguments + 3, variant, &read)) {
         return NULL;
     }
+    resampling_kind kind = variant / 4;
     int is_cubic = kind == RESAMPLE_CUBIC || kind == RESAMPLE_CUBIC_SMOOTHED;
-    if (is_cubic || (kind <= RESAMPLE_NEAREST_EXACT && ndim == 3)) {
+    if (is_cubic || (kind <= RESAMPLE_NEAREST_EXACT && read.ndim == 3)) {
         read.is_channels_last = 0; /* PyTorch gives C order */
     }
     return resample(&read, precision, 0, 1);
 }
 
-#define FORWARD(name, function, kind, ndim)                                                       \
-    static PyObject *name(PyObject *const *arguments)                                             \
-    {                                                                                             \
-        return function(arguments, kind, ndim);                                                   \
-    }
-#define BACKWARD(name, kind, ndim)                                                                \
-    static PyObject *name##_backward(PyObject *const *arguments)                                  \
-    {                                                                                             \
-        return spread(arguments, kind, ndim);                                                     \
-    }
-#define PICKED(name, kind, ndim)                                                                  \
-    FORWARD(name, picked, kind, ndim)                                                             \
-    BACKWARD(name, kind, ndim)
-#define SUMMED(name, kind, ndim)                                                                  \
-    FORWARD(name, summed, kind, ndim)                                                             \
-    BACKWARD(name, kind, ndim)
-
-PICKED(nearest1d, RESAMPLE_NEAREST, 1)
-PICKED(nearest2d, RESAMPLE_NEAREST, 2)
-PICKED(nearest3d, RESAMPLE_NEAREST, 3)
-PICKED(nearest_exact1d, RESAMPLE_NEAREST_EXACT, 1)
-PICKED(nearest_exact2d, RESAMPLE_NEAREST_EXACT, 2)
-PICKED(nearest_exact3d, RESAMPLE_NEAREST_EXACT, 3)
-SUMMED(linear1d, RESAMPLE_LINEAR, 1)
-SUMMED(bilinear2d, RESAMPLE_LINEAR, 2)
-SUMMED(trilinear3d, RESAMPLE_LINEAR, 3)
-SUMMED(bicubic2d, RESAMPLE_CUBIC, 2)
-SUMMED(bilinear2d_smoothed, RESAMPLE_LINEAR_SMOOTHED, 2)
-SUMMED(bicubic2d_smoothed, RESAMPLE_CUBIC_SMOOTHED, 2)
-
-#define ROW(operator, compute, halves, widened, ...)                                              \
-    {operator, "table/resampling.c", __LINE__, compute, {__VA_ARGS__}, halves, widened}
+#define ROW(operator, compute, halves, widened, kind, ndim, ...)                                  \
+    {operator, "table/resampling.c", __LINE__, compute, {__VA_ARGS__}, halves, widened,           \
+     HOW(kind, ndim)}
 #define GRADIENT "grad_output", "output_size", "input_size"
 #define IMAGES "self", "output_size"
-#define PICKED_ROWS(operator, name, ...)                                                          \
-    ROW(operator, name, 1, NULL, IMAGES, __VA_ARGS__),                                            \
-        ROW(operator "_backward", name##_backward, 0, "1x", GRADIENT, __VA_ARGS__)
-#define SUMMED_ROWS(operator, name, ...)                                                          \
-    ROW(operator, name, 0, "1x", IMAGES, "align_corners", __VA_ARGS__),                           \
-        ROW(operator "_backward", name##_backward, 0, "1x", GRADIENT, "align_corners", __VA_ARGS__)
-#define SMOOTHED_ROWS(operator, name, ...)                                                        \
-    ROW(operator, name, 0, NULL, IMAGES, "align_corners", __VA_ARGS__),                           \
-        ROW(operator "_backward", name##_backward, 0, NULL, GRADIENT, "align_corners", __VA_ARGS__)
+#define PICKED_ROWS(operator, kind, ndim, ...)                                                    \
+    ROW(operator, picked, 1, NULL, kind, ndim, IMAGES, __VA_ARGS__),                              \
+        ROW(operator "_backward", spread, 0, "1x", kind, ndim, GRADIENT, __VA_ARGS__)
+#define SUMMED_ROWS(operator, kind, widened, ndim, ...)                                           \
+    ROW(operator, summed, 0, widened, kind, ndim, IMAGES, "align_corners", __VA_ARGS__),          \
+        ROW(operator "_backward", spread, 0, widened, kind, ndim, GRADIENT, "align_corners",      \
+            __VA_ARGS__)
 #define SCALES "scales_h", "scales_w"
 const kernel_row resampling_rows[] = {
-    PICKED_ROWS("upsample_nearest1d", nearest1d, "scales"),
-    PICKED_ROWS("upsample_nearest2d", nearest2d, SCALES),
-    PICKED_ROWS("upsample_nearest3d", nearest3d, "scales_d", SCALES),
-    PICKED_ROWS("_upsample_nearest_exact1d", nearest_exact1d, "scales"),
-    PICKED_ROWS("_upsample_nearest_exact2d", nearest_exact2d, SCALES),
-    PICKED_ROWS("_upsample_nearest_exact3d", nearest_exact3d, "scales_d", SCALES),
-    SUMMED_ROWS("upsample_linear1d", linear1d, "scales"),
-    SUMMED_ROWS("upsample_bilinear2d", bilinear2d, SCALES),
-    SUMMED_ROWS("upsample_trilinear3d", trilinear3d, "scales_d", SCALES),
-    SUMMED_ROWS("upsample_bicubic2d", bicubic2d, SCALES),
-    SMOOTHED_ROWS("_upsample_bilinear2d_aa", bilinear2d_smoothed, SCALES),
-    SMOOTHED_ROWS("_upsample_bicubic2d_aa", bicubic2d_smoothed, SCALES),
+    PICKED_ROWS("upsample_nearest1d", RESAMPLE_NEAREST, 1, "scales"),
+    PICKED_ROWS("upsample_nearest2d", RESAMPLE_NEAREST, 2, SCALES),
+    PICKED_ROWS("upsample_nearest3d", RESAMPLE_NEAREST, 3, "scales_d", SCALES),
+    PICKED_ROWS("_upsample_nearest_exact1d", RESAMPLE_NEAREST_EXACT, 1, "scales"),
+    PICKED_ROWS("_upsample_nearest_exact2d", RESAMPLE_NEAREST_EXACT, 2, SCALES),
+    PICKED_ROWS("_upsample_nearest_exact3d", RESAMPLE_NEAREST_EXACT, 3, "scales_d", SCALES),
+    SUMMED_ROWS("upsample_linear1d", RESAMPLE_LINEAR, "1x", 1, "scales"),
+    SUMMED_ROWS("upsample_bilinear2d", RESAMPLE_LINEAR, "1x", 2, SCALES),
+    SUMMED_ROWS("upsample_trilinear3d", RESAMPLE_LINEAR, "1x", 3, "scales_d", SCALES),
+    SUMMED_ROWS("upsample_bicubic2d", RESAMPLE_CUBIC, "1x", 2, SCALES),
+    SUMMED_ROWS("_upsample_bilinear2d_aa", RESAMPLE_LINEAR_SMOOTHED, NULL, 2, SCALES),
+    SUMMED_ROWS("_upsample_bicubic2d_aa", RESAMPLE_CUBIC_SMOOTHED, NULL, 2, SCALES),
     {NULL},
 };

@@ -2,7 +2,7 @@
 #include "table.h"
 
 static PyObject *
-local_scalar(PyObject *const *arguments)
+local_scalar(PyObject *const *arguments, int variant)
 {
     PyArrayObject *array = (PyArrayObject *)arguments[0];
     if (arguments[0] == NULL || !PyArray_CheckExact(arguments[0]) || PyArray_SIZE(array) != 1) {

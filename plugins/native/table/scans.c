@@ -37,10 +37,15 @@ as_summed(PyArrayObject *array, PyObject *dtype)
     return (PyArrayObject *)PyArray_FromArray(array, wanted, NPY_ARRAY_CARRAY_RO);
 }
 
+/* Which running values are computed. */
+typedef enum { SUM, PRODUCT, GREATEST, LEAST } scan_kind;
+
 static PyObject *
-running(PyObject *const *arguments, running_kernel *const *kernels)
+running(PyObject *const *arguments, int kind)
 {
     int axis;
+    running_kernel *const *kernels =
+        kind == SUM ? kernels_in_force->scans->sum : kernels_in_force->scans->product;
     if (!read_array(arguments, &axis)) {
         return NULL;
     }
@@ -57,24 +62,12 @@ running(PyObject *const *arguments, running_kernel *const *kernels)
     return (PyObject *)result;
 }
 
-/* cumsum(self, dim, dtype) */
 static PyObject *
-cumsum(PyObject *const *arguments)
-{
-    return running(arguments, kernels_in_force->scans->sum);
-}
-
-/* cumprod(self, dim, dtype) */
-static PyObject *
-cumprod(PyObject *const *arguments)
-{
-    return running(arguments, kernels_in_force->scans->product);
-}
-
-static PyObject *
-extremum(PyObject *const *arguments, running_extremum *const *kernels)
+extremum(PyObject *const *arguments, int kind)
 {
     int axis;
+    running_extremum *const *kernels =
+        kind == GREATEST ? kernels_in_force->scans->greatest : kernels_in_force->scans->least;
     if (!read_array(arguments, &axis)) {
         return NULL;
     }
@@ -83,44 +76,29 @@ extremum(PyObject *const *arguments, running_extremum *const *kernels)
         return NULL;
     }
     PyArrayObject *x = in_c_order(arguments[0]);
-    PyArrayObject *values = x == NULL ? NULL : empty_like((PyObject *)x);
-    PyArrayObject *indices = NULL;
-    if (values != NULL) {
-        indices = (PyArrayObject *)PyArray_EMPTY(
-            PyArray_NDIM(x), PyArray_DIMS(x), NPY_INT64, 0);
+    if (x == NULL) {
+        return NULL;
     }
-    if (indices != NULL) {
+    results made = {0};
+    void *to = add_result(&made, empty_like((PyObject *)x));
+    int64_t *at = add_result(
+        &made, (PyArrayObject *)PyArray_EMPTY(PyArray_NDIM(x), PyArray_DIMS(x), NPY_INT64, 0));
+    if (!made.failed) {
         axis_sizes along = sizes_around(x, axis);
         const void *from = PyArray_DATA(x);
-        void *to = PyArray_DATA(values);
-        int64_t *at = PyArray_DATA(indices);
         RELEASED(
             PyArray_SIZE(x), kernels[type](to, at, from, along.outer, along.length, along.inner));
     }
-    Py_XDECREF(x);
-    PyObject *results[2] = {(PyObject *)values, (PyObject *)indices};
-    return tuple_of(results, 2, indices == NULL);
+    Py_DECREF(x);
+    return tuple_of(&made);
 }
 
-/* cummax(self, dim) */
-static PyObject *
-cummax(PyObject *const *arguments)
-{
-    return extremum(arguments, kernels_in_force->scans->greatest);
-}
-
-/* cummin(self, dim) */
-static PyObject *
-cummin(PyObject *const *arguments)
-{
-    return extremum(arguments, kernels_in_force->scans->least);
-}
-
-#define ROW(operator, compute, ...) {operator, "table/scans.c", __LINE__, compute, {__VA_ARGS__}, 1}
+#define ROW(operator, compute, kind, ...)                                                         \
+    {operator, "table/scans.c", __LINE__, compute, {__VA_ARGS__}, 1, NULL, kind}
 const kernel_row scan_rows[] = {
-    ROW("cumsum", cumsum, "self", "dim", "dtype"),
-    ROW("cumprod", cumprod, "self", "dim", "dtype"),
-    ROW("cummax", cummax, "self", "dim"),
-    ROW("cummin", cummin, "self", "dim"),
+    ROW("cumsum", running, SUM, "self", "dim", "dtype"),
+    ROW("cumprod", running, PRODUCT, "self", "dim", "dtype"),
+    ROW("cummax", extremum, GREATEST, "self", "dim"),
+    ROW("cummin", extremum, LEAST, "self", "dim"),
     {NULL},
 };

@@ -73,7 +73,7 @@ written_at_key(PyObject *x, PyObject *indices, PyObject *values, int combination
 
 /* index_put(self, indices, values, accumulate) */
 static PyObject *
-index_put(PyObject *const *arguments)
+index_put(PyObject *const *arguments, int variant)
 {
     int adds;
     if (!read_optional_flag(arguments[3], &adds)) {
@@ -96,7 +96,7 @@ number_of(PyObject *name, const char *const *names, int count)
 
 /* arrays.index_combine(array, key, values, function) */
 static PyObject *
-index_combine(PyObject *const *arguments)
+index_combine(PyObject *const *arguments, int variant)
 {
     static const char *const functions[] = {"add", "multiply", "maximum", "minimum"};
     int combination = number_of(arguments[3], functions, INDEXED_COMBINATIONS);
@@ -152,7 +152,7 @@ are_slices(PyObject *source, PyObject *x, int axis, PyObject *index)
 
 /* index_add(self, dim, index, source, alpha) */
 static PyObject *
-index_add(PyObject *const *arguments)
+index_add(PyObject *const *arguments, int variant)
 {
     int axis;
     double alpha = 1;
@@ -168,7 +168,7 @@ index_add(PyObject *const *arguments)
 
 /* arrays.index_add(array, dim, index, source) */
 static PyObject *
-array_index_add(PyObject *const *arguments)
+array_index_add(PyObject *const *arguments, int variant)
 {
     int axis;
     PyObject *x = arguments[0], *source = arguments[3];
@@ -182,7 +182,7 @@ array_index_add(PyObject *const *arguments)
 
 /* index_copy(self, dim, index, source) */
 static PyObject *
-index_copy(PyObject *const *arguments)
+index_copy(PyObject *const *arguments, int variant)
 {
     int axis;
     PyObject *x = arguments[0], *index = arguments[2], *source = arguments[3];
@@ -266,7 +266,7 @@ filling(PyObject *x, PyObject *value)
 
 /* index_fill(self, dim, index, value) */
 static PyObject *
-index_fill(PyObject *const *arguments)
+index_fill(PyObject *const *arguments, int variant)
 {
     int axis;
     PyObject *x = arguments[0], *index = arguments[2];
@@ -322,16 +322,9 @@ scattered_part(PyObject *const *arguments, int combination)
     return scattered(copy, axis, index, source, 0, combination);
 }
 
-/* scatter.src(self, dim, index, src) */
-static PyObject *
-scatter(PyObject *const *arguments)
-{
-    return scattered_part(arguments, -1);
-}
-
 /* scatter.value(self, dim, index, value) */
 static PyObject *
-scatter_value(PyObject *const *arguments)
+scatter_value(PyObject *const *arguments, int variant)
 {
     int axis;
     PyObject *x = arguments[0], *index = arguments[2];
@@ -347,16 +340,9 @@ scatter_value(PyObject *const *arguments)
     return result;
 }
 
-/* scatter_add(self, dim, index, src) */
-static PyObject *
-scatter_add(PyObject *const *arguments)
-{
-    return scattered_part(arguments, INDEXED_ADD);
-}
-
 /* scatter_reduce.two(self, dim, index, src, reduce, include_self) */
 static PyObject *
-scatter_reduce(PyObject *const *arguments)
+scatter_reduce(PyObject *const *arguments, int variant)
 {
     static const char *const reductions[] = {"sum", "prod", "amax", "amin"};
     int combination = number_of(arguments[4], reductions, INDEXED_COMBINATIONS);
@@ -368,7 +354,7 @@ scatter_reduce(PyObject *const *arguments)
 
 /* arrays.scatter(array, dim, index, source, accumulate): the source is broadcast to the index. */
 static PyObject *
-array_scatter(PyObject *const *arguments)
+array_scatter(PyObject *const *arguments, int variant)
 {
     int axis, adds;
     PyObject *x = arguments[0], *index = arguments[2], *source = arguments[3];
@@ -399,7 +385,7 @@ put_at(PyObject *x, PyObject *index, PyObject *source, int combination)
 
 /* put(self, index, source, accumulate) */
 static PyObject *
-put(PyObject *const *arguments)
+put(PyObject *const *arguments, int variant)
 {
     int adds;
     PyObject *x = arguments[0], *index = arguments[1], *source = arguments[2];
@@ -423,7 +409,7 @@ put(PyObject *const *arguments)
 
 /* masked_scatter(self, mask, source), of one shape */
 static PyObject *
-masked_scatter(PyObject *const *arguments)
+masked_scatter(PyObject *const *arguments, int variant)
 {
     PyObject *x = arguments[0], *mask = arguments[1], *source = arguments[2];
     if (!have_one_dtype(x, source) || !is_array(mask) ||
@@ -445,7 +431,7 @@ masked_scatter(PyObject *const *arguments)
 /* embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
  * rows that come to the padding are added and cleared. */
 static PyObject *
-embedding_backward(PyObject *const *arguments)
+embedding_backward(PyObject *const *arguments, int variant)
 {
     PyArrayObject *grad = (PyArrayObject *)arguments[0], *index = (PyArrayObject *)arguments[1];
     npy_intp shape[2], padding;
@@ -483,8 +469,9 @@ embedding_backward(PyObject *const *arguments)
     return result;
 }
 
-#define ROW(operator, compute, ...)                                                               \
-    {operator, "table/scattering.c", __LINE__, compute, {__VA_ARGS__}, 1}
+#define VARIANT(operator, compute, variant, ...)                                                  \
+    {operator, "table/scattering.c", __LINE__, compute, {__VA_ARGS__}, 1, NULL, variant}
+#define ROW(operator, compute, ...) VARIANT(operator, compute, 0, __VA_ARGS__)
 const kernel_row scattering_rows[] = {
     ROW("embedding_dense_backward", embedding_backward, "grad_output", "indices", "num_weights",
         "padding_idx", "scale_grad_by_freq"),
@@ -495,9 +482,9 @@ const kernel_row scattering_rows[] = {
     ROW("index_fill.int_Tensor", index_fill, "self", "dim", "index", "value"),
     ROW("put", put, "self", "index", "source", "accumulate"),
     ROW("masked_scatter", masked_scatter, "self", "mask", "source"),
-    ROW("scatter.src", scatter, "self", "dim", "index", "src"),
+    VARIANT("scatter.src", scattered_part, -1, "self", "dim", "index", "src"),
     ROW("scatter.value", scatter_value, "self", "dim", "index", "value"),
-    ROW("scatter_add", scatter_add, "self", "dim", "index", "src"),
+    VARIANT("scatter_add", scattered_part, INDEXED_ADD, "self", "dim", "index", "src"),
     ROW("scatter_reduce.two", scatter_reduce, "self", "dim", "index", "src", "reduce",
         "include_self"),
     /* of the array backend, for kernels in Python */

@@ -59,39 +59,23 @@ compute(softmax_kind kind, int precision, PyObject *first, PyObject *second, int
 }
 
 static PyObject *
-forward(softmax_kind kind, PyObject *const *arguments)
+forward(PyObject *const *arguments, int kind)
 {
-    PyObject *array = arguments[0];
+    PyObject *array = arguments[0], *option = arguments[2]; /* half_to_float, or a dtype */
     int axis, precision = precision_of(array);
-    if (precision < 0 || !read_axis(arguments[1], PyArray_NDIM((PyArrayObject *)array), &axis)) {
+    int is_own = option == Py_False;
+    if (precision >= 0 && kind == SAFE_SOFTMAX) {
+        is_own = !is_given(option) || is_dtype_of(option, array);
+    }
+    if (precision < 0 || !is_own ||
+        !read_axis(arguments[1], PyArray_NDIM((PyArrayObject *)array), &axis)) {
         return NULL;
     }
     return compute(kind, precision, array, NULL, axis);
 }
 
 static PyObject *
-softmax(PyObject *const *arguments)
-{
-    return arguments[2] == Py_False ? forward(SOFTMAX, arguments) : NULL;
-}
-
-static PyObject *
-log_softmax(PyObject *const *arguments)
-{
-    return arguments[2] == Py_False ? forward(LOG_SOFTMAX, arguments) : NULL;
-}
-
-static PyObject *
-safe_softmax(PyObject *const *arguments)
-{
-    PyObject *dtype = arguments[2];
-    int is_own =
-        !is_given(dtype) || precision_of(arguments[0]) < 0 || is_dtype_of(dtype, arguments[0]);
-    return is_own ? forward(SAFE_SOFTMAX, arguments) : NULL;
-}
-
-static PyObject *
-backward(softmax_kind kind, PyObject *const *arguments)
+backward(PyObject *const *arguments, int kind)
 {
     PyObject *grad = arguments[0], *output = arguments[1];
     int axis, precision = precision_of(output);
@@ -103,27 +87,15 @@ backward(softmax_kind kind, PyObject *const *arguments)
     return compute(kind, precision, grad, output, axis);
 }
 
-static PyObject *
-softmax_backward(PyObject *const *arguments)
-{
-    return backward(SOFTMAX_BACKWARD, arguments);
-}
-
-static PyObject *
-log_softmax_backward(PyObject *const *arguments)
-{
-    return backward(LOG_SOFTMAX_BACKWARD, arguments);
-}
-
-#define ROW(operator, compute, widened, ...)                                                      \
-    {operator, "table/softmax.c", __LINE__, compute, {__VA_ARGS__}, 0, widened}
+#define ROW(operator, compute, widened, kind, ...)                                                \
+    {operator, "table/softmax.c", __LINE__, compute, {__VA_ARGS__}, 0, widened, kind}
 #define FORWARD "self", "dim", "half_to_float"
 #define BACKWARD "grad_output", "output", "dim", "input_dtype"
 const kernel_row softmax_rows[] = {
-    ROW("_softmax", softmax, "1x", FORWARD),
-    ROW("_log_softmax", log_softmax, "1x", FORWARD),
-    ROW("_safe_softmax", safe_softmax, "1x", "self", "dim", "dtype"),
-    ROW("_softmax_backward_data", softmax_backward, "2x", BACKWARD),
-    ROW("_log_softmax_backward_data", log_softmax_backward, "2x", BACKWARD),
+    ROW("_softmax", forward, "1x", SOFTMAX, FORWARD),
+    ROW("_log_softmax", forward, "1x", LOG_SOFTMAX, FORWARD),
+    ROW("_safe_softmax", forward, "1x", SAFE_SOFTMAX, "self", "dim", "dtype"),
+    ROW("_softmax_backward_data", backward, "2x", SOFTMAX_BACKWARD, BACKWARD),
+    ROW("_log_softmax_backward_data", backward, "2x", LOG_SOFTMAX_BACKWARD, BACKWARD),
     {NULL},
 };

@@ -50,8 +50,9 @@ enum { MOST_PARAMETERS = 10 };
 
 /* Returns the result of an operator for the arguments of a call, of which missing ones are NULL;
  * NULL with an exception if it failed; NULL without one for dtypes and arguments that it does not
- * compute, which are the reference's. Shapes and strides are never a reason for that. */
-typedef PyObject *bound_kernel(PyObject *const *arguments);
+ * compute, which are the reference's. Shapes and strides are never a reason for that. `variant` is
+ * that of the row: which of several operators that one function computes. */
+typedef PyObject *bound_kernel(PyObject *const *arguments, int variant);
 
 typedef struct {
     const char *operator, *file;
@@ -64,6 +65,7 @@ typedef struct {
      * theirs, a and what follows that of an argument, s that of the other arguments. These may be
      * of single precision, but for rows with x alone. NULL: by the reference. */
     const char *widened;
+    int variant;
 } kernel_row;
 
 /* One for each family; ends with a row without operator. */
@@ -202,9 +204,20 @@ int is_addressable(int ndim, const npy_intp *dims, npy_intp item);
 /* A new array in C order of a precision. */
 PyArrayObject *new_array(int ndim, const npy_intp *shape, int precision);
 
-/* The tuple of `count` objects, to which it takes the references; NULL is None. If `failed`, the
- * references are released and the result is NULL. */
-PyObject *tuple_of(PyObject **objects, int count, int failed);
+/* What a call returns, in order; NULL is None. Where `failed`, something could not be made. */
+enum { MOST_RESULTS = 5 };
+typedef struct {
+    PyObject *made[MOST_RESULTS];
+    int count, failed;
+} results;
+
+/* Add an array, to which it takes the reference, and return its first element; NULL is a failure.
+ * `add_none` adds None, and returns NULL. */
+void *add_result(results *made, PyArrayObject *array);
+void *add_none(results *made);
+
+/* The tuple of results. If they failed, all are released and it is NULL. */
+PyObject *tuple_of(results *made);
 
 /* A new array in C order with the shape and dtype of `array`. */
 PyArrayObject *empty_like(PyObject *array);

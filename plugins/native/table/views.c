@@ -33,7 +33,7 @@ view_of(PyArrayObject *base, int ndim, const npy_intp *dims, const npy_intp *str
 }
 
 static PyObject *
-view(PyObject *const *arguments)
+view(PyObject *const *arguments, int variant)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp dims[NPY_MAXDIMS], known = 1;
@@ -67,14 +67,14 @@ view(PyObject *const *arguments)
 }
 
 static PyObject *
-t(PyObject *const *arguments)
+t(PyObject *const *arguments, int variant)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     return x == NULL || PyArray_NDIM(x) > 2 ? NULL : PyArray_Transpose(x, NULL);
 }
 
 static PyObject *
-transpose(PyObject *const *arguments)
+transpose(PyObject *const *arguments, int variant)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     int first, second;
@@ -86,7 +86,7 @@ transpose(PyObject *const *arguments)
 }
 
 static PyObject *
-permute(PyObject *const *arguments)
+permute(PyObject *const *arguments, int variant)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp order[NPY_MAXDIMS];
@@ -120,7 +120,7 @@ copy_axes(PyArrayObject *x, int dropped, npy_intp *dims, npy_intp *strides)
 }
 
 static PyObject *
-select_index(PyObject *const *arguments)
+select_index(PyObject *const *arguments, int variant)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS], index;
@@ -150,7 +150,7 @@ read_end(PyObject *object, npy_intp absent, npy_intp *value)
 }
 
 static PyObject *
-slice(PyObject *const *arguments)
+slice(PyObject *const *arguments, int variant)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS], start, end, step = 1;
@@ -170,7 +170,7 @@ slice(PyObject *const *arguments)
 }
 
 static PyObject *
-unsqueeze(PyObject *const *arguments)
+unsqueeze(PyObject *const *arguments, int variant)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
@@ -190,7 +190,7 @@ unsqueeze(PyObject *const *arguments)
 }
 
 static PyObject *
-squeeze(PyObject *const *arguments)
+squeeze(PyObject *const *arguments, int variant)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
@@ -205,7 +205,7 @@ squeeze(PyObject *const *arguments)
 }
 
 static PyObject *
-squeeze_axis(PyObject *const *arguments)
+squeeze_axis(PyObject *const *arguments, int variant)
 {
     PyArrayObject *x = plain_array(arguments[0]);
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];

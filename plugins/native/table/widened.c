@@ -123,7 +123,7 @@ compute_widened(const kernel_row *row, PyObject *const *arguments)
     }
     PyObject *result = NULL;
     if (widen_arguments(&call, row) == 0) {
-        result = row->compute(call.wide);
+        result = row->compute(call.wide, row->variant);
     }
     for (int i = 0; row->parameters[i] != NULL; i++) {
         Py_XDECREF(call.wide[i]);

@@ -144,7 +144,7 @@ go_through(const patches_of_images *read, int adds, int precision)
 
 /* write_patches(patches, images, windows): return True. */
 static PyObject *
-write_patches(PyObject *const *arguments)
+write_patches(PyObject *const *arguments, int variant)
 {
     patches_of_images read;
     if (!read_patches(arguments[0], arguments[1], arguments[2], &read) ||
@@ -159,7 +159,7 @@ write_patches(PyObject *const *arguments)
 
 /* add_patches(images, patches, windows): return True. */
 static PyObject *
-add_patches(PyObject *const *arguments)
+add_patches(PyObject *const *arguments, int variant)
 {
     patches_of_images read;
     int precision = precision_of(arguments[0]);
@@ -339,9 +339,10 @@ compute(const channels *read, extent computed, PyArrayObject *made, PyObject *on
     return (PyObject *)made;
 }
 
-/* Results, or images, from the other of the two and the weights. */
+/* convolution_direct(x, weight, windows, groups): results; convolution_direct.input(y, weight,
+ * windows, groups): images. */
 static PyObject *
-with_weights(PyObject *const *arguments, extent computed)
+with_weights(PyObject *const *arguments, int computed)
 {
     channels read;
     PyObject *one = arguments[0], *w = arguments[1];
@@ -357,23 +358,9 @@ with_weights(PyObject *const *arguments, extent computed)
     return compute(&read, computed, made, one, w);
 }
 
-/* convolution_direct(x, weight, windows, groups): results. */
-static PyObject *
-correlate(PyObject *const *arguments)
-{
-    return with_weights(arguments, NUMBERS);
-}
-
-/* convolution_direct.input(y, weight, windows, groups): images. */
-static PyObject *
-spread(PyObject *const *arguments)
-{
-    return with_weights(arguments, SIZES);
-}
-
 /* convolution_direct.weight(x, y, windows, groups): weights. */
 static PyObject *
-weigh(PyObject *const *arguments)
+weigh(PyObject *const *arguments, int variant)
 {
     channels read;
     PyObject *x = arguments[0], *y = arguments[1];
@@ -387,12 +374,13 @@ weigh(PyObject *const *arguments)
     return compute(&read, KERNELS, made, x, y);
 }
 
-#define ROW(operator, compute, ...) {operator, "table/windows.c", __LINE__, compute, {__VA_ARGS__}}
+#define ROW(operator, compute, variant, ...)                                                      \
+    {operator, "table/windows.c", __LINE__, compute, {__VA_ARGS__}, 0, NULL, variant}
 const kernel_row window_rows[] = {
-    ROW("add_patches", add_patches, "images", "patches", "windows"),
-    ROW("convolution_direct", correlate, "x", "weight", "windows", "groups"),
-    ROW("convolution_direct.input", spread, "y", "weight", "windows", "groups"),
-    ROW("convolution_direct.weight", weigh, "x", "y", "windows", "groups"),
-    ROW("write_patches", write_patches, "patches", "images", "windows"),
+    ROW("add_patches", add_patches, 0, "images", "patches", "windows"),
+    ROW("convolution_direct", with_weights, NUMBERS, "x", "weight", "windows", "groups"),
+    ROW("convolution_direct.input", with_weights, SIZES, "y", "weight", "windows", "groups"),
+    ROW("convolution_direct.weight", weigh, 0, "x", "y", "windows", "groups"),
+    ROW("write_patches", write_patches, 0, "patches", "images", "windows"),
     {NULL},
 };

@@ -95,6 +95,10 @@ class Lowering:
         """
         return self.error_state is not None
 
+    def compiled(self, operator: str, reference: Callable[..., object]) -> Callable[..., Any]:
+        """Return the compiled kernel of an operator, or its reference if there is none."""
+        return reference
+
     def rounded_once(self, function: Callable[..., object]) -> Callable[..., Any] | None:
         """Return what computes an array function of half precision in single precision and rounds
         its result once, where operands may be numbers of single precision; None: nothing does.

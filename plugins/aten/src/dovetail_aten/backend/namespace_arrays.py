@@ -72,10 +72,6 @@ class NamespaceArrays(CoreArrays):
         """Return what is run in place of a kernel: itself."""
         return function
 
-    def compiled(self, operator: str, reference: Callable[..., object]) -> Callable[..., Any]:
-        """Return the compiled kernel of an operator: there is none, so its reference."""
-        return reference
-
     # -- making arrays -----------------------------------------------------------------------------
 
     def number(self, value: complex, native_dtype: NativeDtype) -> Any:

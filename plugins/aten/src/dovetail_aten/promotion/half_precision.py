@@ -53,6 +53,8 @@ def in_single(backend: Backend, function: Callable[..., object]) -> Callable[...
         wide = [cast(each, single) if hasattr(each, "dtype") else each for each in args]
         return cast(function(cast(x, single), *wide, **kwargs), own)
 
+    if getattr(function, "takes_halves", False):  # a compiled kernel, for arrays of one dtype
+        return backend.arrays.compiled(function.__name__, compute)
     return compute
 
 
