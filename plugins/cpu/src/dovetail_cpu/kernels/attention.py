@@ -14,16 +14,13 @@ import numpy as np
 
 from dovetail_aten.families import Attention, check_attention, factor_of
 
-from ..functions.constants import ones_of
-from ..functions.products import dot, matmul
+from ..functions.products import matmul
 from ..parallel.threads import run_pieces
 
 _FLOATS = tuple(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _BLOCK = 1 << 17
 """Scores at a time."""
 _FEWEST_ROWS = 16
-_LONGEST = 1 << 12
-"""Longest sum left to BLAS, which does not add pairwise."""
 _LEAST, _MOST, _GREATEST = 1e-20, 1e6, 1e15
 """Sums of powers for which no maximum need be taken out; above the second number if the means that
 were made of such powers are finite.
@@ -43,11 +40,8 @@ def _future(rows: int, columns: int, dtype: np.dtype) -> Any:
 
 
 def _sums(rows: np.ndarray) -> Any:
-    """Return the sums along the last dimension of an array in C order, which stays."""
-    *lead, length = rows.shape
-    if length > _LONGEST or not rows.size:
-        return _total(rows, -1, None, None, True)
-    return dot(rows.reshape(-1, length), ones_of(length, rows.dtype)).reshape(*lead, 1)
+    """Return the sums along the last dimension, which stays."""
+    return _total(rows, -1, None, None, True)
 
 
 def _turned(array: np.ndarray, factor: np.ndarray | None = None) -> Any:

@@ -22,11 +22,7 @@ from dovetail_aten.kernel_support import (
     out_of_range,
 )
 
-from ..functions.constants import numbers_below, ones_of, zeros_of
-
 _UNSIGNED: Final = numpy.dtype(numpy.uint64)
-_LONGEST: Final = 1 << 12
-"""Longest sum left to BLAS, which does not add pairwise."""
 _FEW: Final = 64
 """Rows up to which all pairs are made at once."""
 _PART: Final = 1 << 15
@@ -35,17 +31,9 @@ _add: Any = numpy.add.reduce
 _highest: Any = numpy.maximum.reduce
 
 
-def _sums_of_rows(x: np.ndarray) -> Any:
-    """Return the sums of the rows of a matrix."""
-    if x.shape[1] <= _LONGEST:
-        return x.dot(ones_of(x.shape[1], x.dtype))
-    return _add(x, 1)
-
-
 def _reduced(loss: np.ndarray, reduction: int) -> Any:
     """Return the mean of the losses of samples, or their sum."""
-    is_short = 0 < len(loss) <= _LONGEST
-    total = loss.dot(ones_of(len(loss), loss.dtype)) if is_short else _add(loss)
+    total = _add(loss)
     return total / loss.dtype.type(len(loss)) if reduction == MEAN else total
 
 
@@ -72,14 +60,14 @@ class WholeLosses(Family):
         # Read as unsigned, a negative class is beyond the last one too.
         if samples and not _highest(classes.view(_UNSIGNED)) < count:
             raise out_of_range(count)
-        rows, places = x.reshape(samples, count), numbers_below(samples)
+        rows, places = x.reshape(samples, count), numpy.arange(samples)
         away = x.dtype.type(margin) - rows[places, classes]
         short = rows + away[:, None]
         short[places, classes] = 0
-        numpy.fmax(short, zeros_of((), x.dtype), out=short)
+        numpy.fmax(short, 0, out=short)
         if p == 2:
             short *= short
-        loss = _sums_of_rows(short)
+        loss = _add(short, 1)
         if weight is not None:
             loss *= weight[classes]
         loss /= x.dtype.type(count)
@@ -106,8 +94,8 @@ class WholeLosses(Family):
         others = numpy.where(is_label, x.dtype.type(-math.inf), rows)
         short = others.take(places, 0)
         short += (x.dtype.type(1) - rows[places, classes])[:, None]
-        numpy.fmax(short, zeros_of((), x.dtype), out=short)
-        loss = numpy.bincount(places, _sums_of_rows(short), samples)
+        numpy.fmax(short, 0, out=short)
+        loss = numpy.bincount(places, _add(short, 1), samples)
         loss = (loss / count).astype(x.dtype)
         return loss.reshape(x.shape[:-1]) if reduction == NONE else _reduced(loss, reduction)
 
@@ -146,10 +134,10 @@ def _lengths(away: np.ndarray, p: float) -> Any:
         numpy.sign(away, away)
     numpy.absolute(away, away)
     if p in (0, 1):
-        return _sums_of_rows(away)
+        return _add(away, 1)
     if math.isinf(p):
         return numpy.maximum.reduce(away, 1)
     if away.shape[1] == 1:
         return away[:, 0]
     exponent, inverse = [away.dtype.type(each) for each in (p, 1 / p)]
-    return numpy.power(_sums_of_rows(numpy.power(away, exponent, away)), inverse)
+    return numpy.power(_add(numpy.power(away, exponent, away), 1), inverse)
