@@ -17,9 +17,7 @@ from dovetail_kernel import dtype as Dtype
 from . import cuda
 from .names.missing import names_of as _names_of
 
-__all__ = [
-    "classproperty",
-]
+__all__ = ["classproperty"]
 
 
 def _flatten_dense_tensors(tensors: Iterable[Tensor]) -> Tensor:

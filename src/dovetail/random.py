@@ -5,14 +5,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from dovetail_aten import (
-    Generator,
-    get_rng_state,
-    initial_seed,
-    manual_seed,
-    seed,
-    set_rng_state,
-)
+from dovetail_aten import Generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from dovetail_aten import default_generator as _generator_of
 from dovetail_kernel import Device, backend
 

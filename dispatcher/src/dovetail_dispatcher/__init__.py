@@ -30,11 +30,7 @@ if TYPE_CHECKING:
     from .inspection.traces.spans import CallSpan, Observer, Span, open_span
     from .inspection.traces.tracing import Trace
     from .interception.function_modes import BaseTorchFunctionMode, TorchFunctionMode
-    from .interception.interceptable_attributes import (
-        accesses,
-        interceptable,
-        operator_modules,
-    )
+    from .interception.interceptable_attributes import accesses, interceptable, operator_modules
     from .interception.intercepted_functions import (
         ask_arguments,
         is_overridable,

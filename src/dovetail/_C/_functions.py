@@ -2,13 +2,7 @@
 
 from typing import Any
 
-from dovetail_autograd import (
-    AccumulateGrad,
-    DelayedError,
-    UndefinedGrad,
-    node_kind,
-    node_names,
-)
+from dovetail_autograd import AccumulateGrad, DelayedError, UndefinedGrad, node_kind, node_names
 
 __all__ = ["AccumulateGrad", "DelayedError", "UndefinedGrad"]
 

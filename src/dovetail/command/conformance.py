@@ -16,13 +16,7 @@ import typer
 from ..testing import Outcome, op_infos
 from ..testing.runs import chosen_checks
 from .common import AsJson, UsageError, failures, print_json, print_rows
-from .conformance_runs import (
-    ALL,
-    chosen_operators,
-    loaded_device,
-    outcomes_of,
-    with_progress,
-)
+from .conformance_runs import ALL, chosen_operators, loaded_device, outcomes_of, with_progress
 
 STATES = ("passed", "failed", "skipped")
 

@@ -122,8 +122,7 @@ def _assert(condition: object, message: str) -> None:
 
 
 def _assert_async(
-    input: Tensor,
-    assert_msg: str = "Expected Tensor with single nonzero value, but got zero",
+    input: Tensor, assert_msg: str = "Expected Tensor with single nonzero value, but got zero"
 ) -> None:
     """Raise RuntimeError if the one element of a tensor is zero. The value is waited for."""
     if not input:

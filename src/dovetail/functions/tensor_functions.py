@@ -10,12 +10,7 @@ from dovetail_aten import Tensor
 from dovetail_dispatcher import overridable
 from dovetail_kernel import Size, TensorBase, dtype, result_dtype, scalar_category
 
-__all__ = [
-    "broadcast_shapes",
-    "is_tensor",
-    "result_type",
-    "typename",
-]
+__all__ = ["broadcast_shapes", "is_tensor", "result_type", "typename"]
 
 
 def broadcast_shapes(*shapes: Any) -> Size:

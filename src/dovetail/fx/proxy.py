@@ -17,13 +17,7 @@ from .graph import Graph
 from .names import name_of_target
 from .node import Argument, Node, Target, map_aggregate
 
-__all__ = [
-    "Attribute",
-    "GraphAppendingTracer",
-    "Proxy",
-    "TraceError",
-    "TracerBase",
-]
+__all__ = ["Attribute", "GraphAppendingTracer", "Proxy", "TraceError", "TracerBase"]
 
 _CONSTANTS: Final = (
     *(str, int, float, bool, complex, type(None), type(...), range),

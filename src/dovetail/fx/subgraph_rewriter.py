@@ -13,12 +13,7 @@ from .graph import Graph
 from .graph_module import GraphModule
 from .node import Node, map_arg
 
-__all__ = [
-    "Match",
-    "ReplacedPatterns",
-    "replace_pattern",
-    "replace_pattern_with_filters",
-]
+__all__ = ["Match", "ReplacedPatterns", "replace_pattern", "replace_pattern_with_filters"]
 
 Pattern = Callable[..., Any] | Graph | GraphModule
 

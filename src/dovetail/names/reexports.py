@@ -75,5 +75,5 @@ __all__ = [
     "is_inference_mode_enabled", "jagged", "layout", "long", "memory_format", "nan", "newaxis",
     "no_grad", "ops", "pi", "preserve_format", "promote_types", "set_default_device",
     "set_default_dtype", "set_grad_enabled", "short", "sparse_bsc", "sparse_bsr", "sparse_coo",
-    "sparse_csc", "sparse_csr", "strided", "uint8", "uint16", "uint32", "uint64",
+    "sparse_csc", "sparse_csr", "strided", "uint8", "uint16", "uint32", "uint64"
 ]  # fmt: skip

@@ -144,10 +144,7 @@ class UninitializedTensorMixin:
     cls_to_become: ClassVar[type[Tensor]]
 
     def materialize(
-        self,
-        shape: Any,
-        device: str | Device | None = None,
-        dtype: dtype | None = None,
+        self, shape: Any, device: str | Device | None = None, dtype: dtype | None = None
     ) -> None:
         """Become a parameter, or a buffer, of this shape; its values are not initialised.
 

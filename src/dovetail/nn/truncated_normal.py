@@ -17,12 +17,7 @@ _LEAST_SHARE = 0.3
 
 @no_grad()
 def fill_truncated_normal(
-    tensor: Tensor,
-    mean: float,
-    std: float,
-    a: float,
-    b: float,
-    generator: Generator | None = None,
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None = None
 ) -> Tensor:
     """Fill ``tensor``, in place, with draws between ``a`` and ``b``; what falls outside is drawn
     again. PyTorch draws the same numbers in the same order.

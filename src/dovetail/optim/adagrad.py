@@ -10,14 +10,7 @@ from dovetail_aten import Tensor
 from .elementwise import ElementwiseOptimizer, decayed, first_step
 from .functional_steps import functional_step
 from .optimizer import Params
-from .options import (
-    add_number,
-    add_quotient,
-    check_fused,
-    check_non_negative,
-    check_rate,
-    option,
-)
+from .options import add_number, add_quotient, check_fused, check_non_negative, check_rate, option
 
 __all__ = ["Adagrad", "adagrad"]
 

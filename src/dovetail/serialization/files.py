@@ -37,10 +37,7 @@ from .settings import checked_format, get_default_save_format, settings
 from .stored_tensors import PICKLE_ENTRY, TensorReader, TensorWriter
 from .structure import Decoder, Encoder
 from .tensor_dicts import plain_tensors
-from .tensor_records import (
-    storage_records,
-    tensor_records,
-)
+from .tensor_records import storage_records, tensor_records
 from .torch_format.torch_files import LoadOptions, is_legacy, is_zip, load_legacy, load_zip
 from .torch_format.torch_globals import TorchGlobals
 from .torch_format.torch_writer import pack_torch
@@ -261,10 +258,7 @@ def _legacy(start: bytes, stream: IO[bytes], options: LoadOptions) -> Any:
 
 
 def _described_object(
-    entries: dict[str, Entry],
-    metadata: dict[str, str],
-    options: LoadOptions,
-    is_mapped: bool,
+    entries: dict[str, Entry], metadata: dict[str, str], options: LoadOptions, is_mapped: bool
 ) -> Any:
     """Return what `save` wrote."""
     if metadata.get("dovetail_format") != _FORMAT:

@@ -75,11 +75,7 @@ def cosine(M: int, **options: Unpack[_Options]) -> Tensor:
 
 
 def exponential(
-    M: int,
-    *,
-    center: float | None = None,
-    tau: float = 1.0,
-    **options: Unpack[_Options],
+    M: int, *, center: float | None = None, tau: float = 1.0, **options: Unpack[_Options]
 ) -> Tensor:
     """Return ``exp(-abs(k - center) / tau)``.
 
@@ -144,12 +140,7 @@ def hann(M: int, **options: Unpack[_Options]) -> Tensor:
     return general_hamming(M, alpha=0.5, **options)
 
 
-def general_hamming(
-    M: int,
-    *,
-    alpha: float = 0.54,
-    **options: Unpack[_Options],
-) -> Tensor:
+def general_hamming(M: int, *, alpha: float = 0.54, **options: Unpack[_Options]) -> Tensor:
     """Return ``alpha - (1 - alpha) cos(2 pi k / (n - 1))``."""
     return general_cosine(M, a=[alpha, 1 - alpha], **options)
 

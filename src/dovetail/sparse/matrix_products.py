@@ -15,14 +15,7 @@ from dovetail_kernel import int64, sparse_coo, sparse_csr
 
 from .arithmetic import turned
 from .conversions import in_layout
-from .coordinate_tensor import (
-    CoordinateTensor,
-    coordinates_of,
-    flat_places,
-    handles,
-    make,
-    refusal,
-)
+from .coordinate_tensor import CoordinateTensor, coordinates_of, flat_places, handles, make, refusal
 
 __all__ = ["addmm", "dsmm", "hspmm", "mm", "smm", "spmm"]
 

@@ -9,15 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dovetail_aten import Tensor
-from dovetail_kernel import (
-    bfloat16,
-    complex64,
-    complex128,
-    dtype,
-    float16,
-    float32,
-    float64,
-)
+from dovetail_kernel import bfloat16, complex64, complex128, dtype, float16, float32, float64
 
 __all__ = ["TOLERANCES", "Tolerance", "as_array", "difference_of_arrays", "tolerance_of"]
 

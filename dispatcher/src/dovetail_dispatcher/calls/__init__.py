@@ -62,13 +62,7 @@ from .steps.tensor_kernels import (
 )
 from .steps.writes import CheckInferenceWrite, CheckOverlap, CountWrite, WriteInto, WriteOut
 from .templates.arguments import default_text, parameter
-from .templates.entry import (
-    INDENT,
-    compose_entry,
-    numbers_allowed,
-    symbol,
-    with_short_traceback,
-)
+from .templates.entry import INDENT, compose_entry, numbers_allowed, symbol, with_short_traceback
 
 __all__ = [
     "COMMON",

@@ -8,14 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from dovetail_kernel import (
-    Device,
-    DispatchKeySet,
-    Layout,
-    MemoryFormat,
-    TensorBase,
-    state,
-)
+from dovetail_kernel import Device, DispatchKeySet, Layout, MemoryFormat, TensorBase, state
 from dovetail_kernel import dtype as DType
 from dovetail_kernel.short_tracebacks import shorten_traceback
 from dovetail_kernel.signature import SCALAR_BITS

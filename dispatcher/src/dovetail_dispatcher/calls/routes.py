@@ -11,12 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from dovetail_kernel import (
-    DispatchKeySet,
-    DispatchState,
-    dispatch_state,
-    state,
-)
+from dovetail_kernel import DispatchKeySet, DispatchState, dispatch_state, state
 from dovetail_kernel.signature import OVERRIDES
 
 from ..compiled_code import load_compiled_code

@@ -12,9 +12,7 @@ from dovetail_kernel import names_on_demand
 if TYPE_CHECKING:
     from .traces.tracing import record_node
 
-__all__ = [
-    "record_node",
-]
+__all__ = ["record_node"]
 
 __getattr__ = names_on_demand(
     __name__,

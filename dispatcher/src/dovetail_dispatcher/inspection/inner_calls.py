@@ -11,14 +11,7 @@ from functools import partial
 from inspect import signature
 from typing import Final
 
-from dovetail_kernel import (
-    Backend,
-    DispatchKey,
-    DispatchKeySet,
-    TensorBase,
-    backend,
-    backend_key,
-)
+from dovetail_kernel import Backend, DispatchKey, DispatchKeySet, TensorBase, backend, backend_key
 
 from ..table.base_operators import base_operator, has_base_operators
 from .decisions import Decision, decide

@@ -7,14 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from dovetail_kernel import (
-    TensorBase,
-    bump_version,
-    set_state,
-    share_storage,
-    share_version,
-    state,
-)
+from dovetail_kernel import TensorBase, bump_version, set_state, share_storage, share_version, state
 from dovetail_kernel.keys import PYTHON_DISPATCH, STATE, StateGuard
 from dovetail_kernel.signature import NORMAL, SCALAR_BITS
 from dovetail_kernel.tensor import InsideCounter
@@ -25,12 +18,7 @@ from ..table.operator import Operator
 from .mode_stacks import Mode, above_python, below_python, dispatch_modes
 from .overrides import multiple_dispatch_failed, overloaded_args
 
-__all__ = [
-    "TorchDispatchMode",
-    "dispatching_args",
-    "enable_reentrant_dispatch",
-    "python_fallback",
-]
+__all__ = ["TorchDispatchMode", "dispatching_args", "enable_reentrant_dispatch", "python_fallback"]
 
 
 class TorchDispatchMode(Mode):

@@ -16,10 +16,7 @@ from ..table.batching_rule import BatchingRule
 from ..table.operator import Operator
 from ..table.updates.transactions import transaction
 
-__all__ = [
-    "checked_rule",
-    "load_batching_rules",
-]
+__all__ = ["checked_rule", "load_batching_rules"]
 
 
 def checked_rule(op: Operator, function: Callable[..., object], where: str) -> BatchingRule:

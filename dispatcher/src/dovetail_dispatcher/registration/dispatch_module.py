@@ -104,11 +104,7 @@ class _DispatchModule:
         return self
 
     def def_schema_t_t(
-        self,
-        name: str,
-        dispatch: str = "",
-        alias: str = "",
-        debug: str = "default_def_schema_t_t",
+        self, name: str, dispatch: str = "", alias: str = "", debug: str = "default_def_schema_t_t"
     ) -> Self:
         """Define an operator by the schema `name`, with a kernel that returns its only tensor."""
         with together(self._changes):

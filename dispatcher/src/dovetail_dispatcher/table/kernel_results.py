@@ -9,15 +9,7 @@ from dovetail_kernel import TensorBase
 
 from ..schema import CastError, caster
 from ..schema.casts import cast_bool, cast_float, cast_int
-from ..schema.types import (
-    BoolType,
-    IntType,
-    ListType,
-    OptionalType,
-    SymBoolType,
-    SymIntType,
-    Type,
-)
+from ..schema.types import BoolType, IntType, ListType, OptionalType, SymBoolType, SymIntType, Type
 from .kernels import Kernel
 from .operator import Operator
 

@@ -29,12 +29,7 @@ if TYPE_CHECKING:
     )
     from .installed_checks import checks
     from .op_info import ErrorInput, OpInfo, SampleInput, Skip
-    from .registration import (
-        find_op_info,
-        op_infos,
-        operators_without_op_info,
-        register_op_infos,
-    )
+    from .registration import find_op_info, op_infos, operators_without_op_info, register_op_infos
     from .tensors import TensorMaker, sample_tensor
 
 __all__ = [

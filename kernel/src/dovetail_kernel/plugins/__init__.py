@@ -6,10 +6,4 @@ May import `tensor` and what lies below.
 
 from .entries import BACKENDS, KERNELS, LIBRARIES, TRANSFORMS, PluginEntry
 
-__all__ = [
-    "BACKENDS",
-    "KERNELS",
-    "LIBRARIES",
-    "TRANSFORMS",
-    "PluginEntry",
-]
+__all__ = ["BACKENDS", "KERNELS", "LIBRARIES", "TRANSFORMS", "PluginEntry"]

@@ -6,9 +6,4 @@ Imports nothing of the package but `errors`.
 
 from .dtype import BY_BIT, COMPLEX, FLOAT, INT
 
-__all__ = [
-    "BY_BIT",
-    "COMPLEX",
-    "FLOAT",
-    "INT",
-]
+__all__ = ["BY_BIT", "COMPLEX", "FLOAT", "INT"]

@@ -3,13 +3,7 @@ make tensors.
 """
 
 from dovetail_dispatcher.sockets import TENSOR_FUNCTION
-from dovetail_kernel import (
-    forward_old_places,
-    hookimpl,
-    plugin_manager,
-    publish,
-    set_tensor_class,
-)
+from dovetail_kernel import forward_old_places, hookimpl, plugin_manager, publish, set_tensor_class
 
 from . import library as _library  # first: it defines the operators that the functions look up
 from ._generated import functions as functions

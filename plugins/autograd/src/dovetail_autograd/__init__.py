@@ -41,10 +41,7 @@ from .recording.function import (
 )
 from .recording.function import applies_are_asked as applies_are_asked  # for the front end
 from .recording.node_classes import build_node_class
-from .recording.unknown_derivative import (
-    _get_autograd_fallback_mode,
-    _set_autograd_fallback_mode,
-)
+from .recording.unknown_derivative import _get_autograd_fallback_mode, _set_autograd_fallback_mode
 from .sockets import BATCHED_GRAD
 
 if TYPE_CHECKING:

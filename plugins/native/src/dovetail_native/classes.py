@@ -30,13 +30,7 @@ from dovetail_kernel.sockets import DEFAULT_DTYPE
 from dovetail_kernel.tensor import KNOWN_SIZES
 from dovetail_kernel.types import BY_BIT
 
-from ._core import (
-    exchange_api,
-    set_attributes,
-    set_classes,
-    set_default_device,
-    set_default_dtype,
-)
+from ._core import exchange_api, set_attributes, set_classes, set_default_device, set_default_dtype
 
 _told: Any = None
 

@@ -54,12 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
     name = config.getoption("--backend")
     if name == CPU:
         return
-    from dovetail_kernel import (
-        Device,
-        PluginError,
-        plugin_manager,
-        set_default_device,
-    )
+    from dovetail_kernel import Device, PluginError, plugin_manager, set_default_device
 
     try:
         device = Device(name)

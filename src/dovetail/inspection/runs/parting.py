@@ -109,10 +109,7 @@ class Search:
     lone: list[Pair] = field(default_factory=list)
 
     def first_parting(
-        self,
-        first: Sequence[RecordedSpan],
-        second: Sequence[RecordedSpan],
-        place: Place = _TOP,
+        self, first: Sequence[RecordedSpan], second: Sequence[RecordedSpan], place: Place = _TOP
     ) -> Parting | None:
         """Return the first call in which two sequences of calls part, or None."""
         pairs = _aligned(first, second)

@@ -12,12 +12,7 @@ from typing import Any
 from dovetail_aten import Tensor
 from dovetail_autograd.transforms import pytree
 from dovetail_dispatcher import without_conditions
-from dovetail_kernel import (
-    Device,
-    get_default_device,
-    get_default_dtype,
-    set_default_dtype,
-)
+from dovetail_kernel import Device, get_default_device, get_default_dtype, set_default_dtype
 from dovetail_kernel import dtype as dtype_class
 
 from ...nn import Module

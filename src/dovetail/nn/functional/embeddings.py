@@ -7,10 +7,7 @@ from dovetail_aten import Tensor, functions
 from dovetail_autograd import no_grad
 from dovetail_dispatcher import overridable
 
-__all__ = [
-    "embedding",
-    "embedding_bag",
-]
+__all__ = ["embedding", "embedding_bag"]
 
 
 @overridable

@@ -264,10 +264,7 @@ class EmbeddingBag(Module):
         draw_rows(self.weight, self.padding_idx)
 
     def forward(
-        self,
-        input: Tensor,
-        offsets: Tensor | None = None,
-        per_sample_weights: Tensor | None = None,
+        self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
     ) -> Tensor:
         """Return ``(bags, embedding_dim)``.
 

@@ -102,10 +102,7 @@ class BasePruningMethod(ABC):
         return hook
 
     def prune(
-        self,
-        t: Tensor,
-        default_mask: Tensor | None = None,
-        importance_scores: Tensor | None = None,
+        self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None
     ) -> Tensor:
         """Return ``t`` pruned.
 

@@ -99,11 +99,7 @@ class PolynomialLR(LRScheduler):
     """Let the rate fall to zero in ``total_iters`` epochs, as a power of the epochs that remain."""
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        total_iters: int = 5,
-        power: float = 1.0,
-        last_epoch: int = -1,
+        self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
     ) -> None:
         self.total_iters = total_iters
         self.power = power

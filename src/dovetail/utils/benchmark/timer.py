@@ -96,9 +96,7 @@ class Timer:
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
     def blocked_autorange(
-        self,
-        callback: Callable[[int, float], object] | None = None,
-        min_run_time: float = 0.2,
+        self, callback: Callable[[int, float], object] | None = None, min_run_time: float = 0.2
     ) -> Measurement:
         """Return the times of blocks, each so long that reading the clock does not matter, for at
         least `min_run_time` seconds in all.

@@ -6,9 +6,7 @@ import keyword
 import re
 from typing import Final
 
-from ...schema.function_schema import (
-    Argument,
-)
+from ...schema.function_schema import Argument
 
 INT_LISTS = ("int[]", "SymInt[]")
 

@@ -243,11 +243,7 @@ def _registrar_of(op: Operator) -> Registrar | None:
 
 
 def _replaced(
-    op: Operator,
-    schema: FunctionSchema,
-    location: str,
-    registrar: Registrar | None,
-    override: bool,
+    op: Operator, schema: FunctionSchema, location: str, registrar: Registrar | None, override: bool
 ) -> tuple[list[Kernel], bool]:
     """Return the kernels that go with an earlier definition, and whether the same code made it."""
     if not op.is_defined:

@@ -52,9 +52,7 @@ class _WaitingKernel(Change):
     __slots__ = ("made", "record", "register")
 
     def __init__(
-        self,
-        record: PendingKernel,
-        register: Callable[[DispatchKey, list[Change]], None],
+        self, record: PendingKernel, register: Callable[[DispatchKey, list[Change]], None]
     ) -> None:
         self.record = record
         self.register = register

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel import (
-    Backend,
-    Device,
-    get_default_device,
-    plugin_manager,
-)
+from dovetail_kernel import Backend, Device, get_default_device, plugin_manager
 
 __all__ = ["as_device", "backend_for", "index_on", "is_on", "ready_backend"]
 

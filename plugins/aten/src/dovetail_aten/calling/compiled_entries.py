@@ -16,11 +16,7 @@ from dovetail_dispatcher.sockets import COMPILED_ENTRY
 from dovetail_dispatcher.table import registry
 
 from ..templates.docstrings import document
-from ..templates.python_function import (
-    python_schema,
-    result_type,
-    returns_list,
-)
+from ..templates.python_function import python_schema, result_type, returns_list
 from .compile_on_first_call import complete_choice
 from .overloads import Overloads, is_decided_by_class
 from .return_types import names_results

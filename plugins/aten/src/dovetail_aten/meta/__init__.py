@@ -13,9 +13,7 @@ from dovetail_kernel import names_on_demand
 if TYPE_CHECKING:
     from .meta_array import MetaArray
 
-__all__ = [
-    "MetaArray",
-]
+__all__ = ["MetaArray"]
 
 __getattr__ = names_on_demand(
     __name__,

@@ -190,11 +190,7 @@ def _old_parameters(count: int) -> list[str]:
 
 
 def _name_parameters(
-    schema: FunctionSchema,
-    *,
-    takes_out: bool,
-    takes_old: int,
-    numpy: Mapping[str, str],
+    schema: FunctionSchema, *, takes_out: bool, takes_old: int, numpy: Mapping[str, str]
 ) -> list[str]:
     """Return the parameters of the function that users call by name, ``input, *, alpha=1``."""
     positional = [a for a in schema.arguments if not a.kwarg_only]

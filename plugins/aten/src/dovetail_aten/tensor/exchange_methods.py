@@ -86,12 +86,7 @@ class TensorExchange(TensorConversions):
         return from_host(array)
 
     def __dlpack__(
-        self,
-        *,
-        stream: Any = -1,
-        max_version: Any = None,
-        dl_device: Any = None,
-        copy: Any = None,
+        self, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None, copy: Any = None
     ) -> Any:
         """Return a DLPack capsule that shares memory with the tensor.
 

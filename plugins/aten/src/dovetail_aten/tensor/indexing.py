@@ -13,13 +13,7 @@ from sys import maxsize
 from types import EllipsisType, NoneType
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel import (
-    TensorBase,
-    dtype_of_signature,
-    int64,
-    uint8,
-    warn_user,
-)
+from dovetail_kernel import TensorBase, dtype_of_signature, int64, uint8, warn_user
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.short_tracebacks import shorten_traceback
 from dovetail_kernel.signature import ZERO_DIM

@@ -5,24 +5,13 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, ClassVar
 
-from dovetail_kernel import (
-    TensorBase,
-    disabled_torch_function_impl,
-    set_state,
-    state,
-    tensor_class,
-)
+from dovetail_kernel import TensorBase, disabled_torch_function_impl, set_state, state, tensor_class
 from dovetail_kernel.keys import NOT_PLAIN, functions_as_they_are
 from dovetail_kernel.signature import NO_GRAD, OVERRIDES
 
 from .._generated import functions as aten
 from .exchange_methods import TensorExchange
-from .new_subclasses import (
-    check_subclass,
-    make_subclass,
-    make_wrapper_subclass,
-    taken_slots,
-)
+from .new_subclasses import check_subclass, make_subclass, make_wrapper_subclass, taken_slots
 
 __all__ = ["TensorSubclasses"]
 

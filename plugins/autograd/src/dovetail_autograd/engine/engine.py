@@ -131,10 +131,7 @@ def _run(
 
 
 def execute_plainly(
-    root: PlainRoot,
-    keep_graph: bool,
-    outputs: Sequence[EdgeTuple] = (),
-    create_graph: bool = False,
+    root: PlainRoot, keep_graph: bool, outputs: Sequence[EdgeTuple] = (), create_graph: bool = False
 ) -> Sequence[TensorBase | None]:
     """Run the graph from `root` down as `execute` does, with nothing around it: no mode and no
     other run.

@@ -26,13 +26,7 @@ from dovetail_dispatcher.calls import (
 from dovetail_dispatcher.table import Formula, Saved
 from dovetail_kernel import DTYPES, backends_of_signature, bfloat16, float16
 from dovetail_kernel.keys import below_ad_inplace_or_view
-from dovetail_kernel.signature import (
-    DTYPE_MASK,
-    INFERENCE,
-    PYTHON_COMPLEX,
-    PYTHON_SCALAR,
-    VIEW,
-)
+from dovetail_kernel.signature import DTYPE_MASK, INFERENCE, PYTHON_COMPLEX, PYTHON_SCALAR, VIEW
 
 from ..graph.function_node import DIFFERENTIABLE
 from ..graph.saved_extras import needs_extras

@@ -16,13 +16,7 @@ from ..memory.aligned_memory import aligned_empty
 from ..memory.scratch import BLOCK_BYTES
 from ..parallel.threads import run_pieces, shared_step
 
-__all__ = [
-    "BLOCK_BYTES",
-    "UNIT",
-    "contiguous_order",
-    "in_blocks",
-    "line_of",
-]
+__all__ = ["BLOCK_BYTES", "UNIT", "contiguous_order", "in_blocks", "line_of"]
 
 _LEAST_ITEM: Final = 4
 """Half precision is computed in single."""

@@ -214,10 +214,7 @@ def _by_places(patches: np.ndarray, images: np.ndarray) -> Any:
 
 
 def _by_blocks(
-    lead: tuple[int, ...],
-    dtype: object,
-    windows: Sequence[Window],
-    compute: Callable[..., None],
+    lead: tuple[int, ...], dtype: object, windows: Sequence[Window], compute: Callable[..., None]
 ) -> None:
     """Call ``compute(piece, block, patches)`` for all blocks over ``(images, groups, channels)``.
 

@@ -12,10 +12,7 @@ from dovetail_kernel import names_on_demand
 if TYPE_CHECKING:
     from .malloc import TunedMalloc, tune_malloc
 
-__all__ = [
-    "TunedMalloc",
-    "tune_malloc",
-]
+__all__ = ["TunedMalloc", "tune_malloc"]
 
 __getattr__ = names_on_demand(
     __name__,

@@ -9,14 +9,7 @@ from dovetail_aten import Tensor
 from ... import functional as F
 from .base_losses import _Loss
 
-__all__ = [
-    "GaussianNLLLoss",
-    "HuberLoss",
-    "L1Loss",
-    "MSELoss",
-    "PoissonNLLLoss",
-    "SmoothL1Loss",
-]
+__all__ = ["GaussianNLLLoss", "HuberLoss", "L1Loss", "MSELoss", "PoissonNLLLoss", "SmoothL1Loss"]
 
 
 class MSELoss(_Loss):

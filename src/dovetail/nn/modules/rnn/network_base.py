@@ -189,10 +189,7 @@ class RNNBase(Module):
         return self.num_layers * (2 if self.bidirectional else 1), batch, features
 
     def check_hidden_size(
-        self,
-        hx: Tensor,
-        expected_hidden_size: Sizes,
-        msg: str = "Expected hidden size {}, got {}",
+        self, hx: Tensor, expected_hidden_size: Sizes, msg: str = "Expected hidden size {}, got {}"
     ) -> None:
         """Raise if a state has another size."""
         if tuple(hx.size()) != expected_hidden_size:

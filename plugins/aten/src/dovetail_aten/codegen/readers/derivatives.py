@@ -12,13 +12,7 @@ from pathlib import Path
 from dovetail_dispatcher import parse_schema
 
 from ..errors import DerivativeError, Location
-from .derivative_records import (
-    Derivative,
-    ForwardFormula,
-    InputFormula,
-    SavedValue,
-    with_copies,
-)
+from .derivative_records import Derivative, ForwardFormula, InputFormula, SavedValue, with_copies
 from .entries import Entry, read_entries
 from .expressions import Rewritten, Scope, rewrite
 from .native_functions import NativeFunction

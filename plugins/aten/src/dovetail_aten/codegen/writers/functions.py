@@ -26,10 +26,7 @@ from dovetail_aten.calling.overloads import Overloads
 
 
 def write_functions(
-    functions: Sequence[NativeFunction],
-    *,
-    is_split: bool,
-    without: LeftOut | None = None,
+    functions: Sequence[NativeFunction], *, is_split: bool, without: LeftOut | None = None
 ) -> dict[str, str]:
     """Return the modules of the functions of `functions`, text by path.
 

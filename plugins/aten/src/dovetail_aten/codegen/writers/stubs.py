@@ -9,11 +9,7 @@ from collections.abc import Sequence
 
 from dovetail_dispatcher.schema import Argument
 
-from ...templates.python_function import (
-    python_schema,
-    result_type,
-    variadic_argument,
-)
+from ...templates.python_function import python_schema, result_type, variadic_argument
 from ..families import by_family
 from ..overload_sets import OverloadSet, function_name, overload_sets
 from ..readers.native_functions import NativeFunction

@@ -10,11 +10,7 @@ from ...meta.meta_array import MetaArray
 from ...meta.table import like
 from .kernels.convolution_geometry import check_convolution_dtypes, convolution_of
 from .kernels.patch_geometry import blocks_of, folded_blocks_of
-from .kernels.shuffle_geometry import (
-    check_channel_shuffle,
-    shuffled_shape,
-    unshuffled_shape,
-)
+from .kernels.shuffle_geometry import check_channel_shuffle, shuffled_shape, unshuffled_shape
 
 
 def convolution(

@@ -56,10 +56,7 @@ def lu_factor_ex(
 
 
 def lu_unpack(
-    LU_data: MetaArray,
-    LU_pivots: MetaArray,
-    unpack_data: bool = True,
-    unpack_pivots: bool = True,
+    LU_data: MetaArray, LU_pivots: MetaArray, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> tuple[MetaArray, MetaArray, MetaArray]:
     check_matrix("torch.lu_unpack", LU_data.shape, "LU_data")
     *batch, rows, columns = LU_data.shape

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dovetail_dispatcher import Operator
 
 from ..._generated import functions as F
-from ...batching.table import (
-    Rule,
-    batched,
-    call_one,
-    logical_ndim,
-    logical_shape,
-    lower,
-    padded,
-)
+from ...batching.table import Rule, batched, call_one, logical_ndim, logical_shape, lower, padded
 from ...kernel_support.loss_reductions import MEAN, NONE, SUM
 from ...typing import Batch, Dims, Scalar, TensorLike
 

@@ -40,13 +40,7 @@ def index_reduce(
 
 
 def scatter_reduce(
-    self: MetaArray,
-    dim: int,
-    index: MetaArray,
-    src: Any,
-    reduce: str,
-    *,
-    include_self: bool = True,
+    self: MetaArray, dim: int, index: MetaArray, src: Any, reduce: str, *, include_self: bool = True
 ) -> MetaArray:
     check_reduction("scatter_reduce", reduce)
     return scatter(self, dim, index, src)

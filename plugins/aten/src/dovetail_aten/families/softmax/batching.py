@@ -8,12 +8,7 @@ from dovetail_dispatcher import Operator
 from dovetail_kernel import dtype as DType
 
 from ..._generated import functions as F
-from ...batching.table import (
-    Rule,
-    batched,
-    front,
-    logical_ndim,
-)
+from ...batching.table import Rule, batched, front, logical_ndim
 from ...typing import Batch, Dims
 
 if TYPE_CHECKING:

@@ -22,15 +22,7 @@ from dovetail_kernel import (
 from dovetail_kernel import dtype as DType
 from dovetail_kernel.devices import chosen_devices, innermost
 from dovetail_kernel.keys import inference_mode_on
-from dovetail_kernel.signature import (
-    DTYPE_MASK,
-    GRAD,
-    INFERENCE,
-    NO_GRAD,
-    NORMAL,
-    VIEW,
-    ZERO_DIM,
-)
+from dovetail_kernel.signature import DTYPE_MASK, GRAD, INFERENCE, NO_GRAD, NORMAL, VIEW, ZERO_DIM
 
 from ..._generated import functions as aten
 from ...backend.backend_select import (

@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 
     from ..tensor_class import Tensor
 
-__all__ = [
-    "rand",
-    "randint",
-    "randn",
-    "randperm",
-]
+__all__ = ["rand", "randint", "randn", "randperm"]
 
 
 _SEQUENCES: Final = (list, tuple)

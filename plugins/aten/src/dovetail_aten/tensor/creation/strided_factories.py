@@ -5,13 +5,7 @@ from __future__ import annotations
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel import (
-    Layout,
-    TensorBase,
-    get_default_dtype,
-    scalar_category,
-    scalar_dtype,
-)
+from dovetail_kernel import Layout, TensorBase, get_default_dtype, scalar_category, scalar_dtype
 
 from ...backend.backend_select import check_layout
 from ...backend.devices import as_device, ready_backend
@@ -115,12 +109,7 @@ def logspace(
 
 
 def frombuffer(
-    buffer: Any,
-    *,
-    dtype: object,
-    count: int = -1,
-    offset: int = 0,
-    requires_grad: bool = False,
+    buffer: Any, *, dtype: object, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:
     """Return a vector that shares the memory of an object with Python's buffer protocol.
 

@@ -19,10 +19,7 @@ _MODES = {
 
 @overridable
 def cdist(
-    x1: Any,
-    x2: Any,
-    p: float = 2.0,
-    compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
+    x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
 ) -> Any:
     """Return the distances between every row of `x1` and every row of `x2`.
 

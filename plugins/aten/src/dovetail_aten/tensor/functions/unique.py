@@ -59,10 +59,7 @@ def unique(
 
 @overridable
 def unique_consecutive(
-    input: Tensor,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    dim: int | None = None,
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """Return the elements of `input`, or its slices along `dim`, that differ from the one before.
 

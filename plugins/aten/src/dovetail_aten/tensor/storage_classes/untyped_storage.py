@@ -6,15 +6,7 @@ from collections.abc import Iterator, Sequence
 from operator import index as as_index
 from typing import Any, Final, cast
 
-from dovetail_kernel import (
-    DatalessArray,
-    Device,
-    Storage,
-    new_storage,
-    resize_storage,
-    uint8,
-    wrap,
-)
+from dovetail_kernel import DatalessArray, Device, Storage, new_storage, resize_storage, uint8, wrap
 from dovetail_kernel.sockets import STORAGE_CLASS
 from dovetail_kernel.tensor import is_resizable, move_storage
 

@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel import (
-    TensorBase,
-    backend_of_signature,
-    share_storage,
-    share_version,
-    wrap,
-)
+from dovetail_kernel import TensorBase, backend_of_signature, share_storage, share_version, wrap
 from dovetail_kernel.keys import PYTHON_DISPATCH
 from dovetail_kernel.signature import GRAD, WRAPPED_BIT
 

@@ -70,7 +70,7 @@ def images_of(ndim: int) -> Any:
 
     def reference(
         x: np.ndarray, weight: Any, bias: np.ndarray | None = None, stride: Sequence[int] = (1,),
-        padding: Any = (0,), dilation: Any = (1,), groups: int = 1,
+        padding: Any = (0,), dilation: Any = (1,), groups: int = 1
     ) -> Any:  # fmt: skip
         if x.ndim == ndim + 1:
             return reference(x[None], weight, bias, stride, padding, dilation, groups)[0]
@@ -90,7 +90,7 @@ def transposed_of(ndim: int) -> Any:
 
     def reference(
         x: Any, weight: Any, bias: Any = None, stride: Any = (1,), padding: Any = (0,),
-        output_padding: Any = (0,), groups: int = 1, dilation: Any = (1,),
+        output_padding: Any = (0,), groups: int = 1, dilation: Any = (1,)
     ) -> Any:  # fmt: skip
         if x.ndim == ndim + 1:
             given = (bias, stride, padding, output_padding, groups, dilation)

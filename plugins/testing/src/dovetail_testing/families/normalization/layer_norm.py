@@ -11,12 +11,7 @@ import numpy as np
 from dovetail_dispatcher.testing import SampleInput, Skip, TensorMaker
 from dovetail_kernel import bfloat16, float64
 
-from ..makers import (
-    FLOATING,
-    is_inexact,
-    op_info,
-    refused,
-)
+from ..makers import FLOATING, is_inexact, op_info, refused
 
 info = partial(op_info, family="normalization")
 

@@ -89,7 +89,7 @@ def averages(x: Any, spans: Spans, count: Callable[[list[range], int], int]) -> 
 def max_pool(ndim: int) -> Callable[..., Any]:
     def reference(
         x: np.ndarray, kernel: Sequence[int], stride: Sequence[int] = (),
-        padding: Sequence[int] = (0,), dilation: Sequence[int] = (1,), ceil_mode: bool = False,
+        padding: Sequence[int] = (0,), dilation: Sequence[int] = (1,), ceil_mode: bool = False
     ) -> Any:  # fmt: skip
         return maxima(x, spans_of(x.shape[-ndim:], kernel, stride, padding, dilation, ceil_mode))
 
@@ -100,7 +100,7 @@ def avg_pool(ndim: int) -> Callable[..., Any]:
     def reference(
         x: np.ndarray, kernel: Sequence[int], stride: Sequence[int] = (),
         padding: Sequence[int] = (0,), ceil_mode: bool = False, count_include_pad: bool = True,
-        divisor_override: int | None = None,
+        divisor_override: int | None = None
     ) -> Any:  # fmt: skip
         sizes, pads = x.shape[-ndim:], _each(padding, ndim)
 

@@ -6,17 +6,7 @@ from functools import partial
 
 from dovetail_dispatcher.testing import SampleInput
 
-from ..makers import (
-    FLOATING,
-    INEXACT,
-    REAL,
-    REAL_NUMBERS,
-    Samples,
-    mask,
-    op_info,
-    refused,
-    smooth,
-)
+from ..makers import FLOATING, INEXACT, REAL, REAL_NUMBERS, Samples, mask, op_info, refused, smooth
 from .distribution_samples import OP_INFOS as DISTRIBUTIONS
 from .distribution_samples import kept
 

@@ -108,7 +108,7 @@ def network(
 def padded_reference(name: str) -> Callable[..., Any]:
     def reference(
         x: np.ndarray, hx: np.ndarray, params: Sequence[np.ndarray], biases: bool,
-        layers: int, p: float, train: bool, both: bool, batch_first: bool,
+        layers: int, p: float, train: bool, both: bool, batch_first: bool
     ) -> Any:  # fmt: skip
         by_sequence = wide_array(x)
         if not batch_first:
@@ -123,7 +123,7 @@ def padded_reference(name: str) -> Callable[..., Any]:
 def packed_reference(name: str) -> Callable[..., Any]:
     def reference(
         data: np.ndarray, sizes: Any, hx: np.ndarray, params: Sequence[np.ndarray], biases: bool,
-        layers: int, p: float, train: bool, both: bool,
+        layers: int, p: float, train: bool, both: bool
     ) -> Any:  # fmt: skip
         places = [(n, t) for t, size in enumerate(sizes) for n in range(size)]
         rows = dict(zip(places, wide_array(data), strict=True))

@@ -12,17 +12,7 @@ import numpy as np
 from dovetail_dispatcher.testing import SampleInput, TensorMaker
 from dovetail_kernel import float64
 
-from ..makers import (
-    FLOATING,
-    INEXACT,
-    NO_SHAPE,
-    REAL,
-    joined,
-    op_info,
-    refusals,
-    refused,
-    smooth,
-)
+from ..makers import FLOATING, INEXACT, NO_SHAPE, REAL, joined, op_info, refusals, refused, smooth
 from ..statistics import references as ref
 from .reduction_samples import (
     KEEP,

@@ -11,14 +11,7 @@ import numpy as np
 from dovetail_dispatcher.testing import SampleInput, TensorMaker
 from dovetail_kernel import float64
 
-from ..makers import (
-    FLOATING,
-    Samples,
-    dim_out_of_range,
-    is_inexact,
-    joined,
-    op_info,
-)
+from ..makers import FLOATING, Samples, dim_out_of_range, is_inexact, joined, op_info
 
 info = partial(op_info, family="softmax")
 

@@ -10,12 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail_dispatcher.testing import (
-    OpInfo,
-    SampleInput,
-    TensorMaker,
-    all_types,
-)
+from dovetail_dispatcher.testing import OpInfo, SampleInput, TensorMaker, all_types
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype
 

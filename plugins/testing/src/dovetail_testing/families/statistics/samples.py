@@ -11,17 +11,8 @@ import numpy as np
 
 from dovetail_dispatcher.testing import SampleInput, TensorMaker
 
-from ..makers import (
-    REAL,
-    REAL_NUMBERS,
-    Samples,
-    op_info,
-    refusals,
-)
-from ..reductions.reduction_samples import (
-    KEEP,
-    empty_dim,
-)
+from ..makers import REAL, REAL_NUMBERS, Samples, op_info, refusals
+from ..reductions.reduction_samples import KEEP, empty_dim
 from . import difference_samples, histogram_samples
 from . import references as ref
 

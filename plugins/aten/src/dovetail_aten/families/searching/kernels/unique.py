@@ -48,11 +48,7 @@ class Distinct(Sorted):
 
     @operator("_unique2")
     def unique(
-        self,
-        x: Any,
-        sorted: bool = True,
-        return_inverse: bool = False,
-        return_counts: bool = False,
+        self, x: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
     ) -> tuple[Any, Any, Any]:
         """Return the distinct elements in order, where each element is among them, and how often
         each occurs.
