@@ -17,8 +17,6 @@ from .entry_support import COMMON, MISSING
 from .templates.arguments import CLASSES, INT_LISTS, default_text, parameter
 from .templates.entry import numbers_allowed
 
-__all__ = ["EntryForm", "Parameter", "form_of"]
-
 
 class Parameter(NamedTuple):
     """One argument of an entry.

@@ -21,6 +21,3 @@ def load_missing_kernels(op: Operator, key: int) -> bool:
         if plugin_manager.provides(KERNELS, f"{op.namespace}.{each.name}")
     ]
     return any(loaded)
-
-
-__all__ = ["load_missing_kernels"]

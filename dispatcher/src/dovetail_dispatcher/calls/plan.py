@@ -167,15 +167,3 @@ class RoutePlan(Record):
             f"RoutePlan(\n    op={self.op.qualified_name},\n    steps=(\n{steps}    ),\n"
             f"    results={shown(self.results)},\n)"
         )
-
-
-__all__ = [
-    "Around",
-    "CallFunction",
-    "Expression",
-    "Operand",
-    "RoutePlan",
-    "Step",
-    "Value",
-    "argument_value",
-]

@@ -164,6 +164,3 @@ def build(plan: RoutePlan) -> Callable[..., Any]:
     text = printed(plan)
     route: Callable[..., Any] = compile_source(text.source, text.name_of_route, text.bindings)
     return route
-
-
-__all__ = ["Printer", "build", "printed"]

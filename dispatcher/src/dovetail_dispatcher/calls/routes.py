@@ -92,6 +92,3 @@ def _composed(
     if now.traced:
         return build(TRACE_LAYER.plug(plan, op, key, now, keys))
     return build(plan())
-
-
-__all__ = ["MAX_ROUTES", "compose_call", "redispatch_route", "route_of"]

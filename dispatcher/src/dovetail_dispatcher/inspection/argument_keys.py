@@ -12,8 +12,6 @@ from dovetail_kernel import DisableTorchFunction, DispatchKeySet, TensorBase, re
 from ..calls.plans.composition import argument_keys
 from ..table.operator import Operator
 
-__all__ = ["ArgumentKeys", "describe_arguments", "describe_value", "key_names"]
-
 
 @dataclass(frozen=True, slots=True)
 class ArgumentKeys:

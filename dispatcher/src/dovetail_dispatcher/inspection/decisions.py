@@ -34,8 +34,6 @@ from ..table.kernels import FORMULA, Kernel
 from ..table.operator import Operator
 from .argument_keys import key_names
 
-__all__ = ["Decision", "Step", "decide"]
-
 _FUSED: Final = ", computed and recorded as one call"
 _AUTOGRAD = ("AutogradFunctionality", "AutogradOther", "AutogradNestedTensor")
 

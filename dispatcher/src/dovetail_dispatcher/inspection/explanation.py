@@ -25,8 +25,6 @@ from .notebook_trees import InNotebooks
 from .queries.dumps import existing_operator
 from .traces.kernel_trace import launched_kernels
 
-__all__ = ["Explanation", "FunctionExplanation", "explain", "explain_function"]
-
 
 class _Printed:
     """What prints as a tree, and is given as data too."""

@@ -19,8 +19,6 @@ from .nested_tensors import map_tensors, tensors_in
 from .traces.spans import REDISPATCH, CallSpan
 from .traces.tracing import record_calls, untraced
 
-__all__ = ["InnerCall", "InnerCalls", "inner_calls"]
-
 META: Final = "meta"
 
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from dovetail_kernel import TensorBase
 
-__all__ = ["map_tensors", "tensors_in"]
-
 
 def tensors_in(value: object) -> Iterator[TensorBase]:
     """Yield every tensor of `value`, in lists, tuples and dicts too."""

@@ -6,8 +6,6 @@ import re
 from html import escape
 from typing import Final
 
-__all__ = ["InNotebooks", "html_of_tree"]
-
 _LINE: Final = re.compile(r"((?:│  |   )*)(├─ |└─ )?(.*)")
 _STYLE: Final = "font-family:monospace;white-space:pre-wrap;margin-left:1.2em"
 

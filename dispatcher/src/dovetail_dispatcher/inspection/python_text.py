@@ -7,8 +7,6 @@ from math import isfinite
 
 from dovetail_kernel import Device, dtype
 
-__all__ = ["python_text"]
-
 
 def python_text(value: object, others: Callable[..., str] = repr) -> str:
     """Return the Python expression of an argument: of lists and tuples with what is in them, of

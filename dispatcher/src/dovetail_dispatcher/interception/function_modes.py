@@ -12,8 +12,6 @@ from dovetail_kernel.keys import STATE
 from .intercepted_functions import hold_functions, release_functions
 from .mode_stacks import Mode, function_modes
 
-__all__ = ["BaseTorchFunctionMode", "TorchFunctionMode"]
-
 
 class TorchFunctionMode(Mode):
     """Subclass it, override ``__torch_function__``, and enter an instance: ``with MyMode():``.

@@ -8,8 +8,6 @@ from typing import Any, Final
 
 from dovetail_kernel import defining_module
 
-__all__ = ["accesses", "interceptable", "operator_modules"]
-
 operator_modules: Final[set[str]] = set()
 """Names of the modules whose functions look for overrides themselves."""
 

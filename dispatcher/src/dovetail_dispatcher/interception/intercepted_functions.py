@@ -39,15 +39,6 @@ from .interceptable_attributes import accesses, interceptable, operator_modules
 from .override_code import asking_code
 from .overrides import call_overrides, overriding, unasked
 
-__all__ = [
-    "ask_arguments",
-    "hold_functions",
-    "is_overridable",
-    "overridable",
-    "redispatch_function",
-    "release_functions",
-]
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _QUIET: Final[set[type]] = {

@@ -15,8 +15,6 @@ from dovetail_kernel.signature import OVERRIDES
 from ..compilation import compile_source
 from ..missing import MISSING
 
-__all__ = ["asking_code"]
-
 _numbers: Final = count()
 
 

@@ -26,20 +26,6 @@ from dovetail_kernel.signature import OVERRIDES
 from .interceptable_attributes import interceptable, operator_modules
 from .mode_stacks import function_modes
 
-__all__ = [
-    "asked_first",
-    "call_overrides",
-    "handle_torch_function",
-    "has_torch_function",
-    "has_torch_function_unary",
-    "has_torch_function_variadic",
-    "overloaded_args",
-    "overridden_name",
-    "overriding",
-    "unasked",
-    "wrap_torch_function",
-]
-
 _skips: Final = ContextVar("dovetail_skips_overrides", default=False)
 """Whether the next call that asks is not to ask."""
 

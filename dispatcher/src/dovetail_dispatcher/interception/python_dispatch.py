@@ -18,8 +18,6 @@ from ..table.operator import Operator
 from .mode_stacks import Mode, above_python, below_python, dispatch_modes
 from .overrides import multiple_dispatch_failed, overloaded_args
 
-__all__ = ["TorchDispatchMode", "dispatching_args", "enable_reentrant_dispatch", "python_fallback"]
-
 
 class TorchDispatchMode(Mode):
     """Subclass it, override ``__torch_dispatch__``, and enter an instance: ``with MyMode():``.

@@ -16,8 +16,6 @@ from ..table.batching_rule import BatchingRule
 from ..table.operator import Operator
 from ..table.updates.transactions import transaction
 
-__all__ = ["checked_rule", "load_batching_rules"]
-
 
 def checked_rule(op: Operator, function: Callable[..., object], where: str) -> BatchingRule:
     """Return the rule of a user for `op`.

@@ -34,6 +34,4 @@ class _scoped_library(DecoratingGuard):
             self._made.pop()
 
 
-__all__ = ["_scoped_library"]
-
 vars(library)["_scoped_library"] = _scoped_library  # pickles name that place

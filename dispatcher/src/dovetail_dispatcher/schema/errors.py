@@ -6,8 +6,6 @@ import reprlib
 import sys
 from typing import Final
 
-__all__ = ["SchemaError", "schema_error", "shown"]
-
 _MOST: Final = 1000
 """Characters of a value that a message shows."""
 

@@ -34,6 +34,3 @@ class kept(Generic[T]):
             return self
         value = instance.__dict__[self._name] = self._function(instance)
         return value
-
-
-__all__ = ["kept"]

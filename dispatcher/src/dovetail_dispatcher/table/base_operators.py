@@ -7,8 +7,6 @@ from typing import Any, Literal
 from ..sockets import BASE_OPERATORS
 from . import registry
 
-__all__ = ["base_operator", "has_base_operators"]
-
 
 def has_base_operators() -> bool:
     """Return whether a base library is in use whose tensors need no data."""

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from ..types.dtype import dtype
 
-__all__ = ["BySize", "CallSpec", "Lowering", "PlanFacts"]
-
 
 class BySize(NamedTuple):
     """What a route calls by the number of elements of its first tensor.

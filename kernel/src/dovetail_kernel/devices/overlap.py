@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["Placement", "share_bytes"]
-
 _MAX_STEPS = 10_000
 """After how many steps the search is given up."""
 

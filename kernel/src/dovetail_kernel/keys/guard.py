@@ -139,6 +139,3 @@ class SettingGuard(Guard):
         except BaseException:
             self.restore(saved)
             raise
-
-
-__all__ = ["STATE", "DecoratingGuard", "Guard", "SettingGuard", "restoring"]

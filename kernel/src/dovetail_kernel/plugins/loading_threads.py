@@ -100,6 +100,3 @@ def _is_running(module: str) -> bool:
                 return True
         frame = frame.f_back
     return False
-
-
-__all__ = ["LoadingThreads"]

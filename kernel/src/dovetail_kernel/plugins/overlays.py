@@ -77,6 +77,3 @@ def use_requested_overlays(manager: PluginManager = plugin_manager) -> None:
             manager.load_overlay(name)
         except PluginError as error:
             warn_user(f"DOVETAIL_OVERLAYS: {error}", RuntimeWarning)
-
-
-__all__ = ["Overlay", "use_overlay", "use_requested_overlays"]

@@ -47,6 +47,3 @@ class LoadedPlugin:
         self.result: Any = None
         self.spec: BackendSpec | None = None
         self.undo: Callable[[], None] | None = None  # takes back what it has registered
-
-
-__all__ = ["LoadedPlugin", "PluginRecord"]

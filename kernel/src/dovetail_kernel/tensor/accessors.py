@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from ..sockets import CompiledAccessor
 
-__all__ = ["compile_accessors"]
-
 _ACCESSORS: Final = (
     *("shape", "size", "stride", "dim", "ndim", "numel", "dtype", "device"),
     *("requires_grad", "requires_grad_", "grad"),

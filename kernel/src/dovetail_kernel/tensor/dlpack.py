@@ -10,8 +10,6 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Final
 
-__all__ = ["DlpackSource", "change_dtype_code"]
-
 UINT: Final = 1
 BFLOAT: Final = 4
 """``DLDataTypeCode``: kDLUInt and kDLBfloat."""

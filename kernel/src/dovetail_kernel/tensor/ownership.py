@@ -13,8 +13,6 @@ from typing import Any, Final
 from .storage import Storage
 from .tensor_base import TensorBase
 
-__all__ = ["has_own_storage", "holders", "is_shared", "tensors_on_storage"]
-
 _sample: Final = [object()]
 _OWN: Final = getrefcount(_sample[0])
 """References to an item that only its container holds, with that of the question."""

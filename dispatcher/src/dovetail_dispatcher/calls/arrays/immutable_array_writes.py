@@ -27,17 +27,6 @@ from dovetail_kernel.tensor import has_own_storage
 
 from ...sockets import BASE_OPERATORS, VIEW_MAKER
 
-__all__ = [
-    "View",
-    "become",
-    "hulls",
-    "keep_views",
-    "note_unmarked_views",
-    "note_views",
-    "replace",
-    "views_of",
-]
-
 
 class View(Protocol):
     """A view operator with its arguments, but for the tensor that it is a view of.

@@ -289,18 +289,3 @@ def check_written(call: ArrayCall, arrays: tuple[Value, ...]) -> list[Step]:
     check = call.array_results.array
     own = call.backend.arrays
     return [CheckWritten(each, own.array_types[0], own.dtype_bits, check) for each in arrays]
-
-
-__all__ = [
-    "COMPUTED",
-    "ArrayCall",
-    "Promotion",
-    "calls_of",
-    "check_own",
-    "check_written",
-    "given_arrays",
-    "kernel_call",
-    "moves",
-    "promoted_operands",
-    "quiet",
-]

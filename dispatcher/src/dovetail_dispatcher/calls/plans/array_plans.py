@@ -333,6 +333,3 @@ def _operand_checks(call: ArrayCall) -> list[Step]:
     if not (call.op.refuses and hidden and operands):
         return []
     return [CheckOperand(argument_value(operands[0]), PROMOTION.plug.operand_check(call.op))]
-
-
-__all__ = ["array_plan"]

@@ -279,15 +279,3 @@ def _passed(composition: Composition, kernel: Kernel) -> DispatchKeySet:
     if not kernel.with_keyset:
         return composition.keys
     return without_fallthrough(composition.op, composition.keys, registry.fallbacks)
-
-
-__all__ = [
-    "AUTOGRAD_FALLBACK",
-    "Composition",
-    "argument_keys",
-    "call_keys",
-    "compose",
-    "compose_through",
-    "compose_whole",
-    "fused_plan",
-]

@@ -154,6 +154,3 @@ def _raising(composition: Composition, chosen: DispatchKey | None, compose: Comp
 
     arguments = tuple([argument_value(each) for each in composition.op.schema.arguments])
     return RoutePlan(composition.op, (CallFunction(refuse, arguments, _RESULT),), (_RESULT,))
-
-
-__all__ = ["asking_plan", "condition_of", "conditioned_kernels", "may_replace_composite"]

@@ -9,8 +9,6 @@ from ...schema.function_schema import OPTIONAL_TENSOR, TENSOR
 from ..plan import Operand, Value, argument_value
 from ..steps.arguments import ArrayOf
 
-__all__ = ["SchemaFacts", "facts_of"]
-
 
 class SchemaFacts:
     """The arguments of a schema as array kernels take them.

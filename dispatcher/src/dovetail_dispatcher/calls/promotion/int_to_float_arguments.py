@@ -8,8 +8,6 @@ from dovetail_kernel import Device, TensorBase, dtype
 
 from ...table.operator import Operator
 
-__all__ = ["with_floats"]
-
 _CLASSES: Final = {
     "int": (int,),
     "bool": (bool,),

@@ -7,8 +7,6 @@ from dovetail_kernel.signature import DTYPE_MASK, PYTHON_SCALAR
 
 from .scalar_operands import category_of_number
 
-__all__ = ["check_writable_as", "static_dtype"]
-
 
 def static_dtype(key: int) -> dtype | None:
     """Return the common dtype of a call's operands if its key decides it: tensors of one dtype,

@@ -125,6 +125,3 @@ class ExpectDtype(Step):
         array, native = to.name(self.array), to.bind("DTYPE", self.native)
         to.add(f"if {array}.dtype is not {native}:")
         to.add(f"    {to.bind('expect_dtype', self.expect)}({array}, {native})")
-
-
-__all__ = ["CheckOwn", "CheckView", "CheckWritten", "ExpectDtype", "UnpackArrays"]

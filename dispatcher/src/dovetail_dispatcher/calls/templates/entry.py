@@ -221,6 +221,3 @@ def _route_lines(schema: FunctionSchema, own: str, promote: Collection[str]) -> 
                 lines += [f"{INDENT * 2}bits |= each._signature"]
     lines.append(f"route = {own}_routes[bits]")
     return lines
-
-
-__all__ = ["compose_entry", "entry_source", "numbers_allowed", "symbol", "with_short_traceback"]

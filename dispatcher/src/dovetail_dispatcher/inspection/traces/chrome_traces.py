@@ -8,8 +8,6 @@ from typing import Any
 
 from .spans import CallSpan, Span
 
-__all__ = ["chrome_trace"]
-
 
 def chrome_trace(spans: Iterable[Span], start_ns: int) -> dict[str, Any]:
     """Return what a file of that format holds.

@@ -9,8 +9,6 @@ from dovetail_kernel import all_backends, renewed_after_fork
 
 from .spans import Span, open_span
 
-__all__ = ["ask_backends", "listen", "stop_listening", "why_unknown"]
-
 _lock = renewed_after_fork(RLock())
 _listening: Final[dict[int, Span]] = {}
 """The outermost spans of the traces that are on, by identity."""

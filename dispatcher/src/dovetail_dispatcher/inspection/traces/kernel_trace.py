@@ -18,8 +18,6 @@ from .kernel_names import listen, stop_listening, why_unknown
 from .spans import Span, open_span
 from .tracing import untraced
 
-__all__ = ["launched_kernels"]
-
 _DRAWS: Final = Tag.nondeterministic_seeded
 
 

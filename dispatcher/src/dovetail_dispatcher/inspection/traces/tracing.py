@@ -382,6 +382,3 @@ def _described(result: object) -> tuple[str, ...]:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
-
-
-__all__ = ["Trace", "record_node"]

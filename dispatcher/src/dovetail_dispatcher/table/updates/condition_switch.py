@@ -26,6 +26,3 @@ def _switch(step: int) -> None:
         affected = [op for op in registry.all_operators() if computed_table.has_conditions(op)]
         with registry.changing(affected):
             computed_table.conditions_are_off += step
-
-
-__all__ = ["without_conditions"]

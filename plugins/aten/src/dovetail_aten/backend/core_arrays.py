@@ -19,8 +19,6 @@ from .devices import ready_backend
 from .error_state import find_error_state
 from .wrapped_numbers import number_as
 
-__all__ = ["CoreArrays", "NativeDtypes"]
-
 
 class NativeDtypes(dict[dtype, Any]):
     """Native dtypes by dtype; asking for one that the library has not raises TypeError."""

@@ -15,8 +15,6 @@ from .backend_select import copy_to_backend
 from .devices import ready_backend
 from .generator import Generator
 
-__all__ = ["use_cpu_fallback"]
-
 _libraries: dict[str, Library] = {}
 """The registrations, by device type."""
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from dovetail_kernel import PluginError, all_backends, plugin_manager
 from dovetail_kernel.plugins import BACKENDS
 
-__all__ = ["DeviceType", "devices"]
-
 
 @dataclass(frozen=True, slots=True)
 class DeviceType:

@@ -6,8 +6,6 @@ from typing import Any
 
 from dovetail_kernel import Backend, Device, get_default_device, plugin_manager
 
-__all__ = ["as_device", "backend_for", "index_on", "is_on", "ready_backend"]
-
 
 def as_device(device: Any) -> Device:
     """Return a device given as a Device, a string, an index, or None for the default device."""

@@ -11,8 +11,6 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any
 
-__all__ = ["find_error_state"]
-
 ErrorState = tuple[Callable[[], Any], Callable[[Any], Any], Callable[[Any], Any], Any]
 
 

@@ -14,16 +14,6 @@ from dovetail_kernel import Backend, DeviceLike, TensorBase, uint8, wrap
 
 from .devices import as_device, backend_for, ready_backend
 
-__all__ = [
-    "Generator",
-    "default_generator",
-    "get_rng_state",
-    "initial_seed",
-    "manual_seed",
-    "seed",
-    "set_rng_state",
-]
-
 _FIRST_SEED = 67280421310721
 _default: dict[str, Generator] = {}
 

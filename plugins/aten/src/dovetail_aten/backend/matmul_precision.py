@@ -11,8 +11,6 @@ from ..sockets import MATMUL_PRECISION
 if TYPE_CHECKING:
     from ..sockets import PrecisionListener
 
-__all__ = ["allow_tf32", "get_precision", "set_precision", "tell_tf32"]
-
 _precision = "highest"
 
 

@@ -24,8 +24,6 @@ from .core_arrays import CoreArrays
 from .devices import ready_backend
 from .generator import Generator, default_generator
 
-__all__ = ["NamespaceArrays"]
-
 _ALL: Final = slice(None)
 _BACKWARDS: Final = slice(None, None, -1)
 _HALF_STEPS: Final = {float16: 1 << 11, bfloat16: 1 << 8}

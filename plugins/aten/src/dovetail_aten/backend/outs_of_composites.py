@@ -10,8 +10,6 @@ from dovetail_dispatcher.calls import write_outs
 from dovetail_dispatcher.table import TENSOR, place_of_definition
 from dovetail_kernel import DispatchKey, bump_version, plugin_manager
 
-__all__ = ["OutOfComposite"]
-
 
 class OutOfComposite(Kernel):
     """The kernel of an out variant whose functional operator is a composite.

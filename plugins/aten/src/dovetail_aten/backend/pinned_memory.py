@@ -15,8 +15,6 @@ from dovetail_kernel import (
     wrap,
 )
 
-__all__ = ["check_pinning", "is_pinned", "pin_memory", "pinned_if_possible"]
-
 _ACCELERATOR = "cuda"
 
 

@@ -16,8 +16,6 @@ from ..kernel_support.complete_namespace import complete
 from .cpu_fallback import use_cpu_fallback
 from .namespace_arrays import NamespaceArrays
 
-__all__ = ["register_backend"]
-
 _libraries: list[Library] = []
 """Keeps the registrations alive."""
 

@@ -6,8 +6,6 @@ from dovetail_dispatcher import Library
 
 from .pinned_memory import pin_memory
 
-__all__ = ["register"]
-
 
 def register() -> None:
     """Define the operators, and register the kernel of the one that has one."""

@@ -9,8 +9,6 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype
 from dovetail_kernel.types import COMPLEX, INT
 
-__all__ = ["number_as"]
-
 _LEAST_INT64 = -(1 << 63)
 
 

@@ -23,8 +23,6 @@ from ..meta.rules import made_for, makes_rules
 from ..typing import Batch, Dims
 from .table import Rule, logical_shape
 
-__all__ = ["register"]
-
 
 def register() -> None:
     """Put a rule in the operator table for every base operator that has one."""

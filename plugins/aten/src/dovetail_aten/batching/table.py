@@ -18,18 +18,6 @@ from ..kernel_support.dims import wrap_dim
 if TYPE_CHECKING:
     from ..tensor.tensor_class import Tensor
 
-__all__ = [
-    "Rule",
-    "batched",
-    "call_one",
-    "flat",
-    "front",
-    "logical_ndim",
-    "logical_shape",
-    "lower",
-    "padded",
-]
-
 Rule = Callable[..., tuple[Any, Any]]
 
 

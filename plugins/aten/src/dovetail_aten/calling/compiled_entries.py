@@ -21,16 +21,6 @@ from .compile_on_first_call import complete_choice
 from .overloads import Overloads, is_decided_by_class
 from .return_types import names_results
 
-__all__ = [
-    "attribute_entry",
-    "compile_entries",
-    "described",
-    "factory_entry",
-    "indexing_entry",
-    "operator_behind",
-    "scalar_entry",
-]
-
 _OF_FACTORIES: Final = {
     "size": "SIZES",
     "dtype": "DTYPE",

@@ -9,8 +9,6 @@ from dovetail_dispatcher.missing import MISSING
 
 from ..templates.numpy_names import MEANING
 
-__all__ = ["defaults_of", "numpy_call"]
-
 
 def numpy_call(
     function: Callable[..., object],

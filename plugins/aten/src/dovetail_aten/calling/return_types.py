@@ -16,8 +16,6 @@ from dovetail_kernel import TensorBase
 
 from ..templates.python_function import result_type
 
-__all__ = ["NamedResult", "named", "names", "names_results"]
-
 _classes: dict[str, type[NamedResult]] = {}
 
 

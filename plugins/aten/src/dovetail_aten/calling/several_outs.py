@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["several_outs", "wrong_out"]
-
 
 def several_outs(name: str, names: Sequence[str], out: object) -> dict[str, Any]:
     """Return the tensors of ``out=`` by the names of the parameters that they are written for.

@@ -9,8 +9,6 @@ from dovetail_dispatcher.missing import MISSING
 
 from ..templates.numpy_names import MEANING, SURPLUS
 
-__all__ = ["plain_signature"]
-
 
 def plain_signature(function: Callable[..., object]) -> Signature:
     """Return the signature of a function; of one of the base library, without NumPy's names, and

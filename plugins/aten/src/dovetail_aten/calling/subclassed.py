@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["SubclassedMeta"]
-
 
 class SubclassedMeta(type):
     """The class of ``TensorBase``, whose instances would have no data."""

@@ -9,8 +9,6 @@ from dovetail_aten.kernel_support.geometry.view_bounds import repeats_places
 from dovetail_dispatcher import OpOverload, ops
 from dovetail_kernel import TensorBase, dtype
 
-__all__ = ["PARTIAL_VIEWS", "View"]
-
 PARTIAL_VIEWS: Final = ("select", "slice", "diagonal", "as_strided")
 """View operators whose results may leave out elements of their argument."""
 

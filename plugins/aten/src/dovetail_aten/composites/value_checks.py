@@ -8,8 +8,6 @@ from typing import Any
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import replace_array
 
-__all__ = ["checked"]
-
 
 def checked(tensor: Any, right: Callable[[], Any], error: Callable[[Any], Exception]) -> Any:
     """Return `tensor` if its elements are as they should be: what is to be computed with, since

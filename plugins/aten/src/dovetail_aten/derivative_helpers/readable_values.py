@@ -9,8 +9,6 @@ from dovetail_kernel import TensorBase, without_wrappers
 from ..meta.meta_array import MetaArray
 from ..typing import TensorLike
 
-__all__ = ["readable"]
-
 
 def readable(x: TensorLike) -> Any:
     """Return what values can be looked at: an array, or the tensor inside of all transforms, which

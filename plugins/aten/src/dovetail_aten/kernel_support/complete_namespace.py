@@ -9,8 +9,6 @@ from typing import Any
 
 from dovetail_kernel import backend, has_backend
 
-__all__ = ["Missing", "complete"]
-
 
 class Missing:
     """Stands for a function that a namespace has not; says so when a kernel calls it."""

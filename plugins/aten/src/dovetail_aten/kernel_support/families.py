@@ -23,15 +23,6 @@ from .namespace_functions import define_namespace_functions
 from .namespace_names import with_names
 from .table import ArrayKernel, Function, KernelTable
 
-__all__ = [
-    "FAMILIES",
-    "Define",
-    "array_kernel_table",
-    "expect_family",
-    "family_class",
-    "register_array_kernels",
-]
-
 Define = Callable[[Any, KernelTable, Capabilities], None]
 """What defines kernels in a table: ``define(xp, kernel, capabilities)``, as `Family.define`."""
 

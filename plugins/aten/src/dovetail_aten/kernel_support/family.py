@@ -26,8 +26,6 @@ from .namespace_names import with_names
 from .operands import Numbers, Precision
 from .table import Function, KernelTable
 
-__all__ = ["Family", "fitted", "helper", "operator", "rounds_once", "widened"]
-
 _Method = TypeVar("_Method", bound=Function)
 
 _operators: dict[Function, tuple[str, ...]] = {}

@@ -39,6 +39,3 @@ def _elementwise_operators() -> Iterator[Operator]:
             continue
         if op.variant_of is None and not any(["Composite" in key.name for key in op.kernels]):
             yield op
-
-
-__all__ = ["define_namespace_functions"]

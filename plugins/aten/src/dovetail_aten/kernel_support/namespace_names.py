@@ -11,8 +11,6 @@ from typing import Any, Final
 
 from ..typing import Array
 
-__all__ = ["NAMES", "with_names"]
-
 _TEXT = """
     absolute add all amax amin any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh
     argmax argmin argsort array asarray bincount bitwise_and bitwise_or bitwise_xor bool_

@@ -11,8 +11,6 @@ from ..typing import Array, Scalar
 from .family import Family
 from .geometry.window_geometry import Window
 
-__all__ = ["SlidingWindows"]
-
 _ALL = slice(None)
 
 

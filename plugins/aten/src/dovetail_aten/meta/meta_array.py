@@ -12,8 +12,6 @@ from ..kernel_support.dims import check_size
 from ..kernel_support.geometry.broadcasting import elementwise_layout
 from ..kernel_support.geometry.memory_layout import contiguous_strides, dense_strides_like
 
-__all__ = ["MetaArray"]
-
 
 class MetaArray:
     """Geometry of an array in a memory that does not exist.

@@ -14,8 +14,6 @@ from ..kernel_support.geometry.memory_layout import contiguous_strides
 from ..kernel_support.geometry.view_bounds import extent
 from .meta_array import MetaArray
 
-__all__ = ["MetaArrays"]
-
 
 class MetaArrays(ArrayBackend):
     """Tells the core about meta arrays."""

@@ -7,8 +7,6 @@ from typing import Any
 
 from dovetail_dispatcher import Operator
 
-__all__ = ["made_for", "makes_rules"]
-
 
 def makes_rules(function: Callable[..., object]) -> bool:
     """Return whether `function` makes the rule of an operator: its first parameter is ``op``."""

@@ -61,6 +61,3 @@ def in_single(backend: Backend, function: Callable[..., object]) -> Callable[...
 def precision_of_number(wanted: dtype) -> dtype:
     """Return the dtype that a number has beside operands of dtype `wanted` in such a route."""
     return float32 if wanted in HALVES else wanted
-
-
-__all__ = ["HALF_BITS", "HALVES", "computes_in_single", "in_single", "precision_of_number"]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["ARITHMETIC", "SERVING_NUMBERS"]
-
 ARITHMETIC: Final = frozenset(
     (
         "add",

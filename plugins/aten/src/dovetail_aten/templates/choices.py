@@ -12,8 +12,6 @@ from dovetail_dispatcher.schema import Argument, FunctionSchema
 
 from .python_function import python_schema, variadic_argument
 
-__all__ = ["Candidate", "choice_source", "operator_choice_source"]
-
 
 class Candidate(NamedTuple):
     """One overload of a name, in the order in which they are tried.

@@ -10,8 +10,6 @@ from os.path import join
 from types import FunctionType
 from typing import Final
 
-__all__ = ["DOCSTRINGS", "document", "documented"]
-
 DOCSTRINGS: Final = "docstrings.json"
 """File of a generated package with the docstrings by the functions' names."""
 

@@ -266,14 +266,3 @@ def result_type(schema: FunctionSchema) -> str:
 def returns_list(schema: FunctionSchema) -> bool:
     """Return whether the result is a list of tensors, of which functions make a tuple."""
     return [item.real_type.schema_str for item in schema.returns] == ["Tensor[]"]
-
-
-__all__ = [
-    "PythonFunction",
-    "declared",
-    "passed_on",
-    "python_schema",
-    "result_type",
-    "returns_list",
-    "variadic_argument",
-]

@@ -9,8 +9,6 @@ from dovetail_kernel import DeviceLike
 from ..sockets import ARRAY_NAMESPACE
 from .other_layouts import TensorLayouts
 
-__all__ = ["TensorNamespace"]
-
 VERSIONS: Final = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 """Versions of the standard whose functions the namespace has."""
 

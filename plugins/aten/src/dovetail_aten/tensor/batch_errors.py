@@ -4,8 +4,6 @@ inside of a vmap.
 
 from __future__ import annotations
 
-__all__ = ["ItemOfBatchError"]
-
 
 class ItemOfBatchError(RuntimeError):
     """A Python number was asked of a batched tensor."""

@@ -9,8 +9,6 @@ from dovetail_kernel import Device, MemoryFormat, TensorBase, dtype
 
 from .data.dtype_arguments import as_dtype
 
-__all__ = ["Conversion", "conversion_of"]
-
 
 class Conversion(NamedTuple):
     """The wishes of a call of ``to``; None for what stays as it is."""

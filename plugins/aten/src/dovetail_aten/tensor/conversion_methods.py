@@ -42,8 +42,6 @@ from .batch_errors import ItemOfBatchError
 from .conversion import conversion_of
 from .legacy_constructors import TensorMeta, TypedTensor
 
-__all__ = ["TensorConversions"]
-
 
 class TensorConversions(TensorNamespace):
     """The part of Tensor that converts it."""

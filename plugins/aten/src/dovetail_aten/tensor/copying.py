@@ -33,16 +33,6 @@ from .._generated import functions as aten
 from ..backend.devices import as_device, backend_for, ready_backend
 from .storage_classes.untyped_storage import UntypedStorage
 
-__all__ = [
-    "copy_each",
-    "deepcopy_tensor",
-    "rebuild_storage",
-    "rebuild_tensor",
-    "rebuild_wrapper",
-    "reduce_tensor",
-    "storable",
-]
-
 _DTYPES: type = dtype  # where an argument has that name
 _Tensor = TypeVar("_Tensor", bound=TensorBase)
 

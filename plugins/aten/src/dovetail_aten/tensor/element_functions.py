@@ -14,8 +14,6 @@ from .data.from_data import tensor as make_tensor
 if TYPE_CHECKING:
     from .tensor_class import Tensor
 
-__all__ = ["apply_elements", "map2_elements", "map_elements"]
-
 
 def apply_elements(self: Any, callable: Callable[..., object]) -> Any:
     """Replace every element by ``callable(element)``; slow, on the cpu alone.

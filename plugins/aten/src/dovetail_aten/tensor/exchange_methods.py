@@ -12,8 +12,6 @@ from .conversion_methods import TensorConversions
 from .data.host_arrays import from_host
 from .numpy_protocols import ArrayFunction, array_ufunc
 
-__all__ = ["TensorExchange"]
-
 
 class ExchangeApi:
     """The capsule of DLPack's C functions, found at the class and made when first asked for."""

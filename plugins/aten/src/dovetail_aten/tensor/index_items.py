@@ -17,8 +17,6 @@ from dovetail_kernel.types import INT
 from .data.from_data import tensor
 from .data.host_arrays import from_host
 
-__all__ = ["check_mask", "dimensions_of", "index_tensor", "position_of", "with_tensors"]
-
 _NO_LISTS = (TensorBase, slice, int, str, NoneType, EllipsisType)
 """What needs no slow look at whether it is a sequence that stands for a tensor."""
 

@@ -35,23 +35,6 @@ from .data.from_data import as_tensor
 from .storage_classes.typed_storage import TypedStorage
 from .storage_classes.untyped_storage import UntypedStorage
 
-__all__ = [
-    "BFloat16Tensor",
-    "BoolTensor",
-    "ByteTensor",
-    "CharTensor",
-    "DoubleTensor",
-    "FloatTensor",
-    "HalfTensor",
-    "IntTensor",
-    "LongTensor",
-    "ShortTensor",
-    "TensorMeta",
-    "TypedTensor",
-    "legacy_tensor",
-    "new_instance",
-]
-
 
 class TensorMeta(SubclassedMeta, type):
     """The class of Tensor and its subclasses, whose calls make instances."""

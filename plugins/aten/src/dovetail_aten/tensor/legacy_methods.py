@@ -11,8 +11,6 @@ from dovetail_kernel import float32 as float32_
 from .._generated.tensor_methods import TensorMethods
 from ..typing import Array
 
-__all__ = ["LegacyMethods"]
-
 
 class LegacyMethods(TensorMethods):
     """The part of Tensor that was there once, or is rarely called."""

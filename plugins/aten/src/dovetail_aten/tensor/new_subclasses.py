@@ -24,8 +24,6 @@ from dovetail_kernel.keys import PYTHON_DISPATCH
 from ..backend.devices import as_device, backend_for
 from .data.dtype_arguments import as_dtype
 
-__all__ = ["SLOTS", "check_subclass", "make_subclass", "make_wrapper_subclass", "taken_slots"]
-
 SLOTS: Final = ("array", "_signature", "_grad_fn", "output_nr", "_storage", "_counter", "_meta")
 """What a tensor is made of."""
 

@@ -11,8 +11,6 @@ from dovetail_kernel import sparse_csc, sparse_csr
 from ..sockets import TO_SPARSE
 from .legacy_methods import LegacyMethods
 
-__all__ = ["TensorLayouts"]
-
 
 class TensorLayouts(LegacyMethods):
     """The part of Tensor that is about other layouts, and the dtype of complex halves."""

@@ -23,16 +23,6 @@ from dovetail_kernel.sockets import AUTOGRAD
 if TYPE_CHECKING:
     from .tensor_class import Tensor
 
-__all__ = [
-    "PrintOptions",
-    "contents_text",
-    "get_printoptions",
-    "printoptions",
-    "set_printoptions",
-    "tensor_text",
-    "with_suffixes",
-]
-
 
 class PrintOptions(NamedTuple):
     """Options for the text of tensors.

@@ -13,8 +13,6 @@ from .._generated import functions as aten
 from .exchange_methods import TensorExchange
 from .new_subclasses import check_subclass, make_subclass, make_wrapper_subclass, taken_slots
 
-__all__ = ["TensorSubclasses"]
-
 
 class TensorSubclasses(TensorExchange):
     """The part of Tensor that is for its subclasses."""

@@ -45,8 +45,6 @@ from .legacy_constructors import TensorMeta, new, new_instance
 from .storage_classes.typed_storage import TypedStorage, storage_of, typed_storage_of
 from .subclasses import TensorSubclasses
 
-__all__ = ["Tensor"]
-
 operator_modules.update(
     {defining_module(value) for value in vars(aten).values() if isinstance(value, FunctionType)}
 )

@@ -327,6 +327,3 @@ def _forward_jacobian(
     found = jacfwd(call, tuple(range(len(given))))(*[cut(each) for each in given])
     per_output = [tuple(row) if is_tuple else row[0] for row in found]
     return tuple(per_output) if is_outputs_tuple else per_output[0]
-
-
-__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]

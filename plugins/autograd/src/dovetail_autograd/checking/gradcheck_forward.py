@@ -253,6 +253,3 @@ def _mismatch(
         f"to input {input_nr},"
         f"\nnumerical:{show(expected, model)}\nanalytical:{show(found, model)}\n{note}"
     )
-
-
-__all__ = ["check_batched_forward", "check_forward"]

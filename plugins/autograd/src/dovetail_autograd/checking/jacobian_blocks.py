@@ -75,6 +75,3 @@ def batched_blocks(
         )
         start += count
     return blocks
-
-
-__all__ = ["batched_blocks", "blocks_row_by_row"]

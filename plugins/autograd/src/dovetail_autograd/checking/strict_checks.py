@@ -121,6 +121,3 @@ def check_grads(
             )
         made.append(filled_like(model, 0) if found is None else found)
     return tuple(made)
-
-
-__all__ = ["check_depends", "check_grads"]

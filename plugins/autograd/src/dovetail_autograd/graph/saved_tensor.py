@@ -171,6 +171,3 @@ def leave_arrays(node: Node) -> None:
             array, counter, expected = value
             setattr(node, slot, (wrap(array, backend), counter, expected))
     node._array_backend = None
-
-
-__all__ = ["SavedTensor", "leave_arrays", "pack_saved", "pack_tensor"]

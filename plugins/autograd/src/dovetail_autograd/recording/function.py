@@ -275,12 +275,3 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         return tuple(guarded) if several else guarded[0]
 
     return wrapper
-
-
-__all__ = [
-    "Function",
-    "FunctionMeta",
-    "_SingleLevelFunction",
-    "_is_setup_context_defined",
-    "once_differentiable",
-]

@@ -181,6 +181,3 @@ def alias_of(tensor: TensorBase) -> TensorBase:
     twin._storage = tensor.untyped_storage()
     twin._counter = share_version(tensor)
     return twin
-
-
-__all__ = ["alias_of", "wrap_outputs"]

@@ -351,6 +351,3 @@ def vjp(func: Callable[..., object], *primals: Any, has_aux: bool = False) -> An
         return pullback(seeds)
 
     return (output, vjp_fn, aux) if has_aux else (output, vjp_fn)
-
-
-__all__ = ["GradLevel", "Pullback", "grad", "grad_and_value", "pull_back", "vjp"]

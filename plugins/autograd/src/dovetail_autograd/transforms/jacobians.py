@@ -224,6 +224,3 @@ def _split(tensor: TensorBase, parts: Sequence[TensorBase]) -> Sequence[TensorBa
 def _reshaped(tensor: TensorBase, shape: tuple[int, ...]) -> TensorBase:
     result: TensorBase = operator("reshape", "default")(tensor, list(shape))
     return result
-
-
-__all__ = ["basis", "hessian", "jacfwd", "jacrev"]

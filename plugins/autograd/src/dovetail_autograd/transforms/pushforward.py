@@ -176,6 +176,3 @@ def linearize(func: Callable[..., object], *primals: Any) -> tuple[Any, Callable
         return unflatten(pullback.output_structure, columns)
 
     return output, jvp_fn
-
-
-__all__ = ["jvp", "linearize", "push_forward"]

@@ -13,20 +13,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from dovetail_kernel import Size
 
-__all__ = [
-    "LEAF",
-    "SEQUENCES",
-    "Structure",
-    "children_of",
-    "flatten",
-    "flatten_prefix",
-    "items_like",
-    "leaves_along",
-    "map_leaves",
-    "register_container",
-    "unflatten",
-]
-
 Flatten: TypeAlias = Callable[[Any], tuple[Iterable[Any], Any]]
 """Gives the items of a container, and what else is needed to make one like it: its context."""
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from dovetail_dispatcher.sockets import COMPILED_OPERATOR
 
-__all__ = ["compiled_step"]
-
 
 @cache
 def compiled_step(rule: str) -> Any:

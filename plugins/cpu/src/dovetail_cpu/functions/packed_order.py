@@ -16,8 +16,6 @@ from dovetail_aten.kernel_support import Sorted
 
 from ..parallel.threads import run_pieces
 
-__all__ = ["PackedOrder", "packed_rows"]
-
 _SINGLE: Final = numpy.dtype(numpy.float32)
 _LONG: Final = numpy.dtype(numpy.int64)
 _BITS: Final = 63

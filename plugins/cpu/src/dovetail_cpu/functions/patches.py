@@ -15,8 +15,6 @@ import numpy as np
 from dovetail_aten.families import Patches
 from dovetail_aten.kernel_support import Window
 
-__all__ = ["FastPatches", "add_patches", "write_patches"]
-
 
 def write_patches(patches: np.ndarray, images: np.ndarray, windows: Sequence[Window]) -> None:
     """Write what lies under windows over ``(*lead, *sizes)`` into ``(*lead, places, windows)``, and

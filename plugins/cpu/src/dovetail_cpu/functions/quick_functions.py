@@ -10,8 +10,6 @@ from typing import Any, Final
 import numpy
 import numpy as np
 
-__all__ = ["QUICK_FUNCTIONS", "clip"]
-
 _ALL: Final = slice(None)
 _BACKWARDS: Final = slice(None, None, -1)
 _BOOL: Final = numpy.dtype(bool)

@@ -18,8 +18,6 @@ from ..parallel.threads import SHARED_FROM, run_pieces
 from ..silence import nameless, silent
 from .blocks import UNIT, contiguous_order, line_of
 
-__all__ = ["shared"]
-
 _array: Final = numpy.ndarray
 _share_memory: Final = numpy.may_share_memory
 

@@ -12,8 +12,6 @@ from typing import Any, Final
 from dovetail_aten.kernel_support import KernelTable, expect_family
 from dovetail_aten.typing import Namespace
 
-__all__ = ["FAST_FAMILIES", "WHOLE_COMPOSITES", "define_whole_composites"]
-
 FAST_FAMILIES: Final = {
     "pointwise.Arithmetic": "dovetail_cpu.kernels.arithmetic.FastArithmetic",
     "fft.Fourier": "dovetail_cpu.kernels.fourier.FastFourier",

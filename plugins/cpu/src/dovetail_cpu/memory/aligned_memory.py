@@ -24,8 +24,6 @@ from dovetail_aten.kernel_support import Function
 
 from ..silence import nameless
 
-__all__ = ["LARGE", "aligned", "aligned_empty"]
-
 LARGE: Final = 1 << 14
 """Elements from which it pays: of fewer NumPy keeps memory, or glibc does, ready to be used."""
 _LINE: Final = 64

@@ -10,8 +10,6 @@ import ctypes
 import platform
 from typing import Final, NamedTuple
 
-__all__ = ["TunedMalloc", "tune_malloc"]
-
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3
 _GREATEST: Final = (1 << 31) - 1

@@ -10,8 +10,6 @@ from typing import Any, Final
 
 import numpy
 
-__all__ = ["BLOCK_BYTES", "ROOMS", "Scratch"]
-
 _CACHE: Final = "/sys/devices/system/cpu/cpu0/cache/index2/size"
 """Where Linux says how large the second cache of a core is: ``2048K``."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import mmap
 import os
 
-__all__ = ["SharedPages", "nameless_file"]
-
 
 def nameless_file(size: int) -> int:
     """Return the descriptor of a file in memory that is gone with its last descriptor.

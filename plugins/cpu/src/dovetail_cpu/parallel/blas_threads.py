@@ -18,8 +18,6 @@ from dovetail_kernel.fork_locks import outside_forks, renewed_after_fork
 
 from .threads import get_num_threads
 
-__all__ = ["in_calling_thread", "numpy_in_calling_thread", "scipy_in_calling_thread"]
-
 _LARGE: Final = 1 << 20
 """Elements of a matrix that is worth threads of SciPy's."""
 _LONG: Final = 1 << 21

@@ -19,15 +19,6 @@ from dovetail_kernel.fork_locks import call_in_child, renewed_after_fork
 if TYPE_CHECKING:
     from queue import SimpleQueue
 
-__all__ = [
-    "SHARED_FROM",
-    "get_num_threads",
-    "processors",
-    "run_pieces",
-    "set_num_threads",
-    "shared_step",
-]
-
 SHARED_FROM: Final = 1 << 19
 """Elements from which several threads pay: each step of a kernel waits for the interpreter, which
 the other thread may have just then.

@@ -13,8 +13,6 @@ import numpy as np
 
 from dovetail_kernel import renewed_after_fork
 
-__all__ = ["MersenneTwister"]
-
 Array = np.ndarray[Any, Any]
 
 _WORDS: Final = 624

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["generator_of_state", "new_numpy_generator", "state_of_generator"]
-
 _LONGEST = 16  # bytes of an integer of a state
 
 

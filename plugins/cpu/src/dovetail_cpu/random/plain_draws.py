@@ -19,8 +19,6 @@ from dovetail_dispatcher.sockets import COMPILED_OPERATOR
 
 from ..functions.fused import multiply_add
 
-__all__ = ["Draws", "compiled_draws"]
-
 Array = np.ndarray[Any, Any]
 Size = tuple[int, ...]
 

@@ -16,8 +16,6 @@ import numpy as np
 from .drawn_numbers import doubles
 from .mersenne_twister import MersenneTwister
 
-__all__ = ["Draws", "binomial", "gamma", "poisson"]
-
 Array = np.ndarray[Any, Any]
 
 _MOST: Final = 1 << 14

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["FUSED_FAMILIES"]
-
 FUSED_FAMILIES: Final = {
     "pointwise.Arithmetic": "dovetail_cuda.families.pointwise.FusedArithmetic",
     "pooling.AveragePooling": "dovetail_cuda.families.pooling.FusedAveragePooling",

@@ -19,8 +19,6 @@ from dovetail_aten.typing import Array
 from ..waiting import waiting, waits
 from .along_a_dimension import take_along_axis
 
-__all__ = ["kernel_namespace", "like_operands"]
-
 Function = Callable[..., Any]
 
 

@@ -15,8 +15,6 @@ from dovetail_dispatcher.calls import broadcast_error
 from ..chunked import AlongDim
 from ..error_state import on_host
 
-__all__ = ["ChunkedIndexing", "ChunkedShapes", "ChunkedSoftmax"]
-
 
 class ChunkedIndexing(Indexing):
     """Elements at indices and masks."""

@@ -19,8 +19,6 @@ from ..shapes import results_of
 from .indexing import take_along_axis
 from .writes import starts
 
-__all__ = ["define"]
-
 _topk = AlongDim("topk")
 
 

@@ -14,8 +14,6 @@ from dovetail_aten.typing import Array
 from ..blockwise import Result, on_blocks
 from ..chunks import Chunked
 
-__all__ = ["matmul"]
-
 
 def matmul(a: Chunked, b: Chunked) -> Any:
     """Return ``a @ b`` of arrays of one dtype, of any number of dimensions from 1 on."""

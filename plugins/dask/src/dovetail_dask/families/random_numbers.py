@@ -14,8 +14,6 @@ import numpy as np
 from ..blockwise import Result, on_blocks
 from ..chunks import automatic
 
-__all__ = ["ChunkedGenerator"]
-
 
 class ChunkedGenerator:
     """A source of random numbers. What is drawn depends on the seed, on how often it was drawn

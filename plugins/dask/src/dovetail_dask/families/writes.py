@@ -17,8 +17,6 @@ from dovetail_aten.typing import Array
 from ..blockwise import Result, on_blocks
 from ..chunks import Chunked
 
-__all__ = ["index_add", "index_put", "scatter"]
-
 _ALL = slice(None)
 
 

@@ -12,8 +12,6 @@ from dovetail_kernel import warn_user
 from ..groups import get_rank, resolved
 from ..process_group import ProcessGroup
 
-__all__ = ["check_same", "check_tensor", "check_tensors", "for_members", "shown", "whole_rank"]
-
 F = TypeVar("F")
 
 

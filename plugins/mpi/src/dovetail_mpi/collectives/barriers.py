@@ -8,8 +8,6 @@ from ..process_group import ProcessGroup
 from ..work import Work
 from .arguments import for_members
 
-__all__ = ["barrier", "monitored_barrier"]
-
 Group = ProcessGroup | None
 
 

@@ -15,8 +15,6 @@ from ..process_group import ProcessGroup
 from ..work import Work
 from .arguments import check_same
 
-__all__ = ["Group", "Tensor", "begun", "check_parts", "room_for", "unpack"]
-
 Tensor = dovetail.Tensor
 Group = ProcessGroup | None
 

@@ -16,8 +16,6 @@ from ..work import Work
 from .arguments import check_same, check_tensor, check_tensors, for_members, shown, whole_rank
 from .collective_calls import Group, Tensor, begun, check_parts, room_for, unpack
 
-__all__ = ["all_gather", "all_gather_into_tensor", "broadcast", "gather", "scatter"]
-
 
 @for_members
 def broadcast(

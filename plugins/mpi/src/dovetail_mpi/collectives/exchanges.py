@@ -12,8 +12,6 @@ from ..work import Work
 from .arguments import check_same, check_tensor, check_tensors, for_members, shown
 from .collective_calls import Group, Tensor, begun, unpack
 
-__all__ = ["all_to_all", "all_to_all_single"]
-
 
 @for_members
 def all_to_all_single(

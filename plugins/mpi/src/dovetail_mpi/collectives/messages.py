@@ -13,8 +13,6 @@ from ..process_group import ProcessGroup
 from ..work import Work
 from .arguments import check_tensor, for_members, shown, whole_rank
 
-__all__ = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]
-
 Group = ProcessGroup | None
 
 

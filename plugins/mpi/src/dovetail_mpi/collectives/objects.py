@@ -14,15 +14,6 @@ from dovetail_kernel import DeviceLike
 from ..process_group import ProcessGroup
 from .arguments import for_members, whole_rank
 
-__all__ = [
-    "all_gather_object",
-    "broadcast_object_list",
-    "gather_object",
-    "recv_object_list",
-    "scatter_object_list",
-    "send_object_list",
-]
-
 Group = ProcessGroup | None
 Bytes = NDArray[np.uint8]
 

@@ -9,8 +9,6 @@ from typing import Any, Final
 import dovetail
 from dovetail.nn import Parameter
 
-__all__ = ["Bucket", "GradBucket", "make_buckets"]
-
 MEBIBYTE: Final = 2**20
 _FIRST: Final = 1.0
 """Mebibytes of the first bucket, where nothing else is said: communication begins early."""

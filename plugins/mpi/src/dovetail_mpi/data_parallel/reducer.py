@@ -15,8 +15,6 @@ from ..process_group import ProcessGroup
 from ..reduce_op import ReduceOp
 from .buckets import Bucket, GradBucket, make_buckets
 
-__all__ = ["Reducer"]
-
 
 class Reducer:
     """Puts gradients into buckets as they come, and all-reduces each bucket that is full.

@@ -13,8 +13,6 @@ from ..reduce_op import ReduceOp
 if TYPE_CHECKING:
     from .module import DistributedDataParallel
 
-__all__ = ["JoinHookOfModel", "UnevenInputs"]
-
 
 class UnevenInputs:
     """The ranks of a model that still have batches, counted before each iteration.

@@ -8,8 +8,6 @@ from typing import Any
 
 import dovetail
 
-__all__ = ["unused_parameters"]
-
 
 def unused_parameters(outputs: object, positions: Mapping[int, int]) -> set[int]:
     """Return the numbers of the parameters that no gradient will reach from `outputs`.

@@ -16,18 +16,6 @@ from ..groups import member
 from ..process_group import ProcessGroup
 from ..reduce_op import ReduceOp
 
-__all__ = [
-    "all_gather",
-    "all_reduce",
-    "all_to_all",
-    "all_to_all_single",
-    "broadcast",
-    "gather",
-    "reduce",
-    "reduce_scatter",
-    "scatter",
-]
-
 Tensor = dovetail.Tensor
 Group = ProcessGroup | None
 

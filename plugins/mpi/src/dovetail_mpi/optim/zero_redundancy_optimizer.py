@@ -17,8 +17,6 @@ from ..groups import get_global_rank, resolved
 from ..joining import Join, Joinable, JoinHook
 from ..process_group import ProcessGroup
 
-__all__ = ["ZeroRedundancyOptimizer"]
-
 ParamGroup = dict[str, Any]
 
 

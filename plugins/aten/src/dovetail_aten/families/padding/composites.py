@@ -13,16 +13,6 @@ from dovetail_kernel import uint16, uint32, uint64
 from ...composites.padded import pad
 from ...typing import Scalar
 
-__all__ = [
-    "fill_diagonal",
-    "reflection_pad1d",
-    "reflection_pad2d",
-    "reflection_pad3d",
-    "replication_pad1d",
-    "replication_pad2d",
-    "replication_pad3d",
-]
-
 _REFUSED = frozenset({bool_, uint16, uint32, uint64})
 """Dtypes that PyTorch has no borders of."""
 

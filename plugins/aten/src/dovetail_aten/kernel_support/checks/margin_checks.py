@@ -9,8 +9,6 @@ from dovetail_kernel.types import FLOAT
 
 from ...typing import Array, TensorLike
 
-__all__ = ["check_classes", "check_labels", "check_pdist", "out_of_range"]
-
 
 def _check_scores(name: str, x: TensorLike, own: dtype) -> None:
     """Refuse what are not scores of classes, or a batch of them."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-__all__ = ["check_range"]
-
 
 def check_range(start: Any, end: Any, step: Any) -> None:
     """Refuse a range of complex numbers, and one that never ends.

@@ -10,8 +10,6 @@ from typing import Final
 
 from ..dims import check_room
 
-__all__ = ["BORDERS", "bordered_shape", "bordered_sizes", "sources_of"]
-
 
 def bordered_shape(shape: Sequence[int], pad: Sequence[int]) -> tuple[int, ...]:
     """Return a shape with `pad` elements before and after, for dimensions from the last."""

@@ -11,8 +11,6 @@ from dovetail_dispatcher.calls import broadcast_error, broadcast_shape
 
 from .memory_layout import contiguous_strides
 
-__all__ = ["broadcast_shapes", "elementwise_layout", "indexed_layout", "raise_misfit"]
-
 Geometry = tuple[Sequence[int], Sequence[int]]
 """Sizes, and strides in elements."""
 

@@ -13,20 +13,6 @@ from dovetail_kernel import (
     preserve_format,
 )
 
-__all__ = [
-    "channels_last_order",
-    "check_physical_layout",
-    "contiguous_strides",
-    "dense_strides_like",
-    "has_channels_last",
-    "has_order",
-    "image_strides",
-    "inverse",
-    "is_contiguous",
-    "required_order",
-    "strides_in_order",
-]
-
 
 def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
     """Return the strides, in elements, of a C-contiguous tensor; a dimension of size 0 counts

@@ -8,8 +8,6 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-__all__ = ["check_strides", "check_view_bounds", "extent", "repeats_places", "shares_places"]
-
 _BEYOND: Final = 1 << 63
 """The first number that is no address: sizes and strides in bytes stay below it."""
 

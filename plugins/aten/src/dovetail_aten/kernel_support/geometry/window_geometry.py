@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["Window", "per_dimension", "positions"]
-
 
 class Window(NamedTuple):
     """Equal windows along one dimension, one every `stride` elements.

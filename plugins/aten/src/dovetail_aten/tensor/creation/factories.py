@@ -20,18 +20,6 @@ if TYPE_CHECKING:
 
     from ..tensor_class import Tensor
 
-__all__ = [
-    "arange",
-    "empty",
-    "empty_strided",
-    "eye",
-    "full",
-    "linspace",
-    "ones",
-    "scalar_tensor",
-    "zeros",
-]
-
 _zeros = Factory("zeros")
 _ones = Factory("ones")
 _empty = Factory("empty", "memory_format")

@@ -44,9 +44,6 @@ if TYPE_CHECKING:
     from ...calling.compiled_entries import Arrangement
     from ..tensor_class import Tensor
 
-__all__ = ["Factory", "LikeFactory", "check_out", "finished", "like_options", "number_of"]
-
-
 _CPU: Final = Device("cpu")
 
 

@@ -19,16 +19,6 @@ if TYPE_CHECKING:
     from ...backend.generator import Generator
     from ..tensor_class import Tensor
 
-__all__ = [
-    "empty_like",
-    "full_like",
-    "ones_like",
-    "rand_like",
-    "randint_like",
-    "randn_like",
-    "zeros_like",
-]
-
 _zeros_like = LikeFactory("zeros_like")
 _ones_like = LikeFactory("ones_like")
 _empty_like = LikeFactory("empty_like")

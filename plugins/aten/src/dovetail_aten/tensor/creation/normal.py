@@ -12,8 +12,6 @@ from ..data.dtype_arguments import as_dtype
 from .factory import finished
 from .sizes import shape_of
 
-__all__ = ["normal"]
-
 
 @overridable
 def normal(

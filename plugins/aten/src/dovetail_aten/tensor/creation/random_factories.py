@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     from ..tensor_class import Tensor
 
-__all__ = ["rand", "randint", "randn", "randperm"]
-
-
 _SEQUENCES: Final = (list, tuple)
 
 

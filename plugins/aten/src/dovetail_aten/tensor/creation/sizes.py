@@ -7,9 +7,6 @@ from typing import Any, Final
 
 from ...backend.backend_select import check_size
 
-__all__ = ["shape_of", "whole"]
-
-
 _SEQUENCES: Final = (tuple, list)
 
 

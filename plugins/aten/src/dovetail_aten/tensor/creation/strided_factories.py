@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from ..tensor_class import Tensor
 
-__all__ = ["empty_permuted", "from_file", "frombuffer", "logspace"]
-
 _empty_permuted = Factory("empty_permuted")
 _logspace = Factory("logspace")
 

@@ -16,16 +16,6 @@ if TYPE_CHECKING:
 
     from ..tensor_class import Tensor
 
-__all__ = [
-    "bartlett_window",
-    "blackman_window",
-    "fftfreq",
-    "hamming_window",
-    "hann_window",
-    "kaiser_window",
-    "rfftfreq",
-]
-
 
 def hann_window(
     window_length: int,

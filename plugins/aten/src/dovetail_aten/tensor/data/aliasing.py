@@ -18,8 +18,6 @@ from .storage_views import vector_of_storage
 if TYPE_CHECKING:
     from ..tensor_class import Tensor
 
-__all__ = ["asarray"]
-
 
 @overridable
 def asarray(

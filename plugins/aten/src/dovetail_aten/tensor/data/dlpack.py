@@ -12,8 +12,6 @@ from dovetail_kernel.tensor import DlpackSource
 from ...backend.devices import as_device, ready_backend
 from .host_arrays import from_host
 
-__all__ = ["dlpack_device", "exchange_capsule", "import_array", "to_capsule"]
-
 _PROVIDERS: Final = {
     DLDeviceType.kDLCPU: "cpu",
     DLDeviceType.kDLCUDAHost: "cpu",

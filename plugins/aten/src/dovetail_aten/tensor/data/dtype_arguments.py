@@ -7,8 +7,6 @@ from typing import Any
 
 from dovetail_kernel import PYTHON_DTYPES, NamedDtype, dtype, scalar_category
 
-__all__ = ["as_dtype", "check_number"]
-
 
 def as_dtype(value: Any, function: str) -> dtype | None:
     """Return a dtype given as such or as a Python class of numbers; None stays None.

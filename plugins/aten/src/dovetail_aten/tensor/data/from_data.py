@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from ...typing import Array
     from ..tensor_class import Tensor
 
-__all__ = ["as_tensor", "from_dlpack", "from_numpy", "tensor"]
-
 _WIDEST = (bool_, int64, float64, complex128)
 """The dtypes that hold all Python numbers of a category."""
 

@@ -20,8 +20,6 @@ from .dtype_arguments import check_number
 if TYPE_CHECKING:
     from ..tensor_class import Tensor
 
-__all__ = ["from_host", "is_device_array", "is_host_array", "number_like", "share_host"]
-
 _SUPPORTED = (
     "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, "
     "uint16, "

@@ -20,9 +20,6 @@ from dovetail_kernel import (
 from .dtype_arguments import check_number
 from .host_arrays import is_host_array
 
-__all__ = ["check_numbers", "common_dtype", "flatten", "shape_of_data"]
-
-
 _MOST_DIMENSIONS: Final = 64
 """NumPy's limit."""
 

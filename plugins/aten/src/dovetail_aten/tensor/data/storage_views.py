@@ -7,8 +7,6 @@ from typing import Any
 from dovetail_kernel import Storage, int64, wrap
 from dovetail_kernel import dtype as Dtype
 
-__all__ = ["vector_of_storage"]
-
 
 def vector_of_storage(storage: Any, wanted: Dtype | None) -> Any:
     """Return all elements of a storage as a tensor; None if it is no storage.

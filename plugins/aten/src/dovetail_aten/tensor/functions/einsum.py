@@ -11,8 +11,6 @@ from dovetail_dispatcher import overridable
 
 from ..._generated import functions as aten
 
-__all__ = ["einsum"]
-
 _IN_ORDER: Final = ascii_uppercase + ascii_lowercase
 
 

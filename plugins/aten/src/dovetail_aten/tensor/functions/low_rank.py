@@ -15,8 +15,6 @@ from ..creation.random_factories import randn
 if TYPE_CHECKING:
     from ..tensor_class import Tensor
 
-__all__ = ["lu", "pca_lowrank", "svd_lowrank"]
-
 
 @overridable
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:

@@ -18,8 +18,6 @@ from ..._generated import functions as aten
 if TYPE_CHECKING:
     from ..tensor_class import Tensor
 
-__all__ = ["nonzero", "unravel_index"]
-
 
 @overridable
 def nonzero(input: Any = MISSING, *, as_tuple: bool = False, out: Any = None, **named: Any) -> Any:

@@ -10,8 +10,6 @@ from dovetail_kernel import dtype
 
 from ..._generated import functions as aten
 
-__all__ = ["norm"]
-
 
 @overridable
 def norm(

@@ -16,8 +16,6 @@ from ...calling.numpy_calls import numpy_call
 if TYPE_CHECKING:
     from ..tensor_class import Tensor
 
-__all__ = ["detach_", "get_device", "is_inference", "is_same_size", "is_signed", "numel"]
-
 
 def _checked(function: str, value: object, name: str = "input", position: int = 1) -> Any:
     if value is MISSING:

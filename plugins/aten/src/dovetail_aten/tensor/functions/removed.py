@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 if TYPE_CHECKING:
     from ..tensor_class import Tensor
 
-__all__ = ["eig", "lstsq", "matrix_rank", "solve", "symeig"]
-
 
 def eig(input: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
     """Raise: `linalg.eig` returns eigenvalues as complex numbers."""

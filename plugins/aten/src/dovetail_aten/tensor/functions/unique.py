@@ -11,8 +11,6 @@ from ..._generated import functions as aten
 if TYPE_CHECKING:
     from ..tensor_class import Tensor
 
-__all__ = ["unique", "unique_consecutive"]
-
 
 @overridable
 def unique(

@@ -13,18 +13,6 @@ from ..._generated import functions as aten
 if TYPE_CHECKING:
     from ...tensor.tensor_class import Tensor
 
-__all__ = [
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "block_diag",
-    "broadcast_tensors",
-    "cartesian_prod",
-    "chain_matmul",
-    "meshgrid",
-    "tensordot",
-]
-
 
 def _sequence(tensors: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the tensors, if a single sequence of them was given."""

@@ -13,8 +13,6 @@ from dovetail_kernel import TensorBase
 
 from ...calling.operands import needs_operator
 
-__all__ = ["ArrayFunction", "array_ufunc"]
-
 
 class ArrayFunction:
     """Attribute ``__array_function__``: the class has it, and tensors that NumPy cannot read."""

@@ -10,8 +10,6 @@ from dovetail_kernel import TensorBase, wrap
 from ...backend.devices import ready_backend
 from ...calling.operands import promoted
 
-__all__ = ["array_like", "common", "np"]
-
 np: Final[Any] = sys.modules["numpy"]
 """The base library does not import NumPy, whose function has been called."""
 

@@ -10,8 +10,6 @@ from ..functions.einsum import einsum
 from ..functions.variadic_functions import tensordot
 from .operands import common
 
-__all__ = ["FUNCTIONS"]
-
 
 def _dot(a: Any, b: Any) -> Any:
     a, b = common(a, b)

@@ -15,8 +15,6 @@ from .operands import np
 if TYPE_CHECKING:
     from ...tensor.tensor_class import Tensor
 
-__all__ = ["call_numpy", "call_reflected", "call_ufunc"]
-
 _SPELLINGS: Final = {
     "conjugate": "conj_physical",
     "degrees": "rad2deg",

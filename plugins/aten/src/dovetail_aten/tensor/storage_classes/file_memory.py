@@ -13,8 +13,6 @@ from dovetail_kernel import dtype as Dtype
 
 from ...backend.devices import ready_backend
 
-__all__ = ["bytes_of_buffer", "bytes_of_file"]
-
 _CLOSED_TO_OTHERS: Final = 0o600
 """What a file that is made permits: its owner reads and writes."""
 

@@ -11,8 +11,6 @@ from dovetail_kernel import DeviceLike
 from ...typing import Array
 from .storage_conversions import StorageConversions
 
-__all__ = ["InternalNames"]
-
 
 class InternalNames(StorageConversions):
     """The part of `TypedStorage` with the names that start with an underscore."""

@@ -9,8 +9,6 @@ import dovetail_kernel as kernel
 from ...sockets import TYPED_STORAGE
 from .storage_properties import StorageProperties
 
-__all__ = ["StorageConversions"]
-
 
 class StorageConversions(StorageProperties):
     """The part of storages that converts their elements, each to a number of another dtype."""

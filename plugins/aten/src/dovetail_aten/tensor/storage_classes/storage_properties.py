@@ -8,8 +8,6 @@ from dovetail_kernel import DeviceLike
 
 from ...typing import Array
 
-__all__ = ["StorageProperties"]
-
 
 class StorageProperties:
     """The part of storages that answers questions about layouts and devices."""

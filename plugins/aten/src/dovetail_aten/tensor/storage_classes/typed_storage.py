@@ -38,8 +38,6 @@ from .untyped_storage import UntypedStorage
 if TYPE_CHECKING:
     from ..tensor_class import Tensor
 
-__all__ = ["LEGACY_STORAGES", "TypedStorage", "storage_of", "typed_storage_of"]
-
 _FORMS: Final = (
     "TypedStorage.__init__ received an invalid combination of arguments. Expected one of: "
     "(*, device, dtype), (size, *, device, dtype), (sequence, *, device, dtype), "

@@ -14,8 +14,6 @@ from ...backend.devices import as_device, backend_for, ready_backend
 from .file_memory import bytes_of_buffer, bytes_of_file
 from .storage_conversions import StorageConversions
 
-__all__ = ["UntypedStorage"]
-
 _SHOWN: Final = 1000
 """A storage of more bytes is printed without those in the middle."""
 

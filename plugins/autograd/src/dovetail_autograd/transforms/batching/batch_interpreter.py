@@ -387,6 +387,3 @@ def _stacked(results: Sequence[object]) -> Any:
     if isinstance(first, (list, tuple)):
         return type(first)([_stacked(column) for column in zip(*results, strict=True)])
     return first
-
-
-__all__ = ["GradBatchLevel", "VmapInfo", "VmapLevel", "outside_vmap_mode"]

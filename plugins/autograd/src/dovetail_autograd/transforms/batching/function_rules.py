@@ -20,8 +20,6 @@ from .batching_errors import check_outputs
 if TYPE_CHECKING:
     from .batch_interpreter import VmapLevel
 
-__all__ = ["call_batched"]
-
 
 def call_batched(
     level: VmapLevel, cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]

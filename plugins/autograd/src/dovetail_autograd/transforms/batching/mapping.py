@@ -14,8 +14,6 @@ from ..wrapped.levels import leaves_levels
 from . import randomness as random_operators
 from .batch_interpreter import VmapLevel
 
-__all__ = ["vmap"]
-
 _RANDOMNESS = ("error", "different", "same")
 
 

@@ -218,6 +218,3 @@ def different_size(primal: TensorBase, tangent: TensorBase) -> RuntimeError:
         "gradient is of size "
         f"{list(tangent.array.shape)}. Give a tangent of the shape of the tensor."
     )
-
-
-__all__ = ["JvpLevel", "attached_dual", "different_size", "dual"]

@@ -172,6 +172,3 @@ def _made(op: OpOverload) -> Plan | None:
     if formula.output_differentiability is not None and not all(formula.output_differentiability):
         return None
     return Plan(op, formula, formula.forward[0])
-
-
-__all__ = ["Plan", "plan_of"]

@@ -279,6 +279,3 @@ def unsupported(op: OpOverload, reason: str) -> NoReturn:
         "it with operators that "
         "have a derivative, or register one: dovetail.library.register_autograd."
     )
-
-
-__all__ = ["TangentCall", "conformed", "is_differentiable", "or_zeros", "unsupported"]

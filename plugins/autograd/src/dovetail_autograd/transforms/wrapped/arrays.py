@@ -281,14 +281,3 @@ def wrapped(physical: TensorBase, level: Level, array: WrappedArray | None = Non
     if now.transformed:
         tensor._counter = inside_counter()
     return tensor
-
-
-__all__ = [
-    "BatchedArray",
-    "MovedArray",
-    "SharedArray",
-    "WrappedArray",
-    "WrappedArrays",
-    "is_wrapped",
-    "wrapped",
-]

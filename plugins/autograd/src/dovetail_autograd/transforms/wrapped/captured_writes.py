@@ -63,6 +63,3 @@ def keep_number(view: TensorBase, source: TensorBase) -> None:
     counter = source._counter
     if isinstance(counter, (InsideCounter, InputCounter)):
         as_input(view, counter.made)
-
-
-__all__ = ["as_input", "guarding_captured", "keep_number"]

@@ -164,6 +164,3 @@ def _restoring(outside: int) -> Transition:
         )
 
     return Transition(change)
-
-
-__all__ = ["Level", "active_levels", "leaves_levels"]

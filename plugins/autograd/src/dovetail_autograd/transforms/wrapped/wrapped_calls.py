@@ -310,17 +310,3 @@ def run_decomposed(
         return kernel(*given.values(), **named)
     finally:
         set_state(before)
-
-
-__all__ = [
-    "bound_arguments",
-    "decomposition",
-    "map_tensors",
-    "note_view",
-    "note_writes",
-    "numbers_as_tensors",
-    "present",
-    "run_decomposed",
-    "run_wrapped",
-    "tensors_in",
-]

@@ -13,14 +13,6 @@ from ...groups import member
 from ...process_group import ProcessGroup
 from ...work import Future
 
-__all__ = [
-    "allreduce_hook",
-    "bf16_compress_hook",
-    "bf16_compress_wrapper",
-    "fp16_compress_hook",
-    "fp16_compress_wrapper",
-]
-
 
 def allreduce_hook(process_group: ProcessGroup | None, bucket: GradBucket) -> Future:
     """Average as `DistributedDataParallel` does without a hook."""

@@ -10,8 +10,6 @@ from dovetail_kernel import dtype as DType
 
 from ....kernel_support.geometry.window_geometry import Window, per_dimension, positions
 
-__all__ = ["Convolution", "check_convolution_dtypes", "convolution_of"]
-
 
 class Convolution(NamedTuple):
     """What a convolution is, apart from its values.

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 from ....kernel_support.geometry.window_geometry import Window, positions
 
-__all__ = ["blocks_of", "folded_blocks_of"]
-
 
 def blocks_of(
     shape: Sequence[int],

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["check_channel_shuffle", "shuffled_shape", "unshuffled_shape"]
-
 
 def shuffled_shape(shape: Sequence[int], factor: int) -> tuple[int, ...]:
     """Return the shape of the result of `pixel_shuffle`.

@@ -11,8 +11,6 @@ from dovetail_kernel import dtype, int32
 
 from .matrix_checks import check_solvable, check_square, refuse_dtypes
 
-__all__ = ["check_ldl_pivots", "check_lu_solve", "check_ormqr", "check_pivots", "check_reflections"]
-
 
 def check_lu_solve(
     LU: Any, pivots: Any, B: Any, own: dtype, places: dtype, right: dtype, left: bool

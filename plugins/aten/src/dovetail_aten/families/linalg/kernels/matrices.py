@@ -16,8 +16,6 @@ from ....kernel_support.family import Family
 from ....typing import Array
 from .matrix_checks import LinAlgError, failure
 
-__all__ = ["Matrices"]
-
 
 class Matrices(Family):
     """A family of operators of matrices and batches of matrices."""

@@ -14,21 +14,6 @@ from dovetail_kernel.types import FLOAT
 from ....kernel_support.geometry.broadcasting import broadcast_shapes
 from ....typing import Array
 
-__all__ = [
-    "LinAlgError",
-    "check_factored",
-    "check_inexact",
-    "check_matrix",
-    "check_old_system",
-    "check_same_dtype",
-    "check_solvable",
-    "check_square",
-    "check_trace",
-    "failure",
-    "is_vector_case",
-    "refuse_dtypes",
-]
-
 _HALVES = (float16, bfloat16)
 
 

@@ -6,8 +6,6 @@ from typing import Any
 
 from dovetail_kernel import TensorBase
 
-__all__ = ["normalized_input"]
-
 
 def normalized_input(
     k: Any, input: Any, mean: Any, rstd: Any, dims: tuple[int, ...]

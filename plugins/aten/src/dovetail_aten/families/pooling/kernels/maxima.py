@@ -10,8 +10,6 @@ from dovetail_kernel.types import FLOAT
 from ....kernel_support.family import Family
 from ....typing import Array
 
-__all__ = ["Maxima"]
-
 _ALL = slice(None)
 
 

@@ -14,16 +14,6 @@ from ....kernel_support.dims import check_size
 from ....kernel_support.geometry.window_geometry import Window, per_dimension
 from .segments import Divisors, Runs
 
-__all__ = [
-    "averaged_windows",
-    "check_adaptive",
-    "check_fractional",
-    "check_images",
-    "check_pooled",
-    "check_unpooled",
-    "pooled_windows",
-]
-
 _NUMBERS = {1: "one int", 2: "two ints", 3: "three ints"}
 
 

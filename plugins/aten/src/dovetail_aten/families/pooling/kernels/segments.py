@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 
 from ....kernel_support.dims import check_room
 
-__all__ = ["Divisors", "Runs", "adaptive_runs"]
-
 Divisors = int | Sequence[Sequence[int]]
 """What sums are divided by: one number, or the product of one for each place along each dimension.
 """

@@ -10,14 +10,6 @@ from dovetail_kernel import TensorBase, show_view
 
 from ...._generated import functions as F
 
-__all__ = [
-    "as_strided_in_place",
-    "squeeze_in_place",
-    "t_in_place",
-    "transpose_in_place",
-    "unsqueeze_in_place",
-]
-
 
 def squeeze_in_place(self: Any, *dim: Any) -> Any:
     """Take away dimensions of one element: all, or those that are named."""

@@ -9,8 +9,6 @@ from typing import Final
 
 from dovetail_kernel import complex64, complex128, dtype, float32, float64
 
-__all__ = ["PARTS", "WHOLES", "check_pairs", "check_reinterpreted"]
-
 PARTS: Final = {complex64: float32, complex128: float64}
 """Complex dtypes to those of their real and imaginary parts."""
 
