@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -52,12 +52,6 @@ class ASGD(ElementwiseOptimizer):
 
     _numbers = ("step", "eta", "mu")
     _captured = ("params", "mus", "etas", "state_steps")
-    _later_options: ClassVar[dict[str, Any]] = {
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "capturable": False,
-    }
 
     def __init__(
         self,

@@ -35,6 +35,12 @@ class ElementwiseOptimizer(Optimizer):
     """The name of the rule for backends that have a kernel for it."""
     _captured: ClassVar[tuple[str, ...]] = ("params", "state_steps")
     """What lies on the device where steps are captured."""
+    _later_options: ClassVar[dict[str, Any]] = {
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "capturable": False,
+    }
 
     def _prepare(self) -> None:
         super()._prepare()

@@ -66,10 +66,7 @@ class NAdam(ElementwiseOptimizer):
     _numbers = ("step", "mu_product")
     _captured = ("params", "mu_products", "state_steps")
     _later_options: ClassVar[dict[str, Any]] = {
-        "maximize": False,
-        "foreach": None,
-        "capturable": False,
-        "differentiable": False,
+        **ElementwiseOptimizer._later_options,
         "decoupled_weight_decay": False,
     }
 

@@ -63,11 +63,8 @@ class RAdam(ElementwiseOptimizer):
     """
 
     _later_options: ClassVar[dict[str, Any]] = {
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
+        **ElementwiseOptimizer._later_options,
         "decoupled_weight_decay": False,
-        "capturable": False,
     }
 
     def __init__(

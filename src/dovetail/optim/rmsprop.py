@@ -61,12 +61,9 @@ class RMSprop(ElementwiseOptimizer):
     """
 
     _later_options: ClassVar[dict[str, Any]] = {
+        **ElementwiseOptimizer._later_options,
         "momentum": 0,
         "centered": False,
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "capturable": False,
     }
 
     def __init__(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -43,13 +43,6 @@ class Rprop(ElementwiseOptimizer):
     ValueError
         For an option out of range.
     """
-
-    _later_options: ClassVar[dict[str, Any]] = {
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "capturable": False,
-    }
 
     def __init__(
         self,
