@@ -219,8 +219,9 @@ def test_a_choice_gets_its_body_at_the_first_call_and_keeps_it() -> None:
         [2.0, 2.0, 2.0],
     ]
     text = inspect.getsource(chosen)
-    assert text.startswith("def sum(*args, **kwargs):\n    if not kwargs:\n")
-    assert text.endswith("return _sum_overloads.choose(args, kwargs)\n")
+    assert text.startswith("def sum(*args, **kwargs):\n")
+    assert "if not kwargs:\n" in text
+    assert "return _sum_overloads.choose(args, kwargs)\n" in text
 
 
 def test_a_parameter_may_have_the_name_of_the_function() -> None:

@@ -164,9 +164,9 @@ def with_short_traceback(text: str) -> str:
     The text names ``shorten_traceback``. Nothing runs for it unless there is an error.
     """
     head, _, body = text.partition("\n")
-    lines = ["try:", *(INDENT + line for line in body.splitlines())]
-    lines += ["except Exception as error_:", f"{INDENT}shorten_traceback(error_)", f"{INDENT}raise"]
-    lines = [INDENT + line for line in lines]
+    lines = [f"{INDENT}try:", *(INDENT + line for line in body.splitlines())]
+    lines += [f"{INDENT}except Exception as error_:", f"{INDENT * 2}shorten_traceback(error_)"]
+    lines.append(f"{INDENT * 2}raise")
     return "\n".join([head, *lines]) + "\n"
 
 
