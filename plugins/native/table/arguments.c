@@ -59,6 +59,13 @@ have_one_shape(PyObject *first, PyObject *second)
 }
 
 int
+has_shape(PyObject *array, int ndim, const npy_intp *shape)
+{
+    return PyArray_NDIM((PyArrayObject *)array) == ndim &&
+           PyArray_CompareLists(PyArray_DIMS((PyArrayObject *)array), shape, ndim);
+}
+
+int
 read_axis(PyObject *object, int ndim, int *axis)
 {
     if (object == NULL || !PyLong_CheckExact(object)) {

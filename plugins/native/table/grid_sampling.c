@@ -78,7 +78,7 @@ gradients(PyObject *const *arguments, int variant)
 {
     grid_sampling how;
     int precision, asked[2];
-    npy_intp shape[5], size = 1;
+    npy_intp shape[5];
     operands taken = {0};
     const void *gradient, *x, *at;
     PyObject *grad = arguments[0], *images = arguments[1], *grid = arguments[2];
@@ -87,14 +87,10 @@ gradients(PyObject *const *arguments, int variant)
         return NULL;
     }
     set_shape(shape, images, grid);
-    for (int i = 0; i < how.ndim + 2; i++) {
-        size *= shape[i];
-        if (precision_of(grad) != precision ||
-            PyArray_NDIM((PyArrayObject *)grad) != how.ndim + 2 ||
-            PyArray_DIM((PyArrayObject *)grad, i) != shape[i]) {
-            return NULL;
-        }
+    if (precision_of(grad) != precision || !has_shape(grad, how.ndim + 2, shape)) {
+        return NULL;
     }
+    npy_intp size = PyArray_SIZE((PyArrayObject *)grad);
     results made = {.failed = 1};
     if (take_operand(&taken, grad, precision, size, &gradient) &&
         take_operand(&taken, images, precision, PyArray_SIZE((PyArrayObject *)images), &x) &&

@@ -61,10 +61,9 @@ ends_alike(PyObject *object, PyObject *array, int lead)
     if (object == Py_None) {
         return 1;
     }
-    PyArrayObject *whole = (PyArrayObject *)array, *part = (PyArrayObject *)object;
-    return PyArray_Check(object) && PyArray_NDIM(part) == PyArray_NDIM(whole) - lead &&
-           PyArray_CompareLists(
-               PyArray_DIMS(part), PyArray_DIMS(whole) + lead, PyArray_NDIM(part));
+    PyArrayObject *whole = (PyArrayObject *)array;
+    return PyArray_Check(object) &&
+           has_shape(object, PyArray_NDIM(whole) - lead, PyArray_DIMS(whole) + lead);
 }
 
 static PyObject *

@@ -137,37 +137,34 @@ read_number_of_windows(pooling *read, PyObject *object)
            set_number_of_windows(read, numbers);
 }
 
-/* A new array of a dtype with an element for each window. */
+/* Set the shape of images with an element for each window; return its number of axes. */
+static int
+set_shape(const pooling *read, PyObject *images, npy_intp *shape)
+{
+    int ndim = PyArray_NDIM((PyArrayObject *)images), lead = ndim - read->ndim;
+    for (int i = 0; i < ndim; i++) {
+        shape[i] = i < lead ? PyArray_DIM((PyArrayObject *)images, i)
+                            : read->windows.axis[3 - read->ndim + i - lead].number;
+    }
+    return ndim;
+}
+
+/* A new array of a dtype with that shape. */
 static PyArrayObject *
 array_of_windows(const pooling *read, PyObject *images, int dtype)
 {
     npy_intp shape[NPY_MAXDIMS];
-    int lead = PyArray_NDIM((PyArrayObject *)images) - read->ndim;
-    memcpy(shape, PyArray_DIMS((PyArrayObject *)images), (size_t)lead * sizeof *shape);
-    for (int i = 0; i < read->ndim; i++) {
-        shape[lead + i] = read->windows.axis[3 - read->ndim + i].number;
-    }
-    return (PyArrayObject *)PyArray_EMPTY(lead + read->ndim, shape, dtype, 0);
+    int ndim = set_shape(read, images, shape);
+    return (PyArrayObject *)PyArray_EMPTY(ndim, shape, dtype, 0);
 }
 
-/* Whether an array has the shape of images but for the last axes, which have an element for each
- * window. */
+/* Whether an array has that shape. */
 static int
 is_of_windows(const pooling *read, PyObject *images, PyObject *object)
 {
-    PyArrayObject *array = (PyArrayObject *)object, *model = (PyArrayObject *)images;
-    int ndim = PyArray_NDIM(model), lead = ndim - read->ndim;
-    if (PyArray_NDIM(array) != ndim) {
-        return 0;
-    }
-    for (int i = 0; i < ndim; i++) {
-        npy_intp wanted = i < lead ? PyArray_DIM(model, i)
-                                   : read->windows.axis[3 - read->ndim + i - lead].number;
-        if (PyArray_DIM(array, i) != wanted) {
-            return 0;
-        }
-    }
-    return 1;
+    npy_intp shape[NPY_MAXDIMS];
+    int ndim = set_shape(read, images, shape);
+    return has_shape(object, ndim, shape);
 }
 
 /* Read images, and gradients of nearly equal windows over them, one for each. Return whether they

@@ -8,19 +8,10 @@ enum { ROWS_TO_TURN = 64 };
 
 /* Whether an array has a precision and a shape, of whose sizes those beyond `ndim` do not count. */
 static int
-has_shape(
-    PyObject *object, int precision, int ndim, npy_intp first, npy_intp second, npy_intp third)
+is_of(PyObject *object, int precision, int ndim, npy_intp first, npy_intp second, npy_intp third)
 {
-    npy_intp wanted[3] = {first, second, third};
-    if (precision_of(object) != precision || PyArray_NDIM((PyArrayObject *)object) != ndim) {
-        return 0;
-    }
-    for (int i = 0; i < ndim; i++) {
-        if (PyArray_DIM((PyArrayObject *)object, i) != wanted[i]) {
-            return 0;
-        }
-    }
-    return 1;
+    npy_intp shape[3] = {first, second, third};
+    return precision_of(object) == precision && has_shape(object, ndim, shape);
 }
 
 /* ---- one step -------------------------------------------------------------------------------- */
@@ -46,11 +37,10 @@ cell(PyObject *const *arguments, int variant)
     npy_intp width = 4 * size.size;
     shape[last] = width;
     for (int i = 0; i < 2; i++) {
-        PyArrayObject *gates = (PyArrayObject *)arguments[i];
-        if (precision_of(arguments[i]) != precision || PyArray_NDIM(gates) != last + 1 ||
-            !PyArray_CompareLists(PyArray_DIMS(gates), shape, last + 1) ||
+        if (precision_of(arguments[i]) != precision ||
+            !has_shape(arguments[i], last + 1, shape) ||
             (is_given(arguments[3 + i]) &&
-             !has_shape(arguments[3 + i], precision, 1, width, 0, 0))) {
+             !is_of(arguments[3 + i], precision, 1, width, 0, 0))) {
             return NULL;
         }
     }
@@ -128,10 +118,10 @@ read_layer(
     read->steps = shape[0];
     read->rows = shape[1];
     read->size = shape[2] / 4;
-    return shape[2] % 4 == 0 && has_shape(hx, precision, 2, read->rows, read->size, 0) &&
-           has_shape(cx, precision, 2, read->rows, read->size, 0) &&
-           has_shape(weight, precision, 2, shape[2], read->size, 0) &&
-           (!is_given(bias) || has_shape(bias, precision, 1, shape[2], 0, 0));
+    return shape[2] % 4 == 0 && is_of(hx, precision, 2, read->rows, read->size, 0) &&
+           is_of(cx, precision, 2, read->rows, read->size, 0) &&
+           is_of(weight, precision, 2, shape[2], read->size, 0) &&
+           (!is_given(bias) || is_of(bias, precision, 1, shape[2], 0, 0));
 }
 
 /* lstm_steps(gates, hx, cx, weight, bias, reverse): hidden states, cell states, gates. */
@@ -257,7 +247,7 @@ sequence_backward(PyObject *const *arguments, int variant)
         PyObject *each = i < 3 ? PySequence_Fast_GET_ITEM(grads, i) : arguments[2 + i];
         npy_intp last = i == 2 ? 4 * read.size : read.size;
         if ((i >= 3 || each != Py_None) &&
-            !has_shape(each, precision, 3, read.steps, read.rows, last)) {
+            !is_of(each, precision, 3, read.steps, read.rows, last)) {
             return NULL;
         }
     }

@@ -134,8 +134,9 @@ int is_given(PyObject *object);
 /* Whether an object is the dtype of an array. */
 int is_dtype_of(PyObject *object, PyObject *array);
 
-/* Whether two arrays have the same shape. */
+/* Whether two arrays have the same shape; whether an array has a shape. */
 int have_one_shape(PyObject *first, PyObject *second);
+int has_shape(PyObject *array, int ndim, const npy_intp *shape);
 
 /* Set the index of the axis that an int names, of an array of `ndim` axes. Return whether it is
  * one: for 0 axes, those are 0 and -1. */

@@ -194,21 +194,25 @@ extent_of(const channels *read, extent kind, int axis)
     return kind == SIZES ? along->size : kind == NUMBERS ? along->number : along->kernel;
 }
 
-/* Whether an array has the precision, and the shape (first, second, *extents). */
+/* Set the shape (first, second, *extents). */
+static void
+set_shape(
+    const channels *read, npy_intp first, npy_intp second, extent kind, npy_intp *shape)
+{
+    shape[0] = first;
+    shape[1] = second;
+    for (int i = 0; i < read->ndim; i++) {
+        shape[2 + i] = extent_of(read, kind, i);
+    }
+}
+
+/* Whether an array has the precision and such a shape. */
 static int
 is_shaped(PyObject *object, const channels *read, npy_intp first, npy_intp second, extent kind)
 {
-    PyArrayObject *array = (PyArrayObject *)object;
-    if (precision_of(object) != read->precision || PyArray_NDIM(array) != read->ndim + 2 ||
-        PyArray_DIM(array, 0) != first || PyArray_DIM(array, 1) != second) {
-        return 0;
-    }
-    for (int i = 0; i < read->ndim; i++) {
-        if (PyArray_DIM(array, 2 + i) != extent_of(read, kind, i)) {
-            return 0;
-        }
-    }
-    return 1;
+    npy_intp shape[2 + WINDOW_AXES];
+    set_shape(read, first, second, kind, shape);
+    return precision_of(object) == read->precision && has_shape(object, read->ndim + 2, shape);
 }
 
 /* Read windows and groups, and of what precision and how many the arrays are: the axes of images, of
@@ -245,10 +249,8 @@ are_channels(
 static PyArrayObject *
 zeros(const channels *read, npy_intp first, npy_intp second, extent kind)
 {
-    npy_intp shape[2 + WINDOW_AXES] = {first, second};
-    for (int i = 0; i < read->ndim; i++) {
-        shape[2 + i] = extent_of(read, kind, i);
-    }
+    npy_intp shape[2 + WINDOW_AXES];
+    set_shape(read, first, second, kind, shape);
     return (PyArrayObject *)PyArray_ZEROS(
         2 + read->ndim, shape, read->precision ? NPY_DOUBLE : NPY_FLOAT, 0);
 }
