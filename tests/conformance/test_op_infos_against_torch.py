@@ -52,6 +52,7 @@ DIFFERENT = {
     ),
     "_ctc_loss_backward": "PyTorch looks neither at shapes nor at dtypes",
     "_pack_padded_sequence": "PyTorch has no gradient of complex numbers",
+    "imag": "PyTorch refuses real numbers",
     **dict.fromkeys(
         ["rnn_tanh_cell", "rnn_relu_cell", "rnn_relu"], "PyTorch multiplies states of whole numbers"
     ),

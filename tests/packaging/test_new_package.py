@@ -100,8 +100,8 @@ def test_no_placeholder_is_left(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "namespace", "complaint"),
     [
-        ("9lives", None, "is no name of a distribution"),
-        ("-x", None, "is no name of a distribution"),
+        ("9lives", None, "cannot name a distribution"),
+        ("-x", None, "cannot name a distribution"),
         ("acme", "no good", "is no name of a namespace"),
         ("class", None, "is no name of a package"),
         ("acme", "aten", "is Dovetail's own"),

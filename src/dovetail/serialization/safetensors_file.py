@@ -217,6 +217,6 @@ def _guess(start: bytes) -> str:
     for mark, what in _OTHERS.items():
         if start.startswith(mark):
             return f"; it is {what}"
-    if all(byte in _PRINTABLE for byte in start):
+    if all([byte in _PRINTABLE for byte in start]):
         return "; it is a text"
     return ""

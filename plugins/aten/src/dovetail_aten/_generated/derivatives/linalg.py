@@ -20,7 +20,7 @@ from dovetail_aten.families.linalg.formulas.linear_systems import (
     solve_ex_backward, solve_triangular_backward,
 )
 from dovetail_aten.families.linalg.formulas.singular_norms import (
-    lyapunov_backward, singular_norm_gradient_backward,
+    lyapunov_backward, singular_norm_backward, singular_norm_gradient_backward,
 )
 from dovetail_aten.families.linalg.formulas.spectra import (
     eig_backward, eigh_backward, matrix_exp_backward, svd_backward,
@@ -33,7 +33,7 @@ FORMULAS = formulas_of_module((
     Row('aten::_linalg_svd', 'LinalgSvdBackward0', ('A',), 'linalg/derivatives.yaml:6', (Saved('A', 'input'), Saved('full_matrices', 'value'), Saved('U', 'result'), Saved('S', 'result', output=1), Saved('Vh', 'result', output=2)), (
         Gradient('A', 'svd_backward(k, grad_U, grad_S, grad_Vh, A, U, S, Vh, node._full_matrices)', 'A U S Vh'),), grads='grad_U grad_S grad_Vh', bodies='arrays'),
     Row('aten::_linalg_singular_norm', 'LinalgSingularNormBackward0', ('A',), 'linalg/derivatives.yaml:9', (Saved('A', 'input'), Saved('ord', 'value')), (
-        Gradient('A', 'k.mul(k.unsqueeze(k.unsqueeze(grad, -1), -1), k._linalg_singular_norm_gradient(A, node._ord))', 'A'),), bodies='arrays'),
+        Gradient('A', 'singular_norm_backward(k, grad, A, node._ord)', 'A'),), bodies='arrays'),
     Row('aten::_linalg_singular_norm_gradient', 'LinalgSingularNormGradientBackward0', ('A',), 'linalg/derivatives.yaml:12', (Saved('A', 'input'), Saved('ord', 'value'), Saved('result', 'result')), (
         Gradient('A', 'singular_norm_gradient_backward(k, grad, A, node._ord, result)', 'A result'),), bodies='arrays'),
     Row('aten::_linalg_lyapunov', 'LinalgLyapunovBackward0', ('H', 'R'), 'linalg/derivatives.yaml:15', (Saved('H', 'input', needed_by=('H', 'R')), Saved('result', 'result', needed_by=('H', 'R'))), (

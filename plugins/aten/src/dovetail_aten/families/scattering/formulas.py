@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail_kernel import int64
-
 from ...derivative_helpers.last_writes import numbered, of_last_writes
 from ...derivative_helpers.readable_values import readable
 from ...typing import Namespace, TensorLike
@@ -136,10 +134,9 @@ def _of_product(
     others = k.scatter_reduce(ones, dim, index, src, "prod", include_self=True)
     of_self = k.mul(grad, k.conj(others))
     is_zero = k.eq(src, 0)
-    ones = k.to(is_zero, int64)
-    zeros = k.scatter_add(k.new_zeros(ones, grad.shape), dim, index, ones)
-    several = readable(k.ge(zeros, 2))
-    if several is None or bool(k.any(several)):
+    zeros = k.scatter_add(k.zeros_like(grad), dim, index, k._to_copy(is_zero, dtype=grad.dtype))
+    several = readable(k.ge(k.abs(zeros), 2))
+    if src.ndim and (several is None or bool(k.any(several))):
         factor = _products_of_others(k, dim, index, src)
         if include_self:
             factor = k.mul(factor, k.gather(self, dim, index))

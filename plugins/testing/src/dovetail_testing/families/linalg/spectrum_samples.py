@@ -63,6 +63,18 @@ def tall_or_wide(*options: dict[str, Any]) -> Any:
     return samples
 
 
+def equations(make: TensorMaker) -> Iterator[SampleInput]:
+    """Return Hermitian matrices without pairs of eigenvalues that cancel, and right-hand sides."""
+    for batch in ((), (2,)):
+        left = spread(make, *batch)
+        yield SampleInput(left, make(*left.shape))
+
+
+def singular_norms(make: TensorMaker) -> Iterator[SampleInput]:
+    yield from tall_or_wide({"ord": "nuc"}, {"ord": "2"})(make)
+    yield SampleInput(generic(make, 3, 2), ord="-2")  # of none there is no least one
+
+
 def svd(x: np.ndarray, some: bool = True, compute_uv: bool = True) -> Any:
     u, values, vh = np.linalg.svd(x, full_matrices=False)
     return np.abs(u), values, np.abs(vh.swapaxes(-2, -1))
@@ -182,6 +194,9 @@ OP_INFOS = [
         errors=no_square("linalg.matrix_exp"),
     ),
     op_info("matrix_exp", squares(modest), matrix_exp, INEXACT, family="linalg"),
+    info("_linalg_singular_norm", singular_norms),
+    info("_linalg_singular_norm_gradient", tall_or_wide({"ord": "nuc"}, {"ord": "2"})),
+    info("_linalg_lyapunov", equations),
     op_info(
         "linalg_norm",
         norms,

@@ -335,7 +335,13 @@ AS_IT_IS = [
     info("conj", smooth(), np.conj),
     info("resolve_conj", smooth(), lambda x: x),
     info("real", smooth(), np.real),
-    info("imag", smooth(), np.imag, COMPLEX),
+    info(
+        "imag",
+        smooth(),
+        np.imag,
+        COMPLEX,
+        skips=(Skip("dtypes", "real tensors have one too, of zeros; PyTorch refuses them"),),
+    ),
     info("view_as_real", smooth(), lambda x: np.stack([x.real, x.imag], -1), COMPLEX),
     info(
         "view_as_complex",

@@ -99,7 +99,9 @@ def linalg_matrix_norm(
         )
     matrices = self if dtype is None else F.to(self, dtype)
     if abs(ord) == 2:
-        made = _of_singular_values(_at_the_end(matrices, first, second), "2" if ord > 0 else "-2")
+        made = F._linalg_singular_norm(
+            _at_the_end(matrices, first, second), "2" if ord > 0 else "-2"
+        )
         return _with_dims(made, first, second) if keepdim else made
     extreme = F.amax if ord > 0 else F.amin
     if abs(ord) == math.inf:
@@ -109,14 +111,6 @@ def linalg_matrix_norm(
     if not sums.shape[place]:
         return _extreme(sums, place, ord, keepdim)
     return extreme(sums, (place,), keepdim)
-
-
-def _of_singular_values(matrices: Tensor, ord: str) -> Any:
-    """Return the sum, the greatest or the least of the singular values."""
-    if min(matrices.shape[-2:]):
-        return F._linalg_singular_norm(matrices, ord)
-    values = F.linalg_svdvals(matrices)
-    return _extreme(values, -1, -1 if ord == "-2" else 1)
 
 
 def _extreme(values: Tensor, dim: int, ord: Any, keepdim: bool = False) -> Any:
@@ -143,7 +137,7 @@ def linalg_matrix_norm_by_name(
     if ord == "fro":
         return F.linalg_vector_norm(self, 2, (first, second), keepdim, dtype=dtype)
     matrices = self if dtype is None else F.to(self, dtype)
-    made = _of_singular_values(_at_the_end(matrices, first, second), "nuc")
+    made = F._linalg_singular_norm(_at_the_end(matrices, first, second), "nuc")
     return _with_dims(made, first, second) if keepdim else made
 
 

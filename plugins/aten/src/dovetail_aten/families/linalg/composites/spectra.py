@@ -33,7 +33,9 @@ def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Any:
 def singular_norm(A: Tensor, ord: str) -> Any:
     """Return the sum ("nuc"), the greatest ("2") or the least ("-2") of the singular values."""
     values = F.linalg_svdvals(A)
-    return F.sum(values, (-1,)) if ord == "nuc" else F.select(values, -1, 0 if ord == "2" else -1)
+    if ord == "nuc" or (ord == "2" and not values.shape[-1]):
+        return F.sum(values, (-1,))
+    return (F.amax if ord == "2" else F.amin)(values, (-1,))
 
 
 def singular_norm_gradient(A: Tensor, ord: str) -> Any:
@@ -49,10 +51,10 @@ def singular_norm_gradient(A: Tensor, ord: str) -> Any:
 
 
 def lyapunov(H: Tensor, R: Tensor) -> Any:
-    """Return the solution of ``H X + X H = R`` for Hermitian `H`: between its eigenvectors ``R_ij``
-    is divided by the sum of two eigenvalues.
+    """Return the solution of ``H X + X H = R`` for the Hermitian part of `H`: between its
+    eigenvectors ``R_ij`` is divided by the sum of two eigenvalues.
     """
-    values, vectors = F._linalg_eigh(H)
+    values, vectors = F._linalg_eigh(F.mul(F.add(H, F.conj(F.transpose(H, -2, -1))), 0.5))
     turned = F.conj(F.transpose(vectors, -2, -1))
     sums = F.add(F.unsqueeze(values, -1), F.unsqueeze(values, -2))
     inner = F.div(F.matmul(F.matmul(turned, R), vectors), sums)

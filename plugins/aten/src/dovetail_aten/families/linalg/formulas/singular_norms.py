@@ -15,6 +15,12 @@ from .linear_systems import is_complex
 from .spectra import TIE, adjoint
 
 
+def singular_norm_backward(k: Namespace, grad: TensorLike, A: TensorLike, ord: str) -> Any:
+    """Return the gradient of the sum, the greatest or the least singular value."""
+    slope = k._linalg_singular_norm_gradient(A, ord)
+    return k.mul(k.unsqueeze(k.unsqueeze(grad, -1), -1), slope)
+
+
 def singular_norm_gradient_backward(
     k: Namespace, grad: TensorLike, A: TensorLike, ord: str, result: TensorLike
 ) -> Any:
@@ -126,9 +132,11 @@ def lyapunov_backward(
     k: Namespace, grad: TensorLike, H: TensorLike, result: TensorLike, mask: Sequence[bool]
 ) -> tuple[Any, Any]:
     """Return the gradients of ``H X + X H = R``: that of R solves the same equation for that of X,
-    and that of H is ``-(gR X^H + X^H gR)``.
+    and that of H is the Hermitian part of ``-(gR X^H + X^H gR)``.
     """
     grad_R = k._linalg_lyapunov(H, grad)
+    if not mask[0]:
+        return None, grad_R
     turned = adjoint(k, result)
-    grad_H = k.add(k.matmul(grad_R, turned), k.matmul(turned, grad_R)) if mask[0] else None
-    return None if grad_H is None else k.neg(grad_H), grad_R if mask[1] else None
+    both = k.add(k.matmul(grad_R, turned), k.matmul(turned, grad_R))
+    return k.mul(k.add(both, adjoint(k, both)), -0.5), grad_R if mask[1] else None
