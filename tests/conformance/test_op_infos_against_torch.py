@@ -54,10 +54,6 @@ DIFFERENT = {
     "_pack_padded_sequence": "PyTorch has no gradient of complex numbers",
     "imag": "PyTorch refuses real numbers",
     **dict.fromkeys(
-        ["_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo"],
-        "rows out of range or order have no meaning, and PyTorch writes beside its result",
-    ),
-    **dict.fromkeys(
         ["rnn_tanh_cell", "rnn_relu_cell", "rnn_relu"], "PyTorch multiplies states of whole numbers"
     ),
     "addcdiv": "the gradient of an integer operand is not asked for",

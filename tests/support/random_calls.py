@@ -320,6 +320,7 @@ UNSAFE = frozenset(
         ],
         *["_native_batch_norm_legit", "_native_batch_norm_legit_functional", "native_batch_norm"],
         *["native_batch_norm_backward", "_batch_norm_no_update"],
+        *["_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo"],
         *["lstm", "gru", "rnn_tanh", "rnn_relu", "_pack_padded_sequence", "_pad_packed_sequence"],
     }
 )
