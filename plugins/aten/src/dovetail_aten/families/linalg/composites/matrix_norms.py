@@ -120,6 +120,24 @@ def _extreme(values: Tensor, dim: int, ord: Any, keepdim: bool = False) -> Any:
     return (F.amax if ord > 0 else F.amin)(values, (dim,), keepdim)
 
 
+def singular_norm(A: Tensor, ord: str) -> Any:
+    """Return the sum ("nuc"), the greatest ("2") or the least ("-2") of the singular values."""
+    values = F.linalg_svdvals(A)
+    return F.sum(values, (-1,)) if ord == "nuc" else _extreme(values, -1, int(ord))
+
+
+def singular_norm_gradient(A: Tensor, ord: str) -> Any:
+    """Return the gradient of `singular_norm`: the sum of ``u_i v_i^H`` over all singular values for
+    "nuc", else the mean over those that equal the extreme one.
+    """
+    u, values, vh = F._linalg_svd(A, False)
+    if ord != "nuc":
+        extreme = F.slice(values, -1, 0, 1) if ord == "2" else F.slice(values, -1, -1)
+        weights = F.to(F.eq(values, extreme), values.dtype)
+        u = F.mul(u, F.unsqueeze(F.div(weights, F.sum(weights, (-1,), True)), -2))
+    return F.matmul(u, vh)
+
+
 def linalg_matrix_norm_by_name(
     self: Tensor,
     ord: str = "fro",

@@ -30,32 +30,12 @@ def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Any:
     return F._linalg_svd(A, False, False, driver=driver)[1]
 
 
-def singular_norm(A: Tensor, ord: str) -> Any:
-    """Return the sum ("nuc"), the greatest ("2") or the least ("-2") of the singular values."""
-    values = F.linalg_svdvals(A)
-    if ord == "nuc" or (ord == "2" and not values.shape[-1]):
-        return F.sum(values, (-1,))
-    return (F.amax if ord == "2" else F.amin)(values, (-1,))
-
-
-def singular_norm_gradient(A: Tensor, ord: str) -> Any:
-    """Return the gradient of `singular_norm`: the sum of ``u_i v_i^H`` over all singular values for
-    "nuc", else the mean over those that equal the extreme one.
-    """
-    u, values, vh = F._linalg_svd(A, False)
-    if ord != "nuc":
-        extreme = F.slice(values, -1, 0, 1) if ord == "2" else F.slice(values, -1, -1)
-        weights = F.to(F.eq(values, extreme), values.dtype)
-        u = F.mul(u, F.unsqueeze(F.div(weights, F.sum(weights, (-1,), True)), -2))
-    return F.matmul(u, vh)
-
-
 def lyapunov(H: Tensor, R: Tensor) -> Any:
     """Return the solution of ``H X + X H = R`` for the Hermitian part of `H`: between its
     eigenvectors ``R_ij`` is divided by the sum of two eigenvalues.
     """
-    values, vectors = F._linalg_eigh(F.mul(F.add(H, F.conj(F.transpose(H, -2, -1))), 0.5))
-    turned = F.conj(F.transpose(vectors, -2, -1))
+    values, vectors = F._linalg_eigh(F.mul(F.add(H, F.mH(H)), 0.5))
+    turned = F.mH(vectors)
     sums = F.add(F.unsqueeze(values, -1), F.unsqueeze(values, -2))
     inner = F.div(F.matmul(F.matmul(turned, R), vectors), sums)
     return F.matmul(F.matmul(vectors, inner), turned)

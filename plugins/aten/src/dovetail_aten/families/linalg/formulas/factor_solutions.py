@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....typing import Array, Namespace, TensorLike
-
-
-def _adjoint(k: Any, x: Any) -> Any:
-    return k.conj(k.transpose(x, -2, -1))
+from .linear_systems import mH
 
 
 def _of_triangle(k: Namespace, x: Array, upper: bool) -> Any:
@@ -36,12 +33,12 @@ def lu_solve_backward(
     if not mask[0]:
         return None, to_B
     permutation, lower, upper = k.lu_unpack(LU, pivots)
-    first, second = (to_B, result) if left else (_adjoint(k, to_B), _adjoint(k, result))
+    first, second = (to_B, result) if left else (mH(k, to_B), mH(k, result))
     if left is adjoint:
         first, second = second, first
-    first, second = k.matmul(k.transpose(permutation, -2, -1), first), _adjoint(k, second)
-    to_L = k.matmul(k.matmul(first, second), _adjoint(k, upper))
-    to_U = k.matmul(k.matmul(_adjoint(k, lower), first), second)
+    first, second = k.matmul(k.transpose(permutation, -2, -1), first), mH(k, second)
+    to_L = k.matmul(k.matmul(first, second), mH(k, upper))
+    to_U = k.matmul(k.matmul(mH(k, lower), first), second)
     return k.neg(k.add(k.tril(to_L, -1), k.triu(to_U))), to_B
 
 
@@ -54,7 +51,7 @@ def cholesky_solve_backward(
     to_B = k.cholesky_solve(grad, factor, upper)
     if not mask[1]:
         return to_B, None
-    return to_B, _to_factor(k, k.matmul(to_B, _adjoint(k, result)), factor, upper)
+    return to_B, _to_factor(k, k.matmul(to_B, mH(k, result)), factor, upper)
 
 
 def cholesky_inverse_backward(
@@ -65,7 +62,7 @@ def cholesky_inverse_backward(
 
 
 def _to_factor(k: Namespace, slope: Array, factor: Array, upper: bool) -> Any:
-    both = k.add(slope, _adjoint(k, slope))
+    both = k.add(slope, mH(k, slope))
     factor = _of_triangle(k, factor, upper)  # the other triangle is not read, whatever it holds
     made = k.matmul(factor, both) if upper else k.matmul(both, factor)
     return k.neg(_of_triangle(k, made, upper))
@@ -80,7 +77,7 @@ def _reflections(k: Namespace, x: TensorLike, tau: TensorLike) -> tuple[Any, Any
     kept = x if count == columns else k.constant_pad_nd(x, (0, count - columns))
     ones = k.triu(k.tril(k.ones_like(kept)))
     vectors = k.add(k.tril(kept, -1), ones)
-    turned = _adjoint(k, vectors)
+    turned = mH(k, vectors)
     factors = k.unsqueeze(tau, -1)
     products = k.triu(k.matmul(turned, vectors), 1)
     inner = k.mul(products, factors)
@@ -101,15 +98,15 @@ def _to_reflections(
     and W.
     """
     vectors, made, inner, products = parts
-    turned, factors = _adjoint(k, vectors), k.unsqueeze(k.conj(tau), -1)
-    slope = k.linalg_solve_triangular(_adjoint(k, inner), to_W, upper=False, unitriangular=True)
-    to_N = k.neg(k.triu(k.matmul(slope, _adjoint(k, made)), 1))
+    turned, factors = mH(k, vectors), k.unsqueeze(k.conj(tau), -1)
+    slope = k.linalg_solve_triangular(mH(k, inner), to_W, upper=False, unitriangular=True)
+    to_N = k.neg(k.triu(k.matmul(slope, mH(k, made)), 1))
     to_tau = k.add(
         k.sum(k.mul(k.conj(turned), slope), (-1,)), k.sum(k.mul(k.conj(products), to_N), (-1,))
     )
     to_products = k.mul(to_N, factors)
-    to_V = k.add(to_V, _adjoint(k, k.mul(slope, factors)))
-    both = k.add(to_products, _adjoint(k, to_products))
+    to_V = k.add(to_V, mH(k, k.mul(slope, factors)))
+    both = k.add(to_products, mH(k, to_products))
     to_x = k.tril(k.add(to_V, k.matmul(vectors, both)), -1)
     count = to_x.shape[-1]
     return to_x if count == columns else k.constant_pad_nd(to_x, (0, columns - count)), to_tau
@@ -126,8 +123,8 @@ def householder_product_backward(
         return k.zeros_like(x), k.zeros_like(tau)
     parts = vectors, made, _, _ = _reflections(k, x, tau)
     wide = grad if rows == columns else k.constant_pad_nd(grad, (0, rows - columns))
-    to_V = k.neg(k.matmul(wide, _adjoint(k, made)))
-    to_W = k.neg(k.matmul(_adjoint(k, vectors), wide))
+    to_V = k.neg(k.matmul(wide, mH(k, made)))
+    to_W = k.neg(k.matmul(mH(k, vectors), wide))
     return _to_reflections(k, columns, tau, parts, to_V, to_W)
 
 
@@ -150,17 +147,17 @@ def ormqr_backward(
     if not tau.shape[-1] or 0 in other.shape:
         return k.zeros_like(x), k.zeros_like(tau), k.ormqr(x, tau, grad, left, not transpose)
     parts = vectors, made, _, _ = _reflections(k, x, tau)
-    turned, made_turned = _adjoint(k, vectors), _adjoint(k, made)
+    turned, made_turned = mH(k, vectors), mH(k, made)
     # Of products of matrices, as they are here anyway, where LAPACK takes them one by one.
     before, behind = (vectors, made) if transpose else (made_turned, turned)
     if left:
         away = k.matmul(before, k.matmul(behind, grad))
     else:
         away = k.matmul(k.matmul(grad, before), behind)
-    first, second = (grad, other) if left else (_adjoint(k, other), _adjoint(k, grad))
+    first, second = (grad, other) if left else (mH(k, other), mH(k, grad))
     if transpose:
         first, second = second, first
-    to_V = k.neg(k.matmul(first, _adjoint(k, k.matmul(made, second))))
-    to_W = k.neg(k.matmul(k.matmul(turned, first), _adjoint(k, second)))
+    to_V = k.neg(k.matmul(first, mH(k, k.matmul(made, second))))
+    to_W = k.neg(k.matmul(k.matmul(turned, first), mH(k, second)))
     to_x, to_tau = _to_reflections(k, x.shape[-1], tau, parts, to_V, to_W)
     return to_x, to_tau, k.sub(grad, away)

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ....typing import Namespace, TensorLike
-
-
-def _adjoint(k: Any, x: Any) -> Any:
-    return k.conj(k.transpose(x, -2, -1))
+from .linear_systems import mH
 
 
 def _hermitian(k: Namespace, triangle: TensorLike) -> Any:
     """Return a Hermitian matrix with the given triangle and the real part of its diagonal."""
-    both = k.add(triangle, _adjoint(k, triangle))
+    both = k.add(triangle, mH(k, triangle))
     diagonal = k.diagonal(both, 0, -2, -1)
     return k.sub(both, k.diag_embed(k.mul(diagonal, 0.5)))
 
@@ -27,10 +24,10 @@ def cholesky_ex_backward(k: Namespace, grad: TensorLike, upper: bool, factor: Te
     """Return the gradient of ``A = L L^H`` with respect to A: with P the lower triangle of L^H grad
     made Hermitian, L^-H P L^-1 / 2.
     """
-    lower = _adjoint(k, factor) if upper else factor
-    slope = _adjoint(k, grad) if upper else grad
-    inner = _hermitian(k, k.tril(k.matmul(_adjoint(k, lower), slope)))
-    turned = k.linalg_solve_triangular(_adjoint(k, lower), inner, upper=True)
+    lower = mH(k, factor) if upper else factor
+    slope = mH(k, grad) if upper else grad
+    inner = _hermitian(k, k.tril(k.matmul(mH(k, lower), slope)))
+    turned = k.linalg_solve_triangular(mH(k, lower), inner, upper=True)
     return k.mul(_right(k, lower, turned, upper=False), 0.5)
 
 
@@ -65,21 +62,21 @@ def lu_factor_ex_backward(
     square_L, square_U = _rows(k, lower, 0, least), _columns(k, upper, 0, least)
     grad_L = k.tril(_columns(k, grad, 0, least), -1)
     grad_U = k.triu(_rows(k, grad, 0, least))
-    left = k.matmul(_adjoint(k, square_L), _rows(k, grad_L, 0, least))
-    right = k.matmul(_columns(k, grad_U, 0, least), _adjoint(k, square_U))
+    left = k.matmul(mH(k, square_L), _rows(k, grad_L, 0, least))
+    right = k.matmul(_columns(k, grad_U, 0, least), mH(k, square_U))
     if columns > least:
         beside = _columns(k, grad_U, least, columns)
-        left = k.sub(left, k.matmul(beside, _adjoint(k, _columns(k, upper, least, columns))))
+        left = k.sub(left, k.matmul(beside, mH(k, _columns(k, upper, least, columns))))
     if rows > least:
         below = _rows(k, grad_L, least, rows)
-        right = k.sub(right, k.matmul(_adjoint(k, _rows(k, lower, least, rows)), below))
+        right = k.sub(right, k.matmul(mH(k, _rows(k, lower, least, rows)), below))
     inner = k.add(k.tril(left, -1), k.triu(right))
-    made = _right(k, _adjoint(k, square_U), inner, upper=False)
+    made = _right(k, mH(k, square_U), inner, upper=False)
     if columns > least:
         made = k.cat([made, beside], -1)
-    made = k.linalg_solve_triangular(_adjoint(k, square_L), made, upper=True, unitriangular=True)
+    made = k.linalg_solve_triangular(mH(k, square_L), made, upper=True, unitriangular=True)
     if rows > least:
-        made = k.cat([made, _right(k, _adjoint(k, square_U), below, upper=False)], -2)
+        made = k.cat([made, _right(k, mH(k, square_U), below, upper=False)], -2)
     return k.matmul(permutation, made)
 
 
@@ -113,20 +110,20 @@ def qr_backward(k: Namespace, grad_Q: object, grad_R: object, q: Any, r: Any, mo
         square, rest = _columns(k, r, 0, rows), _columns(k, r, rows, columns)
         if grad_R is not None:
             beside = k.matmul(q, _columns(k, grad_R, rows, columns))
-            through_Q = k.matmul(k.matmul(q, rest), _adjoint(k, _columns(k, grad_R, rows, columns)))
+            through_Q = k.matmul(k.matmul(q, rest), mH(k, _columns(k, grad_R, rows, columns)))
             grad_Q = through_Q if grad_Q is None else k.add(grad_Q, through_Q)
             grad_R = _columns(k, grad_R, 0, rows)
         r = square
     inner = None
     if grad_R is not None:
-        inner = k.matmul(grad_R, _adjoint(k, r))
+        inner = k.matmul(grad_R, mH(k, r))
     if grad_Q is not None:
-        turned = k.neg(k.matmul(_adjoint(k, q), grad_Q))
+        turned = k.neg(k.matmul(mH(k, q), grad_Q))
         inner = turned if inner is None else k.add(inner, turned)
     slope = k.matmul(q, _hermitian(k, k.triu(inner)))
     if grad_Q is not None:
         slope = k.add(slope, grad_Q)
-    made = _right(k, _adjoint(k, r), slope, upper=False)
+    made = _right(k, mH(k, r), slope, upper=False)
     if columns > rows:
         rest = k.zeros_like(k.matmul(q, rest)) if beside is None else beside
         made = k.cat([made, rest], -1)

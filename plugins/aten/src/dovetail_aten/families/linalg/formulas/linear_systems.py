@@ -27,18 +27,19 @@ def is_complex(x: TensorLike) -> bool:
     return "complex" in str(x.dtype)
 
 
-def _adjoint(k: Any, x: Any) -> Any:
+def mH(k: Namespace, x: Any) -> Any:
+    """Return the conjugate of the transposed matrices."""
     return k.conj(k.transpose(x, -2, -1))
 
 
-def _of_matrices(k: Namespace, x: Any) -> Any:
+def of_matrices(k: Namespace, x: Any) -> Any:
     """Return numbers, one for each matrix, so that they broadcast over it."""
     return k.unsqueeze(k.unsqueeze(x, -1), -1)
 
 
 def inv_ex_backward(k: Namespace, grad: TensorLike, inverse: TensorLike) -> Any:
     """Return the gradient of the inverse X of A with respect to A: -X^H grad X^H."""
-    turned = _adjoint(k, inverse)
+    turned = mH(k, inverse)
     return k.neg(k.matmul(turned, k.matmul(grad, turned)))
 
 
@@ -57,10 +58,10 @@ def solve_ex_backward(
     is_vector = is_vector_case(A.shape, B.shape)
     slope = k.unsqueeze(grad, -1) if is_vector else grad
     solution = k.unsqueeze(result, -1) if is_vector else result
-    to_B = k.linalg_solve_ex(_adjoint(k, A), slope, left=left)[0]
+    to_B = k.linalg_solve_ex(mH(k, A), slope, left=left)[0]
     to_A = None
     if mask[0]:
-        turned = _adjoint(k, solution)
+        turned = mH(k, solution)
         to_A = k.neg(k.matmul(to_B, turned) if left else k.matmul(turned, to_B))
     return to_A, k.squeeze(to_B, -1) if is_vector else to_B
 
@@ -79,11 +80,11 @@ def solve_triangular_backward(
     the triangle that is read.
     """
     to_B = k.linalg_solve_triangular(
-        _adjoint(k, A), grad, upper=not upper, left=left, unitriangular=unitriangular
+        mH(k, A), grad, upper=not upper, left=left, unitriangular=unitriangular
     )
     to_A = None
     if mask[0]:
-        turned = _adjoint(k, result)
+        turned = mH(k, result)
         full = k.neg(k.matmul(to_B, turned) if left else k.matmul(turned, to_B))
         offset = int(unitriangular)
         to_A = k.triu(full, offset) if upper else k.tril(full, -offset)
@@ -112,7 +113,7 @@ def det_backward(k: Namespace, grad: TensorLike, A: Any, det: object) -> Any:
     fits = prod(A.shape) * n**2 <= _LARGEST_MINORS
     by_others = _cofactors_by_minors if fits else _cofactors_by_svd
     ones = k.eye(n, dtype=A.dtype, device=A.device)
-    chosen = _of_matrices(k, is_singular)
+    chosen = of_matrices(k, is_singular)
     return k.where(
         chosen,
         by_others(k, grad, A),
@@ -121,8 +122,8 @@ def det_backward(k: Namespace, grad: TensorLike, A: Any, det: object) -> Any:
 
 
 def _cofactors_by_inverse(k: Namespace, grad: TensorLike, A: TensorLike, det: object) -> Any:
-    scale = _of_matrices(k, k.mul(grad, k.conj(det)))
-    return k.mul(scale, _adjoint(k, k.linalg_inv_ex(A)[0]))
+    scale = of_matrices(k, k.mul(grad, k.conj(det)))
+    return k.mul(scale, mH(k, k.linalg_inv_ex(A)[0]))
 
 
 def _cofactors_by_minors(k: Namespace, grad: TensorLike, A: Any) -> Any:
@@ -136,7 +137,7 @@ def _cofactors_by_minors(k: Namespace, grad: TensorLike, A: Any) -> Any:
     minors = k.linalg_det(k.transpose(blocks, -3, -2))
     is_odd = k.remainder(k.add(k.unsqueeze(places, -1), places), 2)
     cofactors = k.mul(minors, k.sub(1, k.mul(is_odd, 2)))
-    return k.mul(_of_matrices(k, grad), k.conj(cofactors))
+    return k.mul(of_matrices(k, grad), k.conj(cofactors))
 
 
 def _cofactors_by_svd(k: Namespace, grad: TensorLike, A: TensorLike) -> Any:
@@ -146,7 +147,7 @@ def _cofactors_by_svd(k: Namespace, grad: TensorLike, A: TensorLike) -> Any:
     u, values, vh = k.linalg_svd(A, False)
     factor = k.conj(k.mul(k.linalg_det(u), k.linalg_det(vh)))
     others = k.unsqueeze(product_of_others(k, values, -1), -2)
-    return k.mul(_of_matrices(k, k.mul(grad, factor)), k.matmul(k.mul(u, others), vh))
+    return k.mul(of_matrices(k, k.mul(grad, factor)), k.matmul(k.mul(u, others), vh))
 
 
 def slogdet_backward(
@@ -161,14 +162,14 @@ def slogdet_backward(
         slope = turn if slope is None else k.add(slope, turn)
     if slope is None:
         return k.zeros_like(A)
-    return k.mul(_of_matrices(k, slope), _adjoint(k, k.linalg_inv_ex(A)[0]))
+    return k.mul(of_matrices(k, slope), mH(k, k.linalg_inv_ex(A)[0]))
 
 
 def pinv_backward(k: Namespace, grad: Tensor, pinv: Tensor, A: Tensor) -> Any:
     """Return the gradient of the pseudoinverse P of A, of constant rank: -P^H grad P^H
     + (I - A P) grad^H P P^H + P^H P grad^H (I - P A).
     """
-    turned, slope = _adjoint(k, pinv), _adjoint(k, grad)
+    turned, slope = mH(k, pinv), mH(k, grad)
     made = k.neg(k.matmul(turned, k.matmul(grad, turned)))
     left = k.matmul(slope, k.matmul(pinv, turned))
     made = k.add(made, k.sub(left, k.matmul(A, k.matmul(pinv, left))))
@@ -195,13 +196,13 @@ def lstsq_backward(
     if grad_solution is not None:
         slope = k.unsqueeze(grad_solution, -1) if is_vector else grad_solution
         pinv = k.linalg_pinv(A)
-        to_B = k.matmul(_adjoint(k, pinv), slope)
+        to_B = k.matmul(mH(k, pinv), slope)
         if mask[0]:
-            to_A = pinv_backward(k, k.matmul(slope, _adjoint(k, right)), pinv, A)
+            to_A = pinv_backward(k, k.matmul(slope, mH(k, right)), pinv, A)
     if grad_residuals is not None and tuple(grad_residuals.shape) != (0,):
         slope = k.unsqueeze(grad_residuals, -1) if is_vector else grad_residuals
         left_over = k.mul(k.sub(k.matmul(A, found), right), k.mul(k.unsqueeze(slope, -2), 2))
-        turned = k.matmul(left_over, _adjoint(k, found))
+        turned = k.matmul(left_over, mH(k, found))
         to_A = turned if to_A is None else k.add(to_A, turned)
         to_B = k.neg(left_over) if to_B is None else k.sub(to_B, left_over)
     return to_A, k.squeeze(to_B, -1) if is_vector and to_B is not None else to_B

@@ -11,56 +11,43 @@ from typing import Any
 
 from ....derivative_helpers.readable_values import readable
 from ....typing import Namespace, TensorLike
-from .linear_systems import is_complex
-from .spectra import TIE, adjoint
+from .linear_systems import is_complex, mH, of_matrices
+from .spectra import TIE
 
 
 def singular_norm_backward(k: Namespace, grad: TensorLike, A: TensorLike, ord: str) -> Any:
     """Return the gradient of the sum, the greatest or the least singular value."""
-    slope = k._linalg_singular_norm_gradient(A, ord)
-    return k.mul(k.unsqueeze(k.unsqueeze(grad, -1), -1), slope)
+    return k.mul(of_matrices(k, grad), k._linalg_singular_norm_gradient(A, ord))
 
 
 def singular_norm_gradient_backward(
     k: Namespace, grad: TensorLike, A: TensorLike, ord: str, result: TensorLike
 ) -> Any:
     """Return the gradient of the gradient of the sum, the greatest or the least singular value."""
-    if ord == "nuc":
-        _check_rank(k, A)
-        return _polar_factor_backward(k, grad, A, result)
-    _check_single(k, A, ord)
-    return _singular_pair_backward(k, grad, A, result)
+    _check_smooth(k, A, ord)
+    backward = _polar_factor_backward if ord == "nuc" else _singular_pair_backward
+    return backward(k, grad, A, result)
 
 
-def _check_rank(k: Namespace, A: TensorLike) -> None:
-    """Refuse matrices whose singular values have a zero, where the nuclear norm has an edge."""
+def _check_smooth(k: Namespace, A: TensorLike, ord: str) -> None:
+    """Refuse matrices where the norm has an edge: where a singular value that it sums is zero, or
+    the extreme one is zero or there twice.
+    """
     values = readable(k.linalg_svdvals(A))
     if values is None:
         return
-    allowed = k.mul(k.select(values, -1, 0), TIE[values.dtype.itemsize])
-    if bool(k.any(k.le(k.select(values, -1, -1), allowed))):
-        raise RuntimeError(
-            "linalg.matrix_norm: The nuclear norm has no second derivative at a matrix with a "
-            "singular value of zero. Add a small matrix of full rank."
-        )
-
-
-def _check_single(k: Namespace, A: TensorLike, ord: str) -> None:
-    """Refuse matrices whose extreme singular value is zero, or that of several vectors."""
-    values = readable(k.linalg_svdvals(A))
-    if values is None:
-        return
-    allowed = k.mul(k.select(values, -1, 0), TIE[values.dtype.itemsize])
-    at, step = (0, 1) if ord == "2" else (-1, -1)
-    found = k.le(k.select(values, -1, at), allowed)
-    if values.shape[-1] > 1:
-        gap = k.abs(k.sub(k.select(values, -1, at), k.select(values, -1, at + step)))
-        found = k.logical_or(found, k.le(gap, allowed))
+    allowed = k.mul(k.slice(values, -1, 0, 1), TIE[values.dtype.itemsize])
+    single = k.slice(values, -1, 0, 1) if ord == "2" else k.slice(values, -1, -1)
+    found = k.le(single, allowed)
+    if ord != "nuc":
+        near = k.le(k.abs(k.sub(values, single)), allowed)
+        found = k.logical_or(found, k.gt(k.sum(near, (-1,), True), 1))
     if bool(k.any(found)):
-        which = "greatest" if ord == "2" else "least"
+        norm = {"nuc": "nuclear norm", "2": "greatest singular value", "-2": "least one"}[ord]
         raise RuntimeError(
-            f"linalg.matrix_norm: The {which} singular value has no second derivative at a matrix "
-            "where it is zero, or equal to the next one. Add a small matrix that tells them apart."
+            f"linalg.matrix_norm: The {norm} has no second derivative at a matrix with a singular "
+            "value of zero, or with the extreme one twice. Add a small matrix of full rank that "
+            "tells them apart."
         )
 
 
@@ -76,16 +63,16 @@ def _polar_factor_backward(k: Namespace, grad: TensorLike, A: TensorLike, q: Ten
     """
     rows, columns = A.shape[-2:]
     if rows < columns:
-        turned = [adjoint(k, each) for each in (grad, A, q)]
-        return adjoint(k, _polar_factor_backward(k, *turned))
-    h = k.matmul(adjoint(k, q), A)
-    products = k.matmul(adjoint(k, q), grad)
-    skew = k.sub(products, adjoint(k, products))
+        turned = [mH(k, each) for each in (grad, A, q)]
+        return mH(k, _polar_factor_backward(k, *turned))
+    h = k.matmul(mH(k, q), A)
+    products = k.matmul(mH(k, q), grad)
+    skew = k.sub(products, mH(k, products))
     made = k.matmul(q, k._linalg_lyapunov(h, skew))
     if rows == columns:
         return made
     outside = k.sub(grad, k.matmul(q, products))
-    return k.add(made, adjoint(k, k.linalg_solve_ex(h, adjoint(k, outside))[0]))
+    return k.add(made, mH(k, k.linalg_solve_ex(h, mH(k, outside))[0]))
 
 
 def _singular_pair_backward(k: Namespace, grad: TensorLike, A: TensorLike, pair: TensorLike) -> Any:
@@ -98,13 +85,13 @@ def _singular_pair_backward(k: Namespace, grad: TensorLike, A: TensorLike, pair:
     u^H, so that P alone appears in them, which does not depend on the phases of u and v.
     """
     rows = A.shape[-2]
-    turned, grad_turned = adjoint(k, pair), adjoint(k, grad)
+    turned, grad_turned = mH(k, pair), mH(k, grad)
     value, along = (_real(k, k.sum(k.mul(k.conj(pair), x), (-2, -1), True)) for x in (A, grad))
     left, right = k.matmul(pair, turned), k.matmul(turned, pair)
     half = k.mul(value, 0.5)
     corner = k.sub(k.mul(half, pair), A)
     above = k.cat([_plus(k, k.mul(half, left), value), corner], -1)
-    below = k.cat([adjoint(k, corner), _plus(k, k.mul(half, right), value)], -1)
+    below = k.cat([mH(k, corner), _plus(k, k.mul(half, right), value)], -1)
     by_v = [k.matmul(grad, right), k.matmul(grad_turned, pair)]
     by_u = [k.matmul(grad, turned), k.matmul(grad_turned, left)]
     sides = [
@@ -115,7 +102,7 @@ def _singular_pair_backward(k: Namespace, grad: TensorLike, A: TensorLike, pair:
     columns = A.shape[-1]
     upper = k.slice(k.slice(made, -2, 0, rows), -1, 0, columns)
     lower = k.slice(k.slice(made, -2, rows), -1, columns)
-    return k.add(upper, adjoint(k, lower))
+    return k.add(upper, mH(k, lower))
 
 
 def _real(k: Namespace, x: TensorLike) -> Any:
@@ -137,6 +124,6 @@ def lyapunov_backward(
     grad_R = k._linalg_lyapunov(H, grad)
     if not mask[0]:
         return None, grad_R
-    turned = adjoint(k, result)
+    turned = mH(k, result)
     both = k.add(k.matmul(grad_R, turned), k.matmul(turned, grad_R))
-    return k.mul(k.add(both, adjoint(k, both)), -0.5), grad_R if mask[1] else None
+    return k.mul(k.add(both, mH(k, both)), -0.5), grad_R if mask[1] else None

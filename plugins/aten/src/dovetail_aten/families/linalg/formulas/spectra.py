@@ -7,7 +7,7 @@ from typing import Any, Final
 from ....derivative_helpers.missing_gradients import added
 from ....derivative_helpers.readable_values import readable
 from ....typing import Namespace, TensorLike
-from .linear_systems import is_complex
+from .linear_systems import is_complex, mH
 
 _TOLERANCE = 1e-2
 """How far a loss may depend on the phases of vectors before its gradient is refused."""
@@ -21,13 +21,8 @@ up to rounding. Few large matrices of single precision have two others that are 
 """
 
 
-def adjoint(k: Namespace, x: Any) -> Any:
-    """Return the conjugate of the transposed matrices."""
-    return k.conj(k.transpose(x, -2, -1))
-
-
 def _skew(k: Namespace, x: TensorLike) -> Any:
-    return k.sub(x, adjoint(k, x))
+    return k.sub(x, mH(k, x))
 
 
 def _differences(k: Namespace, values: TensorLike) -> Any:
@@ -56,30 +51,31 @@ def _check_phases(k: Namespace, name: str, what: str, first: Any, second: Any = 
         )
 
 
-def _check_single(k: Namespace, name: str, values: Any, grad: Any, zeros: bool = False) -> None:
-    """Refuse a loss that depends on vectors, columns, whose value is that of other vectors as well,
-    or zero if `zeros`: they are arbitrary.
+def _check_single(k: Namespace, name: str, values: Any, *losses: tuple[Any, bool]) -> None:
+    """Refuse a loss that depends on vectors whose value is that of other vectors as well: they are
+    arbitrary. Functions of values alone may have a second derivative there, and it depends on more
+    than the gradients of vectors say.
 
-    Functions of values alone may have a second derivative there, and it depends on more than the
-    gradients of vectors say.
+    Each of `losses` has the gradient of vectors, which are columns, or None, and says whether those
+    of zeros are arbitrary too.
     """
-    if grad is None or 0 in grad.shape:
-        return
     sizes = k.abs(values)
     allowed = k.mul(k.amax(sizes, (-1,), True), TIE[sizes.dtype.itemsize])
     gaps = k.abs(k.sub(k.unsqueeze(values, -1), k.unsqueeze(values, -2)))
-    count = k.sum(k.le(gaps, k.unsqueeze(allowed, -1)), (-1,))
-    unclear = k.gt(count, 1)
-    if zeros:
-        unclear = k.logical_or(unclear, k.le(sizes, allowed))
-    found = readable(k.logical_and(unclear, k.gt(k.amax(k.abs(grad), (-2,)), 0)))
-    if found is not None and bool(k.any(found)):
-        raise RuntimeError(
-            f"{name}: The loss depends on the vectors of values that are equal or zero, up to "
-            "rounding, or is a derivative of such a loss, or of a function of such values. It has "
-            "no derivative that follows from the vectors. Use a function of the whole matrix, as "
-            "matrix_norm and matrix_exp are, or add a small matrix that tells the values apart."
-        )
+    tied = k.gt(k.sum(k.le(gaps, k.unsqueeze(allowed, -1)), (-1,)), 1)
+    for grad, zeros in losses:
+        if grad is None or 0 in grad.shape:
+            continue
+        arbitrary = k.logical_or(tied, k.le(sizes, allowed)) if zeros else tied
+        found = readable(k.logical_and(arbitrary, k.gt(k.amax(k.abs(grad), (-2,)), 0)))
+        if found is not None and bool(k.any(found)):
+            raise RuntimeError(
+                f"{name}: The loss depends on the vectors of values that are equal or zero, up to "
+                "rounding, or is a derivative of such a loss, or of a function of such values. It "
+                "has no derivative that follows from the vectors. Use a function of the whole "
+                "matrix, as matrix_norm and matrix_exp are, or add a small matrix that tells the "
+                "values apart."
+            )
 
 
 def eigh_backward(
@@ -93,15 +89,15 @@ def eigh_backward(
     if grad_vectors is None and grad_values is None:
         return None
     if grad_vectors is None:
-        return k.matmul(k.mul(vectors, k.unsqueeze(grad_values, -2)), adjoint(k, vectors))
-    products = k.matmul(adjoint(k, vectors), grad_vectors)
+        return k.matmul(k.mul(vectors, k.unsqueeze(grad_values, -2)), mH(k, vectors))
+    products = k.matmul(mH(k, vectors), grad_vectors)
     _check_phases(k, "linalg_eigh_backward", "eigenvectors", products)
-    _check_single(k, "linalg_eigh_backward", values, grad_vectors)
+    _check_single(k, "linalg_eigh_backward", values, (grad_vectors, False))
     skew = k.mul(_skew(k, products), 0.5)
     inner = _off_diagonal(k, k.div(skew, _differences(k, values)))
     if grad_values is not None:
         inner = k.add(inner, k.diag_embed(grad_values))
-    return k.matmul(vectors, k.matmul(inner, adjoint(k, vectors)))
+    return k.matmul(vectors, k.matmul(inner, mH(k, vectors)))
 
 
 def _off_diagonal(k: Namespace, x: Any) -> Any:
@@ -121,13 +117,13 @@ def eig_backward(
     """
     if vectors is None:
         values, vectors = k.linalg_eig(A)
-    turned = adjoint(k, vectors)
+    turned = mH(k, vectors)
     if grad_vectors is None:
         inner = k.mul(k.unsqueeze(grad_values, -1), turned)
     else:
         products = k.matmul(turned, grad_vectors)
         _check_phases(k, "linalg_eig_backward", "eigenvectors", products)
-        _check_single(k, "linalg_eig_backward", values, grad_vectors)
+        _check_single(k, "linalg_eig_backward", values, (grad_vectors, False))
         along = k.unsqueeze(k.real(k.diagonal(products, 0, -2, -1)), -2)
         inner = k.sub(products, k.mul(k.matmul(turned, vectors), along))
         inner = _off_diagonal(k, k.div(inner, k.conj(_differences(k, values))))
@@ -169,14 +165,14 @@ def svd_backward(
     if grad_U is None and grad_Vh is None:
         return k.matmul(k.mul(u, k.unsqueeze(grad_S, -2)), vh)
     rows, columns = A.shape[-2:]
-    v, grad_V = adjoint(k, vh), None if grad_Vh is None else adjoint(k, grad_Vh)
+    v, grad_V = mH(k, vh), None if grad_Vh is None else mH(k, grad_Vh)
     across, down = k.unsqueeze(values, -2), k.unsqueeze(values, -1)
     squares = _differences(k, k.mul(values, values))
-    left = None if grad_U is None else k.matmul(adjoint(k, u), grad_U)
+    left = None if grad_U is None else k.matmul(mH(k, u), grad_U)
     right = None if grad_V is None else k.matmul(vh, grad_V)
     _check_phases(k, "svd_backward", "singular vectors", left, right)
-    for grad, size in ((grad_U, rows), (grad_V, columns)):
-        _check_single(k, "svd_backward", values, grad, zeros=size > least or is_complex(A))
+    losses = [(g, n > least or is_complex(A)) for g, n in ((grad_U, rows), (grad_V, columns))]
+    _check_single(k, "svd_backward", values, *losses)
     left = None if left is None else _skew(k, left)
     right = None if right is None else _skew(k, right)
     inner = k.mul(k.div(left, squares), across) if left is not None else None
@@ -192,7 +188,7 @@ def svd_backward(
     made = k.matmul(u, k.matmul(inner, vh))
     if grad_U is not None and rows > least:
         scaled = k.div(grad_U, across)
-        outside = k.sub(scaled, k.matmul(u, k.matmul(adjoint(k, u), scaled)))
+        outside = k.sub(scaled, k.matmul(u, k.matmul(mH(k, u), scaled)))
         made = k.add(made, k.matmul(outside, vh))
     if grad_Vh is not None and columns > least:
         scaled = k.div(grad_Vh, down)
@@ -206,7 +202,7 @@ def matrix_exp_backward(k: Namespace, grad: TensorLike, A: TensorLike) -> Any:
     A^H twice on the diagonal with `grad` above.
     """
     n = A.shape[-1]
-    turned = adjoint(k, A)
+    turned = mH(k, A)
     above = k.cat([turned, k.expand(grad, turned.shape)], -1)
     below = k.cat([k.zeros_like(turned), turned], -1)
     made = k.linalg_matrix_exp(k.cat([above, below], -2))
