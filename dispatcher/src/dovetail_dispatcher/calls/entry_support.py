@@ -27,7 +27,7 @@ from .promotion.scalar_operands import tensor_of_number
 from .routes import redispatch_route, route_of
 from .templates import entry_source
 from .templates.arguments import are_ints, default_text
-from .templates.entry import numbers_allowed, symbol, with_short_traceback
+from .templates.entry import numbers_allowed, symbol
 
 
 def miss(
@@ -178,7 +178,7 @@ def make_entry(op: Operator) -> Callable[..., Any]:
     """Return the entry of `op`, compiled from the same template as the base library's generated
     entries.
     """
-    text = with_short_traceback(entry_source(op.schema, op.promote))
+    text = entry_source(op.schema, op.promote)
     entry: Callable[..., Any] = compile_source(text, symbol(op.schema), entry_bindings(op))
     return entry
 
@@ -194,8 +194,7 @@ def redispatch_entry(op: Operator, keys: DispatchKeySet) -> Callable[..., Any]:
             own = symbol(op.schema)
             bindings[f"{own}_routes"] = op.redispatch_routes.setdefault(keys, {})
             bindings["miss"] = partial(_redispatch_miss, keys)
-            text = with_short_traceback(entry_source(op.schema, op.promote))
-            entry = compile_source(text, own, bindings)
+            entry = compile_source(entry_source(op.schema, op.promote), own, bindings)
             op.redispatch_entries[keys] = entry
     return entry
 

@@ -55,8 +55,8 @@ def entry_source(schema: FunctionSchema, promote: Collection[str] = ()) -> str:
     Notes
     -----
     The text names ``MISSING``, ``SCALAR_BITS``, ``DType``, ``Device``, ``Layout``,
-    ``MemoryFormat``, ``are_ints``, ``miss``, ``state`` and,
-    of the operator, ``<symbol>_op`` and ``<symbol>_routes``.
+    ``MemoryFormat``, ``are_ints``, ``miss``, ``shorten_traceback``, ``state`` and, of
+    the operator, ``<symbol>_op`` and ``<symbol>_routes``.
     """
     positional = [a for a in schema.arguments if not a.kwarg_only]
     keyword = [a for a in schema.arguments if a.kwarg_only]
@@ -69,7 +69,8 @@ def entry_source(schema: FunctionSchema, promote: Collection[str] = ()) -> str:
         f"{parameter(a)}={default_text(a) if a.has_default_value() else 'MISSING'}" for a in keyword
     ]
     parameters.append("**unknown")
-    return compose_entry(schema, symbol(schema), parameters, ["extra", "unknown"], promote)
+    refused = ["extra", "unknown"]
+    return with_short_traceback(compose_entry(schema, symbol(schema), parameters, refused, promote))
 
 
 def compose_entry(
