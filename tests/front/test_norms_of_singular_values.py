@@ -145,3 +145,12 @@ def test_vectors_that_a_loss_leaves_out_may_belong_to_equal_values() -> None:
     weighted = values[0] * (u[:, :1] @ vh[:1])
     (weighted * WEIGHTS).sum().backward()
     assert x.grad is not None and bool(dovetail.isfinite(x.grad).all())
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (2, 0, 0), (0, 3, 3)])
+@pytest.mark.parametrize("name", ["svd", "eigh", "eig"])
+def test_matrices_without_vectors_have_empty_gradients(name: str, shape: tuple[int, ...]) -> None:
+    x = dovetail.zeros(shape, dtype=dovetail.float64, requires_grad=True)
+    vectors = getattr(dovetail.linalg, name)(x)[0 if name == "svd" else 1]
+    vectors.abs().sum().backward()
+    assert x.grad is not None and x.grad.shape == shape
