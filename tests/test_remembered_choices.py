@@ -1,5 +1,5 @@
 """What calls remember (routes of factories, overloads, packets, promotions) gives way when what it
-was made from changes; and shortcuts of the cpu's kernels do what the generic kernels do.
+was made from changes.
 """
 
 from __future__ import annotations
@@ -16,11 +16,6 @@ import dovetail
 from dovetail.library import Library
 from dovetail.overrides import TorchFunctionMode
 from dovetail.utils._python_dispatch import TorchDispatchMode
-from dovetail_aten.families.shapes.kernels import Shapes
-from dovetail_aten.families.views.kernels.views import Views
-from dovetail_cpu.kernels.shapes import FastShapes
-from dovetail_cpu.kernels.views import FastViews
-from dovetail_kernel import backend
 
 
 def outcome(function: Callable[..., Any], *args: Any) -> tuple[Any, ...]:
@@ -302,73 +297,3 @@ def test_lists_of_numbers_become_the_same_tensors_by_either_way(data: Any) -> No
     else:
         assert short[1].dtype is long[1].dtype and short[1].shape == long[1].shape
         numpy.testing.assert_array_equal(short[1].cpu().numpy(), long[1].cpu().numpy())
-
-
-# -- shortcuts against generic kernels -------------------------------------------------------------
-
-ARRAYS = backend("cpu").arrays
-SEED = 20261122
-
-
-def arrays(draw: random.Random) -> numpy.ndarray:
-    """Return an array of up to three dimensions, some empty, transposed, sliced or expanded."""
-    shape = [draw.choice((0, 1, 2, 3, 4, 6)) for _ in range(draw.randrange(4))]
-    made = numpy.arange(int(numpy.prod(shape)), dtype=draw.choice("fdl")).reshape(shape)
-    match draw.randrange(4):
-        case 0:
-            return made.T
-        case 1 if shape:
-            return made[..., ::2]
-        case 2 if shape:
-            return numpy.broadcast_to(made[:1], shape)
-    return made
-
-
-def assert_same(one: tuple[Any, ...], other: tuple[Any, ...], what: object) -> None:
-    """Check that two outcomes are equal, strides and memory included."""
-    assert one[0] == other[0], (what, one, other)
-    if one[0] == "raised":
-        assert one == other, what
-        return
-    numpy.testing.assert_array_equal(one[1], other[1], err_msg=str(what))
-    assert one[1].dtype == other[1].dtype and one[1].strides == other[1].strides, what
-    assert one[1].flags.writeable == other[1].flags.writeable, what
-
-
-@pytest.mark.parametrize("name", ["view", "expand"])
-def test_views_of_the_cpu_are_those_of_any_backend(name: str) -> None:
-    draw = random.Random(SEED)
-    fast, generic = FastViews(numpy, ARRAYS), Views(numpy, ARRAYS)
-    for _ in range(2000):
-        x = arrays(draw)
-        sizes = [draw.choice((-2, -1, 0, 1, 2, 3, 4, 6, 12)) for _ in range(draw.randrange(5))]
-        if draw.random() < 0.5:
-            sizes = [*[2] * draw.randrange(2), *x.shape]
-            if sizes and draw.random() < 0.5:
-                sizes[draw.randrange(len(sizes))] = -1
-        size = tuple(sizes)
-        one = outcome(getattr(fast, name), x, size)
-        other = outcome(getattr(generic, name), x, size)
-        what = (SEED, name, x.shape, x.strides, size)
-        assert one[0] == other[0], (what, one, other)
-        if one[0] == "raised":
-            assert one == other, what
-            continue
-        assert one[1].shape == other[1].shape, what
-        numpy.testing.assert_array_equal(one[1], other[1], err_msg=str(what))
-        if one[1].size:
-            assert numpy.shares_memory(one[1], x), what
-
-
-@pytest.mark.parametrize("name", ["cat", "stack"])
-def test_joining_on_the_cpu_is_that_of_any_backend(name: str) -> None:
-    draw = random.Random(SEED)
-    fast, generic = FastShapes(numpy, ARRAYS), Shapes(numpy, ARRAYS)
-    for _ in range(1000):
-        first = arrays(draw)
-        given = [first, *[first.copy() if draw.random() < 0.7 else arrays(draw) for _ in "ab"]]
-        given = given[: draw.randrange(4)]
-        dim = draw.randrange(-4, 4)
-        one = outcome(getattr(fast, name), given, dim)
-        other = outcome(getattr(generic, name), given, dim)
-        assert_same(one, other, (SEED, name, [each.shape for each in given], dim))

@@ -260,7 +260,14 @@ def described(function: Callable[[], Any], library: Any) -> str:
     if isinstance(made, bool):
         return "a bool"  # PyTorch's answer to ``array != tensor``
     kind = "tensor" if isinstance(made, library.Tensor) else type(made).__name__
-    return f"{kind} {str(made.dtype).rpartition('.')[2]} {made.tolist()}"
+    return f"{kind} {str(made.dtype).rpartition('.')[2]} {rounded(made.tolist())}"
+
+
+def rounded(value: Any) -> Any:
+    """Return numbers to six digits: the last ones of powers depend on the processor."""
+    if isinstance(value, list):
+        return [rounded(each) for each in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 @pytest.mark.parametrize("name", SIGNS)

@@ -336,6 +336,9 @@ run(const Route *route, PyObject **registers)
         case OP_UNLESS_WRITTEN:
             condition = is_written(state, registers, in);
             break;
+        case OP_UNLESS_STORED:
+            condition = is_left_to_store(state, registers, in);
+            break;
         case OP_UNLESS_NDIM:
             condition = has_dims(state, registers, in);
             break;

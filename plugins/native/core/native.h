@@ -29,11 +29,8 @@
     X(PyObject, str_acquire) \
     X(PyObject, str_apply_arrays) \
     X(PyObject, str_arrays) \
-    X(PyObject, str_attr_version) \
     X(PyObject, str_backend) \
-    X(PyObject, str_base) \
     X(PyObject, str_captures) \
-    X(PyObject, str_creation_meta) \
     X(PyObject, str_dtype) \
     X(PyObject, str_grad) \
     X(PyObject, str_item) \
@@ -60,6 +57,7 @@
     X(PyTypeObject, node_type) \
     X(PyTypeObject, leaf_type) \
     X(PyTypeObject, guard_type) \
+    X(PyTypeObject, view_type) \
     X(PyObject, state_variable) \
     X(PyObject, scalar_bits) \
     X(PyObject, known_sizes) \
@@ -100,6 +98,8 @@ typedef struct {
     Py_ssize_t tensor_counter;
     Py_ssize_t tensor_meta;
     Py_ssize_t counter_value;
+    /* The same: set_view_class. */
+    Py_ssize_t view_base, view_creation, view_version;
     /* The same: set_engine. */
     Py_ssize_t node_next_edges, node_sequence_nr, node_input_metadata, node_array_backend;
     Py_ssize_t leaf_array_type, leaf_lock, leaf_meta, leaf_signature, leaf_strides;
@@ -114,6 +114,9 @@ typedef struct {
 PyObject *set_classes(PyObject *module, PyObject *args);
 PyObject *slot_offset(PyObject *module, PyObject *args);
 PyObject *is_bare_class(PyObject *module, PyObject *object);
+
+/* nodes.c: function of the module. */
+PyObject *set_view_class(PyObject *module, PyObject *type);
 
 /* entry.c: what is called with each error that leaves an entry. */
 PyObject *set_shorten_traceback(PyObject *module, PyObject *function);

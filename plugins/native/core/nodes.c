@@ -34,15 +34,26 @@ edge_to_leaf(const module_state *state, PyObject *tensor, PyObject *leaf_edge)
     return PyObject_CallOneArg(leaf_edge, tensor);
 }
 
+/* What says what a view is a view of: a borrowed reference; NULL with an exception. */
+static PyObject *
+meta_of_view(const module_state *state, PyObject *tensor)
+{
+    PyObject *meta = tensor_slot(state, tensor, state->tensor_meta);
+    if (meta != NULL && Py_TYPE(meta) != state->view_type) {
+        PyErr_Format(PyExc_TypeError, "the meta of a view is a %.100s", Py_TYPE(meta)->tp_name);
+        return NULL;
+    }
+    return meta;
+}
+
 /* Whether a view with a node was written, or its base was, since the node was noted: 1, 0, -1. */
 static int
 is_outdated_view(const module_state *state, PyObject *tensor)
 {
-    PyObject *meta = held_slot(state, tensor, state->tensor_meta);
-    PyObject *noted = meta == NULL ? NULL : PyObject_GetAttr(meta, state->str_attr_version);
+    PyObject *meta = meta_of_view(state, tensor);
+    PyObject *noted = meta == NULL ? NULL : Py_XNewRef(stored(meta, state->view_version));
     PyObject *version = noted == NULL ? NULL : version_of(state, tensor);
     int differs = version == NULL ? -1 : PyObject_RichCompareBool(version, noted, Py_NE);
-    Py_XDECREF(meta);
     Py_XDECREF(noted);
     Py_XDECREF(version);
     return differs;
@@ -149,31 +160,60 @@ collected_edges(PyObject *const *registers, const instruction *in)
     return edges;
 }
 
-/* Set base and creation_meta of the meta of a view of `source`, itself a view if `of_view`. */
-static int
-describe_view(const module_state *state, PyObject *const *objects, PyObject *meta,
-              PyObject *source, int of_view)
+/* set_view_class(DifferentiableViewMeta) */
+PyObject *
+set_view_class(PyObject *module, PyObject *type)
 {
-    PyObject *base = NULL, *creation = NULL;
-    if (!of_view) {
-        base = Py_NewRef(source);
-        creation = Py_NewRef(objects[1] == Py_None ? objects[2] : objects[1]);
+    module_state *state = PyModule_GetState(module);
+    if (!PyType_Check(type)) {
+        return PyErr_Format(PyExc_TypeError, "expected a class, not %R", type);
     }
-    else {
-        PyObject *viewed = held_slot(state, source, state->tensor_meta);
-        base = viewed == NULL ? NULL : PyObject_GetAttr(viewed, state->str_base);
-        if (base != NULL) {
-            creation = objects[1] == Py_None ? PyObject_GetAttr(viewed, state->str_creation_meta)
-                                             : Py_NewRef(objects[1]);
+    if (find_offset((PyTypeObject *)type, "base", &state->view_base) < 0 ||
+        find_offset((PyTypeObject *)type, "creation_meta", &state->view_creation) < 0 ||
+        find_offset((PyTypeObject *)type, "attr_version", &state->view_version) < 0) {
+        return NULL;
+    }
+    Py_XSETREF(state->view_type, (PyTypeObject *)Py_NewRef(type));
+    Py_RETURN_NONE;
+}
+
+/* Set base and creation_meta of the meta of a view of `source`. */
+static int
+describe_view(const module_state *state, const instruction *in, PyObject *meta, PyObject *source)
+{
+    PyObject *creation = in->objects[0];
+    if (in->flags & VIEW_OF_VIEW) {
+        PyObject *viewed = meta_of_view(state, source);
+        if (viewed == NULL) {
+            return -1;
         }
-        Py_XDECREF(viewed);
+        source = stored(viewed, state->view_base);
+        creation = creation == Py_None ? stored(viewed, state->view_creation) : creation;
     }
-    int failed = base == NULL || creation == NULL ||
-                 PyObject_SetAttr(meta, state->str_base, base) < 0 ||
-                 PyObject_SetAttr(meta, state->str_creation_meta, creation) < 0;
-    Py_XDECREF(base);
-    Py_XDECREF(creation);
-    return failed ? -1 : 0;
+    else if (creation == Py_None) {
+        creation = in->objects[1];
+    }
+    if (source == NULL || creation == NULL) {
+        return -1;
+    }
+    set_slot(meta, state->view_base, Py_NewRef(source));
+    set_slot(meta, state->view_creation, Py_NewRef(creation));
+    return 0;
+}
+
+static int
+mark_view(const module_state *state, const instruction *in, PyObject *view, PyObject *source)
+{
+    PyObject *version = version_of(state, view);
+    PyObject *meta = version == NULL ? NULL : PyObject_CallNoArgs((PyObject *)state->view_type);
+    if (meta == NULL || describe_view(state, in, meta, source) < 0) {
+        Py_XDECREF(version);
+        Py_XDECREF(meta);
+        return -1;
+    }
+    set_slot(meta, state->view_version, version);
+    set_slot(view, state->tensor_meta, meta);
+    return 0;
 }
 
 int
@@ -181,20 +221,17 @@ do_mark_view(const module_state *state, PyObject **registers, const instruction 
 {
     PyObject *view = register_value(registers, in->a);
     PyObject *source = view == NULL ? NULL : register_value(registers, in->b);
-    PyObject *version = source == NULL ? NULL : version_of(state, view);
-    if (version == NULL) {
+    if (source == NULL) {
         return -1;
     }
-    PyObject *meta = PyObject_CallNoArgs(in->objects[0]);
-    int failed = meta == NULL ||
-                 describe_view(state, in->objects, meta, source, in->flags) < 0 ||
-                 PyObject_SetAttr(meta, state->str_attr_version, version) < 0;
-    Py_DECREF(version);
-    if (failed) {
-        Py_XDECREF(meta);
-        return -1;
+    if (!(in->flags & VIEW_IS_LIST)) {
+        return mark_view(state, in, view, source);
     }
-    set_slot(view, state->tensor_meta, meta);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(view); i++) { /* which WRAP has made */
+        if (mark_view(state, in, PyList_GET_ITEM(view, i), source) < 0) {
+            return -1;
+        }
+    }
     return 0;
 }
 

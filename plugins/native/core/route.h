@@ -45,13 +45,16 @@
     X(UNLESS_SHARED, 0, 0) \
     /* to target if the version of counter a is b */ \
     X(UNLESS_WRITTEN, 0, 0) \
+    /* write array b into the memory of tensor a, and go to target if that was done */ \
+    X(UNLESS_STORED, 0, 0) \
     /* to target unless the array of tensor a has `bits` dimensions */ \
     X(UNLESS_NDIM, 0, 0) \
-    /* a: tensor around array b, which shares the memory of c; see WRAP_* */ \
+    /* a: tensor around array b, or a list of tensors around those of list b, which share the memory \
+     * of c; see WRAP_* */ \
     X(WRAP, 11, 0) \
-    /* new tensor a is a view of b, a view itself if flags; objects: class of its meta, creation_meta \
-     * or None for that of b, creation_meta by default */ \
-    X(MARK_VIEW, 3, 0) \
+    /* new tensor a, or each of list a, is a view of b; see VIEW_*; objects: creation_meta or None for \
+     * that of b, creation_meta by default */ \
+    X(MARK_VIEW, 2, 0) \
     /* a: node with the edges in operands; see NODE_* */ \
     X(NODE, 5, 0) \
     /* slot of a: (shape, dtype) of the operand, or a list of these */ \
@@ -133,7 +136,10 @@ enum {
     WRAP_UNKNOWN,    /* makes the error of a dtype without bits, or None */
     WRAP_WRITABLE,   /* class of the counter of a view that may be written (WRAP_IS_WRITABLE) */
 };
-enum { WRAP_IS_KNOWN = 1, WRAP_IS_SHARED = 2, WRAP_IS_WRITABLE = 4 };
+enum { WRAP_IS_KNOWN = 1, WRAP_IS_SHARED = 2, WRAP_IS_WRITABLE = 4, WRAP_IS_LIST = 8 };
+
+/* Flags of MARK_VIEW. */
+enum { VIEW_OF_VIEW = 1, VIEW_IS_LIST = 2 };
 
 /* Objects of NODE, in whose `slot`, `slot2`, `target` are the edges, the backend and the hooks. */
 enum {
@@ -178,6 +184,7 @@ PyObject *operand_value(const module_state *state, PyObject *const *registers, c
 /* calls.c, nodes.c, wrapping.c: one instruction each. Return 0, or -1 with an exception. */
 int do_call(const module_state *state, PyObject **registers, const instruction *in);
 int is_true_of(const module_state *state, PyObject *const *registers, const instruction *in);
+int is_left_to_store(const module_state *state, PyObject *const *registers, const instruction *in);
 int do_wrap(const module_state *state, PyObject **registers, const instruction *in);
 int do_find_edge(const module_state *state, PyObject **registers, const instruction *in);
 int do_mark_view(const module_state *state, PyObject **registers, const instruction *in);

@@ -1,4 +1,4 @@
-/* The instruction WRAP: a tensor around an array. */
+/* The instruction WRAP: a tensor around an array, or a list of tensors around arrays. */
 #include "route.h"
 #include "slots.h"
 
@@ -110,36 +110,72 @@ share_memory(const module_state *state, const instruction *in, PyObject *tensor,
     return 0;
 }
 
+/* A tensor around an array, whose reference is stolen; it may be NULL. */
+static PyObject *
+wrapped(const module_state *state, PyObject **registers, const instruction *in, PyObject *array)
+{
+    PyObject *signature = array == NULL ? NULL : signature_of(state, in, array);
+    if (signature == NULL) {
+        Py_XDECREF(array);
+        return NULL;
+    }
+    PyObject *tensor = new_tensor(state, array, signature, in->objects[WRAP_OUTPUT_NR]);
+    if (tensor != NULL && in->flags & WRAP_IS_SHARED) {
+        PyObject *shared = register_value(registers, in->c);
+        if (shared == NULL || share_memory(state, in, tensor, shared) < 0) {
+            Py_CLEAR(tensor);
+        }
+    }
+    return tensor;
+}
+
+/* The array of what a kernel returned, a new reference. */
+static PyObject *
+lifted(const instruction *in, PyObject *array)
+{
+    PyObject *const *objects = in->objects;
+    return objects[WRAP_LIFT] == Py_None || (PyObject *)Py_TYPE(array) == objects[WRAP_ARRAY_TYPE]
+               ? Py_NewRef(array)
+               : PyObject_CallOneArg(objects[WRAP_LIFT], array);
+}
+
+static PyObject *
+wrapped_list(
+    const module_state *state, PyObject **registers, const instruction *in, PyObject *given)
+{
+    PyObject *arrays = PySequence_Fast(given, "a kernel returned no list of arrays");
+    Py_ssize_t count = arrays == NULL ? 0 : PySequence_Fast_GET_SIZE(arrays);
+    PyObject *list = arrays == NULL ? NULL : PyList_New(count);
+    for (Py_ssize_t i = 0; list != NULL && i < count; i++) {
+        PyObject *array = lifted(in, PySequence_Fast_GET_ITEM(arrays, i));
+        PyObject *tensor = wrapped(state, registers, in, array);
+        if (tensor == NULL) {
+            Py_CLEAR(list);
+            break;
+        }
+        PyList_SET_ITEM(list, i, tensor);
+    }
+    Py_XDECREF(arrays);
+    return list;
+}
+
 int
 do_wrap(const module_state *state, PyObject **registers, const instruction *in)
 {
-    PyObject *const *objects = in->objects, *array = register_value(registers, in->b);
+    PyObject *array = register_value(registers, in->b), *result = NULL;
     if (array == NULL) {
         return -1;
     }
-    if (objects[WRAP_LIFT] != Py_None && (PyObject *)Py_TYPE(array) != objects[WRAP_ARRAY_TYPE]) {
-        array = PyObject_CallOneArg(objects[WRAP_LIFT], array);
-        if (array == NULL) {
-            return -1;
-        }
+    if (in->flags & WRAP_IS_LIST) {
+        result = wrapped_list(state, registers, in, array);
+    }
+    else if ((array = lifted(in, array)) != NULL) {
         set_register(registers, in->b, array);
+        result = wrapped(state, registers, in, Py_NewRef(array));
     }
-    PyObject *signature = signature_of(state, in, array);
-    if (signature == NULL) {
+    if (result == NULL) {
         return -1;
     }
-    PyObject *tensor =
-        new_tensor(state, Py_NewRef(array), signature, objects[WRAP_OUTPUT_NR]);
-    if (tensor == NULL) {
-        return -1;
-    }
-    if (in->flags & WRAP_IS_SHARED) {
-        PyObject *shared = register_value(registers, in->c);
-        if (shared == NULL || share_memory(state, in, tensor, shared) < 0) {
-            Py_DECREF(tensor);
-            return -1;
-        }
-    }
-    set_register(registers, in->a, tensor);
+    set_register(registers, in->a, result);
     return 0;
 }

@@ -3,6 +3,7 @@
 
 static const kernel_row *const families[] = {
     conversion_rows,
+    copy_rows,
     creation_rows,
     elementwise_rows,
     extremum_rows,

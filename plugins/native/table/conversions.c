@@ -1,4 +1,4 @@
-/* Copies in another dtype, from half precision and to it. */
+/* Copies in another dtype: what no number can overflow, and single and half precision. */
 #include "layouts.h"
 
 static void
@@ -38,6 +38,16 @@ narrow_row(const void *context, char *const *data, const npy_intp *steps, npy_in
             room[i] = *(const float *)(from + i * steps[0]);
         }
         narrow_elements(half, to, steps[1], room, count);
+    }
+}
+
+static void
+single_row(const void *context, char *const *data, const npy_intp *steps, npy_intp length)
+{
+    const char *from = data[0];
+    char *to = data[1];
+    for (npy_intp i = 0; i < length; i++, from += steps[0], to += steps[1]) {
+        *(float *)to = (float)*(const double *)from;
     }
 }
 
@@ -81,8 +91,23 @@ is_expanded(PyArrayObject *array)
     return 0;
 }
 
-/* A copy of an array with another dtype, one of which is of half precision. Integers go through
- * single precision, as in PyTorch. */
+/* Whether the cast of a dtype of NumPy's own to another warns of no number: real ones become
+ * integers nowhere. */
+static int
+is_quiet_cast(int from, int to)
+{
+    if (!PyTypeNum_ISNUMBER(to) && to != NPY_BOOL) {
+        return 0;
+    }
+    if (PyTypeNum_ISINTEGER(from) || from == NPY_BOOL) {
+        return to != NPY_HALF;
+    }
+    return (from == NPY_FLOAT && (to == NPY_DOUBLE || to == NPY_CFLOAT || to == NPY_CDOUBLE)) ||
+           (from == NPY_DOUBLE && to == NPY_CDOUBLE) || (from == NPY_CFLOAT && to == NPY_CDOUBLE);
+}
+
+/* A copy of an array with another dtype. From half precision and to it integers go through single
+ * precision, as in PyTorch. */
 static PyObject *
 convert(PyObject *object, PyObject *wanted)
 {
@@ -94,6 +119,16 @@ convert(PyObject *object, PyObject *wanted)
     }
     int from = half_of(array), to = half_of_dtype(dtype), is_single = PyArray_TYPE(array) == NPY_FLOAT;
     char kind = PyArray_DESCR(array)->kind;
+    if (from < 0 && to < 0) {
+        int own = PyArray_TYPE(array), other = dtype->type_num;
+        if (own == NPY_DOUBLE && other == NPY_FLOAT) {
+            row_call call = {single_row, NULL, 1, {array}, NULL, dtype, 1};
+            return compute_rows(&call);
+        }
+        return own != other && PyDataType_ISNOTSWAPPED(dtype) && is_quiet_cast(own, other)
+                   ? (PyObject *)cast_by_numpy(array, dtype)
+                   : NULL;
+    }
     if (from == to) {
         return NULL;
     }

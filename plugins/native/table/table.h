@@ -70,6 +70,7 @@ typedef struct {
 
 /* One for each family; ends with a row without operator. */
 extern const kernel_row conversion_rows[];
+extern const kernel_row copy_rows[];
 extern const kernel_row creation_rows[];
 extern const kernel_row elementwise_rows[];
 extern const kernel_row extremum_rows[];

@@ -217,6 +217,140 @@ squeeze_axis(PyObject *const *arguments, int variant)
     return view_of(x, ndim, dims, strides, 0);
 }
 
+static PyObject *
+expand(PyObject *const *arguments, int variant)
+{
+    PyArrayObject *x = plain_array(arguments[0]);
+    npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    int ndim = read_ints(arguments[1], dims), repeats = 0, is_kept = 0;
+    int added = x == NULL ? 0 : ndim - PyArray_NDIM(x);
+    if (x == NULL || added < 0 || PyArray_SIZE(x) == 0) {
+        return NULL;
+    }
+    for (int i = ndim - 1; i >= 0; i--) {
+        npy_intp own = i < added ? 1 : PyArray_DIM(x, i - added);
+        npy_intp inner = i == ndim - 1 ? PyArray_ITEMSIZE(x) : dims[i + 1] * strides[i + 1];
+        if (dims[i] == -1 && i >= added) {
+            dims[i] = own;
+            is_kept = 1;
+        }
+        if (dims[i] != own && (dims[i] <= 0 || own != 1)) {
+            return NULL;
+        }
+        repeats |= dims[i] > own;
+        strides[i] = dims[i] != own ? 0 : i < added ? inner : PyArray_STRIDE(x, i - added);
+    }
+    if (!is_addressable(ndim, dims, PyArray_ITEMSIZE(x))) {
+        return NULL;
+    }
+    if (added == 0 && !repeats && !is_kept) { /* as the reference */
+        return Py_NewRef((PyObject *)x);
+    }
+    PyObject *view = view_of(x, ndim, dims, strides, 0);
+    if (view != NULL && repeats) {
+        PyArray_CLEARFLAGS((PyArrayObject *)view, NPY_ARRAY_WRITEABLE);
+    }
+    return view;
+}
+
+static PyObject *
+unfold(PyObject *const *arguments, int variant)
+{
+    PyArrayObject *x = plain_array(arguments[0]);
+    npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS], size, step;
+    int axis;
+    if (x == NULL || PyArray_NDIM(x) == 0 || PyArray_NDIM(x) >= NPY_MAXDIMS ||
+        PyArray_SIZE(x) == 0 || !read_axis(arguments[1], PyArray_NDIM(x), &axis) ||
+        arguments[2] == NULL || !read_size(arguments[2], &size) || arguments[3] == NULL ||
+        !read_int(arguments[3], &step) || step <= 0 || size > PyArray_DIM(x, axis)) {
+        return NULL;
+    }
+    int ndim = copy_axes(x, -1, dims, strides);
+    dims[ndim] = size;
+    strides[ndim] = strides[axis];
+    dims[axis] = (dims[axis] - size) / step + 1;
+    if (__builtin_mul_overflow(strides[axis], step, &strides[axis])) {
+        return NULL;
+    }
+    return view_of(x, ndim + 1, dims, strides, 0);
+}
+
+/* ---- lists of views -------------------------------------------------------------------------- */
+
+/* Make a list of views of pieces of an axis, of `lengths`, or of all one length if `length` is not
+ * negative; without the axis if it is dropped. */
+static PyObject *
+pieces_of(
+    PyArrayObject *x, int axis, npy_intp count, npy_intp length, const npy_intp *lengths, int drop)
+{
+    npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS], start = 0;
+    npy_intp size = PyArray_DIM(x, axis), step = PyArray_STRIDE(x, axis);
+    int ndim = copy_axes(x, drop ? axis : -1, dims, strides);
+    PyObject *pieces = PyList_New(count);
+    for (npy_intp i = 0; pieces != NULL && i < count; i++) {
+        npy_intp own = length < 0 ? lengths[i] : length < size - start ? length : size - start;
+        if (!drop) {
+            dims[axis] = own;
+        }
+        PyObject *piece = view_of(x, ndim, dims, strides, own == 0 ? 0 : start * step);
+        if (piece == NULL) {
+            Py_CLEAR(pieces);
+            break;
+        }
+        PyList_SET_ITEM(pieces, i, piece);
+        start += own;
+    }
+    return pieces;
+}
+
+enum { LONGEST_LIST = 1 << 16 }; /* for longer ones the reference asks for room first */
+
+static PyObject *
+unbind(PyObject *const *arguments, int variant)
+{
+    PyArrayObject *x = plain_array(arguments[0]);
+    int axis = 0;
+    if (x == NULL || PyArray_NDIM(x) == 0 ||
+        (arguments[1] != NULL && !read_axis(arguments[1], PyArray_NDIM(x), &axis)) ||
+        PyArray_DIM(x, axis) > LONGEST_LIST) {
+        return NULL;
+    }
+    return pieces_of(x, axis, PyArray_DIM(x, axis), 1, NULL, 1);
+}
+
+static PyObject *
+split(PyObject *const *arguments, int variant)
+{
+    PyArrayObject *x = plain_array(arguments[0]);
+    npy_intp length;
+    int axis = 0;
+    if (x == NULL || PyArray_NDIM(x) == 0 || arguments[1] == NULL ||
+        !read_int(arguments[1], &length) || length <= 0 ||
+        (arguments[2] != NULL && !read_axis(arguments[2], PyArray_NDIM(x), &axis))) {
+        return NULL;
+    }
+    npy_intp size = PyArray_DIM(x, axis), count = size == 0 ? 1 : (size - 1) / length + 1;
+    return count > LONGEST_LIST ? NULL : pieces_of(x, axis, count, length, NULL, 0);
+}
+
+static PyObject *
+split_with_sizes(PyObject *const *arguments, int variant)
+{
+    PyArrayObject *x = plain_array(arguments[0]);
+    npy_intp lengths[NPY_MAXDIMS], whole = 0;
+    int axis = 0, count = read_ints(arguments[1], lengths);
+    if (x == NULL || PyArray_NDIM(x) == 0 || count < 0 ||
+        (arguments[2] != NULL && !read_axis(arguments[2], PyArray_NDIM(x), &axis))) {
+        return NULL;
+    }
+    for (int i = 0; i < count; i++) {
+        if (lengths[i] < 0 || __builtin_add_overflow(whole, lengths[i], &whole)) {
+            return NULL;
+        }
+    }
+    return whole != PyArray_DIM(x, axis) ? NULL : pieces_of(x, axis, count, -1, lengths, 0);
+}
+
 #define ROW(operator, compute, ...) {operator, "table/views.c", __LINE__, compute, {__VA_ARGS__}}
 const kernel_row view_rows[] = {
     ROW("view", view, "self", "size"),
@@ -228,5 +362,10 @@ const kernel_row view_rows[] = {
     ROW("unsqueeze", unsqueeze, "self", "dim"),
     ROW("squeeze", squeeze, "self"),
     ROW("squeeze.dim", squeeze_axis, "self", "dim"),
+    ROW("expand", expand, "self", "size", "implicit"),
+    ROW("unfold", unfold, "self", "dimension", "size", "step"),
+    ROW("unbind.int", unbind, "self", "dim"),
+    ROW("split.Tensor", split, "self", "split_size", "dim"),
+    ROW("split_with_sizes", split_with_sizes, "self", "split_sizes", "dim"),
     {NULL},
 };

@@ -12,12 +12,15 @@ from dovetail_dispatcher.calls import Step, Value
 from dovetail_dispatcher.compilation import compile_source
 from dovetail_kernel.signature import DTYPE_MASK, GRAD, VIEW
 
-from ._core import is_bare_class, slot_offset
+from ._core import is_bare_class, set_view_class, slot_offset
 from .assembler import Assembler, LoweredOperand, NotLoweredError
 from .dispatcher_steps import LOWERINGS, lower_all
 
 _WAYS = {"tensor": 0, "recorded": 1, "view": 2}
+_OF_VIEW, _IS_LIST = 1, 2
 _DIFFERENTIABLE = autograd.DIFFERENTIABLE & DTYPE_MASK
+
+set_view_class(autograd.DifferentiableViewMeta)
 
 
 # -- edges -----------------------------------------------------------------------------------------
@@ -235,18 +238,16 @@ _PARTS: Final[dict[type[Step], Callable[[Any, type, Assembler], None]]] = {
 # -- views -----------------------------------------------------------------------------------------
 
 
-def _mark_views(step: autograd.MarkViews, to: Assembler) -> None:
-    to.call(autograd.mark_views, [to.value(step.results), to.value(step.source)])
-
-
 def _mark_view(step: autograd.MarkView, to: Assembler) -> None:
     result, source = to.register(step.result), to.register(step.source)
     if not step.is_new:
-        to.call(autograd.mark_view, [to.at(result), to.at(source)])
+        mark = autograd.mark_views if step.is_list else autograd.mark_view
+        to.call(mark, [to.at(result), to.at(source)])
         return
-    default = autograd.CreationMeta.DEFAULT
-    objects = (autograd.DifferentiableViewMeta, step.creation, default)
-    to.emit("MARK_VIEW", result, source, flags=int(step.of_view), objects=objects)
+    objects = (step.creation, autograd.CreationMeta.DEFAULT)
+    flags = _OF_VIEW if step.of_view else 0
+    flags |= _IS_LIST if step.is_list else 0
+    to.emit("MARK_VIEW", result, source, flags=flags, objects=objects)
 
 
 # -- fusions ---------------------------------------------------------------------------------------
@@ -314,7 +315,6 @@ LOWERINGS.update(
         autograd.HandleExtras: _handle_extras,
         autograd.IfAnyEdge: _if_any_edge,
         autograd.MarkView: _mark_view,
-        autograd.MarkViews: _mark_views,
         autograd.NoteVersion: _note_version,
         autograd.RebaseHistory: _rebase_history,
         autograd.RecordNode: _record_node,

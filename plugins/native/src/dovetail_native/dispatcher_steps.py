@@ -51,7 +51,7 @@ from .ufunc_loops import compiled_kernel
 
 Lowerings = dict[type[Step], Callable[[Any, Assembler], None]]
 
-_IS_KNOWN, _IS_SHARED, _IS_WRITABLE = 1, 2, 4
+_IS_KNOWN, _IS_SHARED, _IS_WRITABLE, _IS_LIST = 1, 2, 4, 8
 
 
 def lower_all(steps: tuple[Step, ...], to: Assembler) -> None:
@@ -151,8 +151,7 @@ def _kernel_call(call: KernelCall, results: tuple[Value, ...], reword: Any, to: 
     if call.written is not None:
         if call.checked is not None:
             to.call(call.checked, [to.at(first)], first, reword=reword)
-        written = [to.value(call.written), to.at(first), to.constant(None)]
-        to.call(write_into, written, reword=reword)
+        _write(to.register(call.written), first, reword, to)
 
 
 def _error_state(call: KernelCall, function: Callable[..., Any]) -> tuple[Any, Any, Any]:
@@ -179,7 +178,7 @@ def _unpack_arrays(step: UnpackArrays, to: Assembler) -> None:
     )
 
 
-def _wrap_array(step: WrapArray, to: Assembler) -> None:
+def _wrap_array(step: WrapArray, to: Assembler, flags: int = 0) -> None:
     signature, arrays = step.signature, step.signature.arrays
     usual: Any = None
     usual_0d: Any = None
@@ -189,7 +188,7 @@ def _wrap_array(step: WrapArray, to: Assembler) -> None:
         if signature.may_be_zero_dim:
             usual_0d = usual | ZERO_DIM
         native = arrays.native_dtypes[signature.dtype]
-    flags = _IS_KNOWN if signature.is_known else 0
+    flags |= _IS_KNOWN if signature.is_known else 0
     flags |= _IS_SHARED if step.shared is not None else 0
     flags |= _IS_WRITABLE if step.shared is not None and step.is_writable else 0
     to.emit(
@@ -216,8 +215,7 @@ def _wrap_array(step: WrapArray, to: Assembler) -> None:
 
 
 def _wrap_arrays(step: WrapArrays, to: Assembler) -> None:
-    shared = to.constant(None) if step.shared is None else to.value(step.shared)
-    to.call(step.wrap_all, [to.value(step.arrays), shared], to.register(step.result))
+    _wrap_array(step.each, to, _IS_LIST)
 
 
 def _wrap_unless_masked(step: WrapUnlessMasked, to: Assembler) -> None:
@@ -248,15 +246,24 @@ def _check_overlap(step: CheckOverlap, to: Assembler) -> None:
 
 
 def _write_into(step: WriteInto, to: Assembler) -> None:
-    computed = to.constant(None)
     reword = _rewording(step.rewording, to)
+    if step.computed is None:
+        _write(to.register(step.written), to.register(step.array), reword, to)
+        return
     if isinstance(step.computed, Value):
         computed = to.value(step.computed)
-    elif step.computed is not None:
+    else:
         dtype = to.fresh()
         to.call(step.computed, [to.value(step.array)], dtype, reword=reword)
         computed = to.at(dtype)
     to.call(write_into, [to.value(step.written), to.value(step.array), computed], reword=reword)
+
+
+def _write(written: int, array: int, reword: Any, to: Assembler) -> None:
+    """Write an array that is known to be castable into the memory of a tensor."""
+    stored = to.emit("UNLESS_STORED", written, array)
+    to.call(write_into, [to.at(written), to.at(array), to.constant(None)], reword=reword)
+    to.land(stored)
 
 
 def _write_out(step: WriteOut, to: Assembler) -> None:

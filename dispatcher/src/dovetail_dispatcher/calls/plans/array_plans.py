@@ -107,8 +107,15 @@ def _wrapping(call: ArrayCall, promotion: Promotion) -> RoutePlan:
     if kinds == [TENSOR_LIST]:
         arrays = Value("arrays")
         compute = kernel_call(call, promotion, (arrays,))
-        wrap_all = list_wrapper(call.backend, call.base)
-        step_ = WrapArrays(arrays, _RESULT, wrap_all, call.facts.shows)
+        arrays_of_all, signature = call.backend.arrays, _signature(call, promotion)
+        each = WrapArray(
+            arrays,
+            _RESULT,
+            signature.replaced(may_be_zero_dim=True),
+            arrays_of_all.asarray,
+            call.facts.shows,
+        )
+        step_ = WrapArrays(each, list_wrapper(call.backend, call.base))
         return RoutePlan(call.op, (compute, step_), (_RESULT,))
     return RoutePlan(call.op, (kernel_call(call, promotion, (_RESULT,)),), results)
 

@@ -176,17 +176,24 @@ class WrapReturns(Step):
 
 
 class WrapArrays(Step):
-    """Make a list of tensors of a list of arrays."""
+    """Make a list of tensors of a list of arrays.
 
-    arrays: Value
-    result: Value
+    Attributes
+    ----------
+    each
+        What is done with each array; its values are the two lists.
+    wrap_all
+        The function that does so.
+    """
+
+    each: WrapArray
     wrap_all: Callable[..., Any]
-    shared: Value | None
 
     def print(self, to: Printer) -> None:
+        each = self.each
         wrap_all = to.bind("wrap_all", self.wrap_all)
-        shared = None if self.shared is None else to.name(self.shared)
-        to.add(f"{to.name(self.result)} = {wrap_all}({to.name(self.arrays)}, {shared})")
+        shared = None if each.shared is None else to.name(each.shared)
+        to.add(f"{to.name(each.result)} = {wrap_all}({to.name(each.array)}, {shared})")
 
 
 class NoteViews(Step):

@@ -53,7 +53,10 @@ class AutogradMeta:
         The dtype that gradients must have: `UNSET`, a dtype, or None for any.
     """
 
-    # Defaults in the class: a view, of which there are many, stores only what it has.
+    # Views fill these three, and are many: an AutogradMeta can become a DifferentiableViewMeta.
+    __slots__ = ("__dict__", "__weakref__", "attr_version", "base", "creation_meta")
+
+    # Defaults in the class: a view stores only what it has.
     grad: TensorBase | None = None
     lock: Lock | None = None
     accumulator: AccumulateGrad | None = None

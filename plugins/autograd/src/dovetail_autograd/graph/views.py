@@ -46,6 +46,7 @@ class DifferentiableViewMeta(AutogradMeta):
     """
 
     # Without a constructor, whose frame would cost as much as all else: see `set_view`.
+    __slots__ = ()
     base: TensorBase
     creation_meta: CreationMeta
     attr_version: int

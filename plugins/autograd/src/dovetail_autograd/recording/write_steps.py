@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_dispatcher import Operator
 from dovetail_dispatcher.calls import (
@@ -12,6 +12,7 @@ from dovetail_dispatcher.calls import (
     Step,
     Value,
     WrapArray,
+    WrapArrays,
     argument_value,
     tensors_among,
 )
@@ -96,7 +97,7 @@ class CopyBeforeWrite(Step):
 
 
 class MarkView(Step):
-    """Note that a result is a view of an argument.
+    """Note that a result, or each tensor of a list, is a view of an argument.
 
     Attributes
     ----------
@@ -114,9 +115,13 @@ class MarkView(Step):
     is_new: bool
     of_view: bool
     creation: CreationMeta | None = None
+    is_list: bool = False
 
     def print(self, to: Printer) -> None:
         result, source = to.name(self.result), to.name(self.source)
+        if self.is_list:
+            to.add(f"{to.bind('mark_views', mark_views)}({result}, {source})")
+            return
         if not self.is_new:
             to.add(f"{to.bind('mark_view', mark_view)}({result}, {source})")
             return
@@ -137,17 +142,6 @@ class MarkView(Step):
                 f"{meta}.attr_version = {result}._counter.value",
             )
         )
-
-
-class MarkViews(Step):
-    """Note that the tensors of a list are views of an argument."""
-
-    results: Value
-    source: Value
-
-    def print(self, to: Printer) -> None:
-        mark = to.bind("mark_views", mark_views)
-        to.add(f"{mark}({to.name(self.results)}, {to.name(self.source)})")
 
 
 # -- plans -----------------------------------------------------------------------------------------
@@ -172,23 +166,34 @@ def marking_views(plan: RoutePlan, composition: Composition) -> RoutePlan:
     if source is None or len(plan.results) != 1:
         return plan
     result, viewed = plan.results[0], argument_value(source)
-    if schema.returns[0].kind != TENSOR:
-        return plan.ending_with(MarkViews(result, viewed))
+    is_list = schema.returns[0].kind != TENSOR
     of_view = bool(key & VIEW)
     # Among several tensors it may be another that is a view.
     is_sure = not of_view or sum([a.is_tensor_like for a in schema.arguments]) == 1
-    wrap = next(iter([w for w in plan.each(WrapArray) if w.result == result and w.shared]), None)
-    is_new = is_sure and wrap is not None
-    if is_new and wrap is not None:
-        signed = wrap.replaced(
-            signature=wrap.signature.replaced(base=wrap.signature.base | GRAD | VIEW)
-        )
-        plan = plan.replaced(steps=tuple([signed if step is wrap else step for step in plan.steps]))
+    is_new = is_sure and any([_wraps_view(step, result) for step in plan.steps])
+    if is_new:
+        steps = [_signed(step) if _wraps_view(step, result) else step for step in plan.steps]
+        plan = plan.replaced(steps=tuple(steps))
     # Routes are found by the state as well, so that it is known here.
-    creation = CreationMeta.NO_GRAD_MODE if key & NO_GRAD else None
+    creation = CreationMeta.MULTI_OUTPUT_NODE if is_list else None
+    creation = CreationMeta.NO_GRAD_MODE if key & NO_GRAD else creation
     if composition.state.inference:
         creation = CreationMeta.INFERENCE_MODE
-    return plan.ending_with(MarkView(result, viewed, is_new, of_view, creation))
+    return plan.ending_with(MarkView(result, viewed, is_new, of_view, creation, is_list))
+
+
+def _wraps_view(step: Step, result: Value) -> bool:
+    wrap = step.each if isinstance(step, WrapArrays) else step
+    return isinstance(wrap, WrapArray) and wrap.result == result and wrap.shared is not None
+
+
+def _signed(step: Any) -> Step:
+    """Return a step that makes tensors as one that makes views."""
+    if isinstance(step, WrapArrays):
+        return step.replaced(each=_signed(step.each))
+    signature = step.signature.replaced(base=step.signature.base | GRAD | VIEW)
+    signed: Step = step.replaced(signature=signature)
+    return signed
 
 
 # -- what routes call ------------------------------------------------------------------------------

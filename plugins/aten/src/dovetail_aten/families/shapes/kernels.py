@@ -280,14 +280,10 @@ class Shapes(Family):
         """Return a copy with 0 where ``compare(column - row, diagonal)`` is not true."""
         if x.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-        diagonal = clamp_diagonal(diagonal, *x.shape[-2:])
-        return self._with_zeros(name, compare, x, diagonal)
-
-    def _with_zeros(self, name: str, compare: Function, x: Array, diagonal: int) -> Any:
-        """Return a triangle of matrices."""
-        xp = self.xp
+        xp, diagonal = self.xp, clamp_diagonal(diagonal, *x.shape[-2:])
         rows, columns = xp.arange(x.shape[-2])[:, None], xp.arange(x.shape[-1])
-        return xp.where(compare(columns - rows, diagonal), x, self.numbers.like(x, 0))
+        triangle = xp.where(compare(columns - rows, diagonal), x, self.numbers.like(x, 0))
+        return self.capabilities.contiguous(triangle)
 
     @operator("tril")
     @never_warns

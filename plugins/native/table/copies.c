@@ -1,0 +1,298 @@
+/* Copies: of whole arrays, joined, turned around, shifted, and of triangles of matrices; and what
+ * operators that overwrite an array write. By blocks of memory where arrays lie in C order. */
+#include <float.h>
+#include <math.h>
+
+#include "table.h"
+
+static PyArrayObject *
+plain_array(PyObject *object)
+{
+    return object != NULL && PyArray_CheckExact(object) ? (PyArrayObject *)object : NULL;
+}
+
+static PyArrayObject *
+new_like(PyArrayObject *model, int ndim, const npy_intp *dims)
+{
+    PyArray_Descr *dtype = PyArray_DESCR(model);
+    if (!is_addressable(ndim, dims, PyDataType_ELSIZE(dtype))) {
+        return NULL;
+    }
+    Py_INCREF(dtype); /* which the next call takes */
+    return (PyArrayObject *)PyArray_Empty(ndim, dims, dtype, 0);
+}
+
+/* ---- what is written ------------------------------------------------------------------------- */
+
+static PyObject *
+zero(PyObject *const *arguments, int variant)
+{
+    PyArrayObject *x = plain_array(arguments[0]);
+    if (x == NULL) {
+        return NULL;
+    }
+    PyArray_Descr *dtype = PyArray_DESCR(x);
+    Py_INCREF(dtype);
+    return PyArray_Zeros(0, NULL, dtype, 0);
+}
+
+static PyObject *
+number(PyObject *const *arguments, int variant)
+{
+    int precision = precision_of(arguments[0]);
+    double value;
+    if (precision < 0 || arguments[1] == NULL || !read_number(arguments[1], &value) ||
+        (precision == 0 && isfinite(value) && fabs(value) > (double)FLT_MAX)) {
+        return NULL;
+    }
+    PyArrayObject *made = new_array(0, NULL, precision);
+    if (made != NULL && precision == 0) {
+        *(float *)PyArray_DATA(made) = (float)value;
+    }
+    else if (made != NULL) {
+        *(double *)PyArray_DATA(made) = value;
+    }
+    return (PyObject *)made;
+}
+
+static PyObject *
+source(PyObject *const *arguments, int variant)
+{
+    PyArrayObject *x = plain_array(arguments[0]), *from = plain_array(arguments[1]);
+    if (x == NULL || from == NULL || (PyArray_NDIM(from) == 0 && PyArray_NDIM(x) > 0) ||
+        (PyArray_ISCOMPLEX(from) && !PyArray_ISCOMPLEX(x))) {
+        return NULL;
+    }
+    return Py_NewRef((PyObject *)from);
+}
+
+/* ---- whole arrays ---------------------------------------------------------------------------- */
+
+static PyObject *
+clone(PyObject *const *arguments, int variant)
+{
+    PyArrayObject *x = plain_array(arguments[0]);
+    if (x == NULL || is_given(arguments[1]) ||
+        !(PyArray_IS_C_CONTIGUOUS(x) || PyArray_IS_F_CONTIGUOUS(x))) {
+        return NULL;
+    }
+    return PyArray_NewCopy(x, NPY_KEEPORDER);
+}
+
+/* ---- joined ---------------------------------------------------------------------------------- */
+
+/* Copy `block` bytes of an array to every `pitch` bytes of the result, `count` times. */
+static void
+spread(char *to, npy_intp pitch, const char *from, npy_intp block, npy_intp count)
+{
+    for (npy_intp i = 0; i < count; i++) {
+        memcpy(to + i * pitch, from + i * block, (size_t)block);
+    }
+}
+
+/* Whether an item of a list joins others along an axis, or a new one: it lies in C order, and has the
+ * dtype of the first and its sizes but for that axis. */
+static int
+joins(PyArrayObject *first, PyObject *item, int axis, int is_new)
+{
+    PyArrayObject *x = plain_array(item);
+    if (x == NULL || PyArray_DESCR(x) != PyArray_DESCR(first) || !PyArray_IS_C_CONTIGUOUS(x) ||
+        PyArray_NDIM(x) != PyArray_NDIM(first) || PyArray_SIZE(x) == 0) {
+        return 0;
+    }
+    for (int i = 0; i < PyArray_NDIM(x); i++) {
+        if (PyArray_DIM(x, i) != PyArray_DIM(first, i) && (is_new || i != axis)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static PyObject *
+join(PyObject *const *arguments, int is_new)
+{
+    PyObject *list = arguments[0];
+    if (list == NULL || !PyList_CheckExact(list) || PyList_GET_SIZE(list) == 0) {
+        return NULL;
+    }
+    PyArrayObject *first = plain_array(PyList_GET_ITEM(list, 0));
+    int axis = 0, ndim = first == NULL ? 0 : PyArray_NDIM(first) + is_new;
+    if (ndim == 0 || ndim > NPY_MAXDIMS ||
+        (arguments[1] != NULL && !read_axis(arguments[1], ndim, &axis))) {
+        return NULL;
+    }
+    npy_intp dims[NPY_MAXDIMS], length = 0, outer = 1, count = PyList_GET_SIZE(list);
+    for (npy_intp i = 0; i < count; i++) {
+        PyObject *item = PyList_GET_ITEM(list, i);
+        if (!joins(first, item, axis, is_new)) {
+            return NULL;
+        }
+        length += is_new ? 1 : PyArray_DIM((PyArrayObject *)item, axis);
+    }
+    for (int i = 0; i < ndim; i++) {
+        dims[i] = i == axis ? length : PyArray_DIM(first, i - (is_new && i > axis));
+        outer *= i < axis ? dims[i] : 1;
+    }
+    PyArrayObject *made = new_like(first, ndim, dims);
+    if (made == NULL) {
+        return NULL;
+    }
+    char *to = PyArray_BYTES(made);
+    npy_intp pitch = PyArray_NBYTES(made) / outer;
+    for (npy_intp i = 0; i < count; i++) {
+        PyArrayObject *item = (PyArrayObject *)PyList_GET_ITEM(list, i);
+        npy_intp block = PyArray_NBYTES(item) / outer;
+        const char *from = PyArray_BYTES(item);
+        RELEASED(PyArray_SIZE(item), spread(to, pitch, from, block, outer));
+        to += block;
+    }
+    return (PyObject *)made;
+}
+
+/* ---- turned around and shifted --------------------------------------------------------------- */
+
+static PyObject *
+flip(PyObject *const *arguments, int variant)
+{
+    PyArrayObject *x = plain_array(arguments[0]);
+    npy_intp axes[NPY_MAXDIMS], strides[NPY_MAXDIMS], offset = 0;
+    int count = read_ints(arguments[1], axes), ndim = x == NULL ? 0 : PyArray_NDIM(x);
+    int seen[NPY_MAXDIMS] = {0};
+    if (count < 0 || ndim == 0 || PyArray_SIZE(x) == 0) {
+        return NULL;
+    }
+    for (int i = 0; i < ndim; i++) {
+        strides[i] = PyArray_STRIDE(x, i);
+    }
+    for (int i = 0; i < count; i++) {
+        npy_intp axis = axes[i] + (axes[i] < 0 ? ndim : 0);
+        if (axis < 0 || axis >= ndim || seen[axis]++) {
+            return NULL;
+        }
+        offset += (PyArray_DIM(x, axis) - 1) * strides[axis];
+        strides[axis] = -strides[axis];
+    }
+    PyArray_Descr *dtype = PyArray_DESCR(x);
+    Py_INCREF(dtype);
+    /* It lives as long as this call, which holds the array. */
+    PyArrayObject *turned = (PyArrayObject *)PyArray_NewFromDescr(
+        &PyArray_Type, dtype, ndim, PyArray_DIMS(x), strides, PyArray_BYTES(x) + offset, 0, NULL);
+    PyObject *made = turned == NULL ? NULL : PyArray_NewCopy(turned, NPY_CORDER);
+    Py_XDECREF(turned);
+    return made;
+}
+
+/* Read an int, or a tuple of one. */
+static int
+read_single(PyObject *object, npy_intp *value)
+{
+    if (object != NULL && PyTuple_CheckExact(object)) {
+        return PyTuple_GET_SIZE(object) == 1 && read_int(PyTuple_GET_ITEM(object, 0), value);
+    }
+    return object != NULL && read_int(object, value);
+}
+
+/* Copy `count` blocks, the last bytes of each to its beginning. */
+static void
+shift_blocks(char *to, const char *from, npy_intp block, npy_intp moved, npy_intp count)
+{
+    for (npy_intp i = 0; i < count; i++, to += block, from += block) {
+        memcpy(to + moved, from, (size_t)(block - moved));
+        memcpy(to, from + block - moved, (size_t)moved);
+    }
+}
+
+static PyObject *
+roll(PyObject *const *arguments, int variant)
+{
+    PyArrayObject *x = plain_array(arguments[0]);
+    npy_intp shift, dim;
+    if (x == NULL || PyArray_NDIM(x) == 0 || PyArray_SIZE(x) == 0 ||
+        !PyArray_IS_C_CONTIGUOUS(x) || !read_single(arguments[1], &shift) ||
+        !read_single(arguments[2], &dim)) {
+        return NULL;
+    }
+    dim += dim < 0 ? PyArray_NDIM(x) : 0;
+    if (dim < 0 || dim >= PyArray_NDIM(x)) {
+        return NULL;
+    }
+    PyArrayObject *made = new_like(x, PyArray_NDIM(x), PyArray_DIMS(x));
+    if (made == NULL) {
+        return NULL;
+    }
+    axis_sizes sizes = sizes_around(x, (int)dim);
+    npy_intp row = sizes.inner * PyArray_ITEMSIZE(x), block = sizes.length * row;
+    npy_intp moved = ((shift % sizes.length + sizes.length) % sizes.length) * row;
+    char *to = PyArray_BYTES(made);
+    const char *from = PyArray_BYTES(x);
+    RELEASED(PyArray_SIZE(x), shift_blocks(to, from, block, moved, sizes.outer));
+    return (PyObject *)made;
+}
+
+/* ---- triangles ------------------------------------------------------------------------------- */
+
+enum { LOWER, UPPER };
+
+/* Copy rows of matrices to a result that is 0: those columns that the triangle has. */
+static void
+copy_triangle(
+    char *to, const char *from, npy_intp rows, npy_intp columns, npy_intp item, npy_intp diagonal,
+    int part)
+{
+    for (npy_intp i = 0; i < rows; i++) {
+        npy_intp at = i + diagonal + (part == LOWER);
+        at = at < 0 ? 0 : at > columns ? columns : at;
+        npy_intp first = part == LOWER ? 0 : at, last = part == LOWER ? at : columns;
+        npy_intp row = i * columns;
+        memcpy(to + (row + first) * item, from + (row + first) * item,
+               (size_t)((last - first) * item));
+    }
+}
+
+static PyObject *
+triangle(PyObject *const *arguments, int part)
+{
+    PyArrayObject *x = plain_array(arguments[0]);
+    npy_intp diagonal = 0;
+    if (x == NULL || PyArray_NDIM(x) < 2 || PyArray_SIZE(x) == 0 ||
+        (arguments[1] != NULL && !read_int(arguments[1], &diagonal))) {
+        return NULL;
+    }
+    int ndim = PyArray_NDIM(x);
+    npy_intp rows = PyArray_DIM(x, ndim - 2), columns = PyArray_DIM(x, ndim - 1);
+    if (diagonal < -rows || diagonal > columns) {
+        return NULL;
+    }
+    PyArrayObject *own = in_c_order((PyObject *)x);
+    if (own == NULL) {
+        return NULL;
+    }
+    PyArray_Descr *dtype = PyArray_DESCR(x);
+    Py_INCREF(dtype);
+    PyArrayObject *made = (PyArrayObject *)PyArray_Zeros(ndim, PyArray_DIMS(x), dtype, 0);
+    npy_intp item = PyArray_ITEMSIZE(x), matrix = rows * columns * item;
+    npy_intp count = PyArray_SIZE(x) / (rows * columns);
+    for (npy_intp i = 0; made != NULL && i < count; i++) {
+        char *to = PyArray_BYTES(made) + i * matrix;
+        const char *from = PyArray_BYTES(own) + i * matrix;
+        RELEASED(rows * columns, copy_triangle(to, from, rows, columns, item, diagonal, part));
+    }
+    Py_DECREF(own);
+    return (PyObject *)made;
+}
+
+#define ROW(operator, compute, variant, ...)                                                      \
+    {operator, "table/copies.c", __LINE__, compute, {__VA_ARGS__}, 1, NULL, variant}
+const kernel_row copy_rows[] = {
+    ROW("zero_", zero, 0, "self"),
+    ROW("fill_.Scalar", number, 0, "self", "value"),
+    ROW("copy_", source, 0, "self", "src", "non_blocking"),
+    ROW("clone", clone, 0, "self", "memory_format"),
+    ROW("cat", join, 0, "tensors", "dim"),
+    ROW("stack", join, 1, "tensors", "dim"),
+    ROW("flip", flip, 0, "self", "dims"),
+    ROW("roll", roll, 0, "self", "shifts", "dims"),
+    ROW("tril", triangle, LOWER, "self", "diagonal"),
+    ROW("triu", triangle, UPPER, "self", "diagonal"),
+    {NULL},
+};
