@@ -1,7 +1,7 @@
 """Settings of the site: `make docs` builds it, as HTML that opens from disk."""
 
 import sys
-from inspect import Signature
+from inspect import Signature, signature
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,6 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 from site_pages import write_all  # noqa: E402 - found by the path above
 from site_pages.copied_pages import linked, list_of_others  # noqa: E402
-
-from dovetail_aten import plain_signature  # noqa: E402 - as below
 
 project = "Dovetail"
 copyright = "Dovetail developers"
@@ -56,10 +54,9 @@ def setup(app: Any) -> None:
 
     def called(_: Any, kind: str, name: str, value: Any, *given: Any) -> tuple[str, str] | None:
         _options, arguments, returned = given
-        hides = {"class": "(*args, **kwargs)", "function": "MISSING", "method": "MISSING"}
-        if hides.get(kind, "()") not in (arguments or ""):
+        if kind != "class" or "(*args, **kwargs)" not in (arguments or ""):
             return None
-        found = plain_signature(value)
+        found = signature(value)
         plain = [each.replace(annotation=each.empty) for each in found.parameters.values()]
         return str(Signature(plain)), returned or ""
 

@@ -8,11 +8,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache as _cache
 from importlib import import_module as _import_module
-from keyword import iskeyword as _iskeyword
 from typing import Any
 
 from dovetail_aten import Tensor
-from dovetail_aten import plain_signature as _plain_signature
 from dovetail_dispatcher import (
     BaseTorchFunctionMode,
     TorchFunctionMode,
@@ -26,7 +24,6 @@ from dovetail_dispatcher import (
     interceptable,
     is_overridable,
     operator_modules,
-    ops,
     overridden_name,
     redispatch_function,
     wrap_torch_function,
@@ -151,41 +148,11 @@ def _dummy(function: Callable[..., object]) -> Callable[..., int]:
 
 
 def _signature(function: Callable[..., object]) -> _inspect.Signature:
-    """Return the parameters of an overridable function; of several overloads, those of all."""
+    """Return the signature of an overridable function, or of an access of an attribute."""
     accessed = getattr(function, "__self__", None)
     if isinstance(accessed, property):
         return _inspect.signature(accesses(accessed)[function.__name__])
-    found = _plain_signature(function)
-    if [p.kind for p in found.parameters.values()] != [_VAR_POSITIONAL, _VAR_KEYWORD]:
-        return found
-    packet = getattr(ops.aten, function.__name__)
-    schemas = [getattr(packet, name)._schema for name in packet.overloads()]
-    schemas = [s for s in schemas if not any([a.is_out for a in s.arguments])]
-    required = set.intersection(
-        *({_parameter(a.name) for a in s.arguments if not a.has_default_value()} for s in schemas)
-    )
-    arguments = {_parameter(a.name): a for s in schemas for a in s.arguments}
-    parameters = []
-    for argument in sorted(
-        arguments.values(), key=lambda a: (a.kwarg_only, _parameter(a.name) not in required)
-    ):
-        name = _parameter(argument.name)
-        default = _inspect.Parameter.empty if name in required else argument.default_value
-        kind = _KEYWORD_ONLY if argument.kwarg_only else _POSITIONAL
-        spelled = f"{name}_" if _iskeyword(name) else name  # `from`: given by position alone
-        parameters.append(_inspect.Parameter(spelled, kind, default=default))
-    return _inspect.Signature(parameters)
-
-
-def _parameter(name: str) -> str:
-    """Return what functions call an argument of a schema."""
-    return "input" if name == "self" else name
-
-
-_POSITIONAL = _inspect.Parameter.POSITIONAL_OR_KEYWORD
-_KEYWORD_ONLY = _inspect.Parameter.KEYWORD_ONLY
-_VAR_POSITIONAL = _inspect.Parameter.VAR_POSITIONAL
-_VAR_KEYWORD = _inspect.Parameter.VAR_KEYWORD
+    return _inspect.signature(function)
 
 
 @_cache

@@ -10,7 +10,6 @@ import pytest
 import torch
 
 import dovetail
-from dovetail_aten import plain_signature
 
 MODULES = sorted(
     name
@@ -62,7 +61,7 @@ BRIEF = {
 
 def arguments(function: Any) -> list[tuple[Any, ...]]:
     """Return names, kinds and defaults of what a function takes, without `self`."""
-    found = plain_signature(function).parameters.values()
+    found = inspect.signature(function).parameters.values()
     return [
         (each.name, each.kind, getattr(each.default, "__name__", each.default))
         for each in found

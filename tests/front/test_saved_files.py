@@ -34,7 +34,7 @@ _GONE: Final = {
     "plain_signature",
 }
 """Functions that no file names: the first ones installed hooks, for which there are sockets now;
-the last one reads signatures of the base library's functions, and went there.
+the last one read signatures, which functions show by themselves now.
 """
 
 

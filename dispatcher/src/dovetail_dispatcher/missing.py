@@ -9,7 +9,7 @@ __all__ = ["MISSING"]
 
 class _Missing:
     def __repr__(self) -> str:
-        return "MISSING"
+        return "..."  # as stubs spell a default that they do not tell
 
 
 MISSING: Final[Any] = _Missing()

@@ -5,11 +5,11 @@ kernels a call would run.
 from __future__ import annotations
 
 from importlib import import_module
+from inspect import signature
 from typing import Annotated, Any
 
 import typer
 
-from dovetail_aten import plain_signature
 from dovetail_dispatcher import _C, Explanation, dispatch_table
 from dovetail_kernel import Device, all_backends
 
@@ -84,7 +84,7 @@ def _ask_for_arguments(op: str) -> None:
     for part in op.removeprefix("dovetail.").split("."):
         found = getattr(found, part, None)
     try:
-        parameters = plain_signature(found).parameters.values()
+        parameters = signature(found).parameters.values()
     except (TypeError, ValueError):  # it says itself what it is
         return
     needed = [
@@ -96,7 +96,7 @@ def _ask_for_arguments(op: str) -> None:
     if needed:
         text = ", ".join(["dovetail.ones(2, 2)"] * len(needed))
         raise UsageError(
-            f"{op} needs arguments. Give them as --args: {op}{plain_signature(found)}\n"
+            f"{op} needs arguments. Give them as --args: {op}{signature(found)}\n"
             f'Example: dovetail explain {op} --args "{text}"'
         )
 

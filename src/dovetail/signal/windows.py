@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypedDict, Unpack
 
 import dovetail_aten as aten
-from dovetail_aten import Tensor
+from dovetail_aten import Tensor, shown_plainly
 from dovetail_kernel import float32, float64, get_default_dtype, strided
 
 from ..names.missing import names_of as _names_of
@@ -215,6 +215,11 @@ def _check(name: str, length: int, options: _Options) -> Any:
         raise ValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
     return dtype
 
+
+for _name in __all__:
+    shown_plainly(sym=True, dtype=None, layout=strided, device=None, requires_grad=False)(
+        globals()[_name]
+    )
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
     __getattr__ = _names_of(__name__)

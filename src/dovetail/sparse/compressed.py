@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import dovetail_aten as aten
-from dovetail_aten import Tensor
+from dovetail_aten import Tensor, shown_plainly
 from dovetail_dispatcher import ops
 from dovetail_kernel import Layout, int32, int64, sparse_csc, sparse_csr
 
@@ -30,6 +30,9 @@ __all__ = [
 ]
 
 _tensor: Any = Tensor
+_SHOWN = shown_plainly(
+    dtype=None, device=None, pin_memory=False, requires_grad=False, check_invariants=None
+)
 
 
 def sparse_compressed_tensor(
@@ -152,6 +155,7 @@ def _line(by_row: bool) -> str:
     return "row" if by_row else "column"
 
 
+@_SHOWN
 def sparse_csr_tensor(
     crow_indices: Any, col_indices: Any, values: Any, size: Any = None, **options: Any
 ) -> Tensor:
@@ -161,6 +165,7 @@ def sparse_csr_tensor(
     )
 
 
+@_SHOWN
 def sparse_csc_tensor(
     ccol_indices: Any, row_indices: Any, values: Any, size: Any = None, **options: Any
 ) -> Tensor:

@@ -30,6 +30,7 @@ from .plans.tensor_plans import strip_defaults
 from .printer import Printer
 from .promotion.key_dtypes import check_writable_as
 from .promotion.scalar_operands import OF_NUMBER, category_of_number, tensor_of_number
+from .python_signatures import LateSignature, parameters_of, signature_of
 from .routes import MAX_ROUTES, redispatch_route
 from .steps.arguments import (
     ArrayOf,
@@ -90,6 +91,7 @@ __all__ = [
     "IfCondition",
     "InState",
     "KernelCall",
+    "LateSignature",
     "MarkInside",
     "MoveToBackend",
     "NativeDtype",
@@ -129,11 +131,13 @@ __all__ = [
     "note_views",
     "numbers_allowed",
     "parameter",
+    "parameters_of",
     "quiet",
     "redispatch_route",
     "replace",
     "resize_out",
     "shape_of_output_error",
+    "signature_of",
     "strip_defaults",
     "symbol",
     "tensor_of_number",

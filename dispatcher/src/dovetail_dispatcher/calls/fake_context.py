@@ -88,8 +88,10 @@ class DynamicSizes(Guard):
 _current: ContextVar[FakeImplCtx | None] = ContextVar("dovetail_fake_context", default=None)
 
 
-get_ctx: Final[Callable[[], FakeImplCtx | None]] = _current.get
-"""Return the context of the fake kernel that is running in this task; None outside one."""
+def get_ctx() -> FakeImplCtx | None:
+    """Return the context of the fake kernel that is running in this task; None outside one."""
+    return _current.get()
+
 
 set_ctx: Final[Callable[[FakeImplCtx | None], Any]] = _current.set
 """Put a context in force."""

@@ -23,6 +23,7 @@ from ..table.tags import Tag
 from .entry_forms import EntryForm, form_of
 from .entry_support import make_entry, miss, redispatch_entry
 from .overload_resolution import decided_by_class, forms, refused_by_number, resolve_overload
+from .python_signatures import LateSignature, OwnDocstring, signature_of
 
 
 class OpOverload:
@@ -181,7 +182,10 @@ class OpOverload:
 
 
 def _make_overload(operator: Operator) -> OpOverload:
-    entry = COMPILED_ENTRY.plug(make_entry(operator), partial(_described, operator))
+    shown = LateSignature(signature_of, [operator.schema])
+    text = make_entry(operator)
+    text.__signature__ = shown  # type: ignore[attr-defined]
+    entry = COMPILED_ENTRY.plug(text, partial(_described, operator))
     cls = type(
         "OpOverload",
         (OpOverload,),
@@ -190,6 +194,7 @@ def _make_overload(operator: Operator) -> OpOverload:
             "__call__": staticmethod(entry),
             "__doc__": str(operator.schema),
             "__module__": f"dovetail.ops.{operator.namespace}",
+            "__signature__": shown,
         },
     )
     overload: OpOverload = cls(operator)
@@ -252,12 +257,14 @@ class OpOverloadPacket:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.overloads()]
 
-    def __getattr__(self, name: str) -> OpOverload:
+    def __getattr__(self, name: str) -> Any:
         if self._epoch == registry.epoch:
             found = self._found.get(name)
             if found is not None:
                 return found
         printed = self._qualified_op_name.replace("::", ".")
+        if name == "__signature__":  # a property would be taken for that of the class
+            return signature_of([*self._schemas.values()])
         if name.startswith("__"):
             raise AttributeError(
                 f"'{printed}' can't have an overload name beginning with '__' and the underlying "
@@ -355,6 +362,15 @@ class OpOverloadPacket:
             "up in dovetail.ops."
         )
 
+
+def _docstring(packet: OpOverloadPacket) -> str:
+    """Return how a packet is called, and its schemas."""
+    schemas = packet._schemas.values()
+    return "\n".join([f"{packet.__name__}{signature_of([*schemas])}", "", *map(str, schemas)])
+
+
+packet_class: Any = OpOverloadPacket
+packet_class.__doc__ = OwnDocstring(OpOverloadPacket.__doc__, _docstring)
 
 _KEPT: Final = 256
 """So many forms of arguments are remembered for a name: lists may be of any length."""

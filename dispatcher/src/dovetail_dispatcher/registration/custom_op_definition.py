@@ -20,6 +20,7 @@ from dovetail_kernel import (
 from dovetail_kernel.errors import where
 
 from ..calls.overloads import OpOverload
+from ..calls.python_signatures import LateSignature, signature_as_called
 from ..schema import FunctionSchema, bind
 from ..table import registry
 from ..table.derivative_formula import PythonFormula
@@ -71,8 +72,10 @@ class CustomOpDef:
     ) -> None:
         self._namespace, _, self._name = schema.name.partition("::")
         self._schema = str(schema)
-        self._tags = tuple(tags)
-        self._init_fn = fn
+        self._tags, self._init_fn = tuple(tags), fn
+        self.__name__ = self._name
+        own: Any = type(self)
+        own.__doc__, own.__signature__ = fn.__doc__, LateSignature(signature_as_called, fn, schema)
         self._backend_fns: dict[str | None, Callable[..., Any]] = {}
         self._disabled_kernel: set[str] = set()
         self._abstract_fn: Callable[..., Any] | None = None
@@ -84,7 +87,7 @@ class CustomOpDef:
             self._operator = operator
             self._definition = operator.definition
             self._opoverload = operator.handle
-            setattr(type(self), "__call__", staticmethod(type(self._opoverload).__call__))  # noqa: B010
+            own.__call__ = staticmethod(type(self._opoverload).__call__)
             self.register_kernel(device_types)(fn)
             self._register("Meta", _trivial_fake(schema, self._tags) or self._missing_fake, TENSOR)
             if Tag.out not in self._tags:  # the Autograd fallback refuses what has out= arguments

@@ -20,7 +20,7 @@ from .backend.generator import (
 from .backend.generator import default_generator as default_generator
 from .backend.generator import rebuild_generator as rebuild_generator  # for pickles
 from .calling import return_types as return_types
-from .calling.signatures import plain_signature as plain_signature  # for the front end
+from .calling.signatures import shown_plainly as shown_plainly  # for the front end
 from .tensor.copying import copy_each as copy_each  # for the front end: no name of its users
 from .tensor.copying import rebuild_storage as rebuild_storage  # for pickles
 from .tensor.copying import rebuild_tensor as rebuild_tensor  # for pickles

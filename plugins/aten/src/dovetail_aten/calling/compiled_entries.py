@@ -20,6 +20,7 @@ from ..templates.python_function import python_schema, result_type, returns_list
 from .compile_on_first_call import complete_choice
 from .overloads import Overloads, is_decided_by_class
 from .return_types import names_results
+from .signatures import shown_by
 
 _OF_FACTORIES: Final = {
     "size": "SIZES",
@@ -46,6 +47,9 @@ def compile_entries(names: dict[str, object]) -> list[str]:
         for name, value in names.items()
         if isinstance(value, FunctionType) and value.__globals__ is names
     }
+    for function in own.values():
+        if not function.__name__.endswith("_operator"):  # which has the two operands alone
+            shown_by(called_by, function)
     if COMPILED_ENTRY.is_filled:
         names.update({n: COMPILED_ENTRY.plug(own[n], described, document) for n in own})
     else:
@@ -170,6 +174,17 @@ def indexing_entry(*operators: Callable[..., Any]) -> Callable[[Callable[..., An
     views: select, slice, unsqueeze, alias.
     """
     return lambda function: COMPILED_ENTRY.plug(function, lambda text: list(operators))
+
+
+def called_by(function: FunctionType) -> Operator | Overloads:
+    """Return the operator that a generated function calls, or the overloads among which it
+    chooses.
+    """
+    op = operator_behind(function)
+    if op is not None:
+        return op
+    found = [function.__globals__.get(name) for name in function.__code__.co_names]
+    return next(iter([each for each in found if isinstance(each, Overloads)]))
 
 
 def operator_behind(function: FunctionType) -> Operator | None:

@@ -9,7 +9,7 @@ from inspect import CO_VARARGS
 from types import NoneType
 from typing import Any, NamedTuple
 
-from dovetail_dispatcher import Operator
+from dovetail_dispatcher import FunctionSchema, Operator
 from dovetail_dispatcher.calls import parameter
 from dovetail_dispatcher.interception import call_overrides, overriding
 from dovetail_dispatcher.schema import is_number, stands_for_number
@@ -119,6 +119,14 @@ class Overloads:
         return [
             Candidate(registry.find_or_throw(self._name, overload).schema, function.__name__)
             for overload, (function, _) in self._functions.items()
+        ]
+
+    @property
+    def schemas(self) -> list[tuple[FunctionSchema, bool]]:
+        """The schemas of the overloads, each with whether it takes ``out=`` too."""
+        return [
+            (registry.find_or_throw(self._name, overload).schema, out is not None)
+            for overload, (_, out) in self._functions.items()
         ]
 
     @property

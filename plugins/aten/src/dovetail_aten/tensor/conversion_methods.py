@@ -36,6 +36,7 @@ from dovetail_kernel.signature import GRAD, ZERO_DIM
 from .._generated import functions as aten
 from ..backend.devices import as_device, is_on
 from ..calling.compiled_entries import scalar_entry
+from ..calling.signatures import shown_as
 from ..kernel_support.geometry.memory_layout import is_contiguous
 from .array_namespace import TensorNamespace
 from .batch_errors import ItemOfBatchError
@@ -43,11 +44,25 @@ from .conversion import conversion_of
 from .legacy_constructors import TensorMeta, TypedTensor
 
 
+def _to(
+    self: Any,
+    device: Any = None,
+    dtype: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    *,
+    other: Any = None,
+    memory_format: Any = None,
+) -> None:
+    """Show what `to` takes, apart from a dtype or a tensor in the place of `device`."""
+
+
 class TensorConversions(TensorNamespace):
     """The part of Tensor that converts it."""
 
     __slots__ = ()
 
+    @shown_as(_to)
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """Return the tensor with another dtype or on another device; the tensor itself if nothing
         changes.

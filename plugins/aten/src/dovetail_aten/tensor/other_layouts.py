@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from dovetail_kernel import sparse_csc, sparse_csr
 
+from ..calling.signatures import shown_as
 from ..sockets import TO_SPARSE
 from .legacy_methods import LegacyMethods
 
@@ -68,6 +69,7 @@ class TensorLayouts(LegacyMethods):
         """Refuse: a strided tensor stores no indices."""
         raise _not_sparse("row_indices", "column compressed")
 
+    @shown_as(lambda self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None: None)
     def to_sparse(self, *args: Any, **kwargs: Any) -> Any:
         """Return the elements that are not zero, with their indices, as a sparse tensor.
 

@@ -20,6 +20,8 @@ from dovetail_kernel import (
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.sockets import AUTOGRAD
 
+from ..calling.signatures import shown_as
+
 if TYPE_CHECKING:
     from .tensor_class import Tensor
 
@@ -108,6 +110,7 @@ def get_printoptions() -> dict[str, Any]:
     return _options._asdict()
 
 
+@shown_as(set_printoptions)
 @contextmanager
 def printoptions(**options: Any) -> Iterator[None]:
     """Set print options, as `set_printoptions` does, for the duration of a ``with`` block."""

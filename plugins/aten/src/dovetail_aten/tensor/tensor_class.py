@@ -29,6 +29,7 @@ from dovetail_kernel.tensor import WritableCounter, detach_version
 from .._generated import functions as aten
 from ..backend.pinned_memory import is_pinned, pin_memory
 from ..calling.compiled_entries import attribute_entry, scalar_entry
+from ..calling.signatures import FACTORY_OPTIONS, shown_plainly
 from ..kernel_support.geometry.memory_layout import is_contiguous
 from . import indexing, printing
 from .copying import deepcopy_tensor, reduce_tensor
@@ -137,6 +138,7 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
             requires_grad=requires_grad,
         )
 
+    @shown_plainly(**FACTORY_OPTIONS)
     def new_empty(
         self, *sizes: Any, size: Any = None, requires_grad: bool = False, **options: Any
     ) -> Any:
@@ -145,18 +147,21 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         """
         return _new(aten.new_empty, self, sizes, size, options, requires_grad)
 
+    @shown_plainly(**FACTORY_OPTIONS)
     def new_zeros(
         self, *sizes: Any, size: Any = None, requires_grad: bool = False, **options: Any
     ) -> Any:
         """Return zeros, by default of this tensor's dtype and device."""
         return _new(aten.new_zeros, self, sizes, size, options, requires_grad)
 
+    @shown_plainly(**FACTORY_OPTIONS)
     def new_ones(
         self, *sizes: Any, size: Any = None, requires_grad: bool = False, **options: Any
     ) -> Any:
         """Return ones, by default of this tensor's dtype and device."""
         return _new(aten.new_ones, self, sizes, size, options, requires_grad)
 
+    @shown_plainly(**FACTORY_OPTIONS)
     def new_full(
         self, size: Any, fill_value: Any, requires_grad: bool = False, **options: Any
     ) -> Any:

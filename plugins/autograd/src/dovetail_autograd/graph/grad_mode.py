@@ -298,8 +298,9 @@ class set_multithreading_enabled(SettingGuard):
         _multithreading.set(self.mode)
 
 
-is_multithreading_enabled = _multithreading.get
-"""Return whether backward may use several threads."""
+def is_multithreading_enabled() -> bool:
+    """Return whether backward may use several threads."""
+    return _multithreading.get()
 
 
 __all__ = [

@@ -10,6 +10,7 @@ from dovetail_dispatcher import overridable
 from dovetail_dispatcher.missing import MISSING
 
 from ..._generated import functions as aten
+from ...calling.signatures import FACTORY_OPTIONS, shown_plainly
 from .factory import LikeFactory, finished, number_of
 from .random_factories import integer_bounds
 
@@ -27,6 +28,7 @@ _rand_like = LikeFactory("rand_like")
 _randn_like = LikeFactory("randn_like")
 
 
+@shown_plainly(**FACTORY_OPTIONS)
 @overridable
 def zeros_like(
     input: Tensor = MISSING,
@@ -60,6 +62,7 @@ def zeros_like(
     )
 
 
+@shown_plainly(**FACTORY_OPTIONS)
 @overridable
 def ones_like(
     input: Tensor = MISSING,
@@ -80,6 +83,7 @@ def ones_like(
     )
 
 
+@shown_plainly(**FACTORY_OPTIONS)
 @overridable
 def empty_like(
     input: Tensor = MISSING,
@@ -100,6 +104,7 @@ def empty_like(
     )
 
 
+@shown_plainly(**FACTORY_OPTIONS)
 @overridable
 def full_like(
     input: Tensor = MISSING,
@@ -124,6 +129,7 @@ def full_like(
     )
 
 
+@shown_plainly(**FACTORY_OPTIONS)
 @overridable
 def rand_like(
     input: Tensor = MISSING,
@@ -155,6 +161,7 @@ def rand_like(
     )
 
 
+@shown_plainly(**FACTORY_OPTIONS)
 @overridable
 def randn_like(
     input: Tensor = MISSING,
@@ -180,6 +187,7 @@ def randn_like(
     )
 
 
+@shown_plainly(**FACTORY_OPTIONS)
 @overridable
 def randint_like(
     input: Tensor = MISSING,

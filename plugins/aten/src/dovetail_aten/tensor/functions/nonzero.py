@@ -14,11 +14,13 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel import int64
 
 from ..._generated import functions as aten
+from ...calling.signatures import shown_plainly
 
 if TYPE_CHECKING:
     from ..tensor_class import Tensor
 
 
+@shown_plainly()
 @overridable
 def nonzero(input: Any = MISSING, *, as_tuple: bool = False, out: Any = None, **named: Any) -> Any:
     """Return the places of the elements that are not zero.

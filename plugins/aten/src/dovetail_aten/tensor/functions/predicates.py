@@ -12,6 +12,7 @@ from dovetail_dispatcher.missing import MISSING
 from dovetail_kernel import TensorBase
 
 from ...calling.numpy_calls import numpy_call
+from ...calling.signatures import shown_plainly
 
 if TYPE_CHECKING:
     from ..tensor_class import Tensor
@@ -28,6 +29,7 @@ def _checked(function: str, value: object, name: str = "input", position: int = 
     return value
 
 
+@shown_plainly()
 @overridable
 def detach_(input: TensorBase = MISSING, **named: Any) -> TensorBase:
     """Take `input` off its graph in place, and return it."""
@@ -37,6 +39,7 @@ def detach_(input: TensorBase = MISSING, **named: Any) -> TensorBase:
     return result
 
 
+@shown_plainly()
 @overridable
 def get_device(input: Tensor = MISSING, **named: Any) -> int:
     """Return the index of the device of `input`, -1 where devices have none."""
@@ -46,6 +49,7 @@ def get_device(input: Tensor = MISSING, **named: Any) -> int:
     return index
 
 
+@shown_plainly()
 @overridable
 def is_same_size(input: Tensor = MISSING, other: Tensor = MISSING, **named: Any) -> bool:
     """Return whether two tensors have one shape.
@@ -64,6 +68,7 @@ def is_same_size(input: Tensor = MISSING, other: Tensor = MISSING, **named: Any)
     return same
 
 
+@shown_plainly()
 @overridable
 def is_signed(input: TensorBase = MISSING, **named: Any) -> bool:
     """Return whether the dtype of `input` has negative numbers."""
@@ -73,6 +78,7 @@ def is_signed(input: TensorBase = MISSING, **named: Any) -> bool:
     return result
 
 
+@shown_plainly()
 @overridable
 def is_inference(input: TensorBase = MISSING, **named: Any) -> bool:
     """Return whether `input` was made in inference mode."""
@@ -82,6 +88,7 @@ def is_inference(input: TensorBase = MISSING, **named: Any) -> bool:
     return result
 
 
+@shown_plainly()
 @overridable
 def numel(input: TensorBase = MISSING, **named: Any) -> int:
     """Return the number of elements of `input`."""
