@@ -17,6 +17,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import dovetail
@@ -186,7 +187,7 @@ def test_table_as_json_has_a_row_per_key() -> None:
 
 
 def test_table_of_an_unknown_operator_suggests_the_nearest() -> None:
-    assert "Did you mean 'aten::add.Tensor'?" in failure("table", "aten::ad.Tensor")
+    assert "Did you mean 'aten::add.Tensor'?" in failure("table", "aten::ad.Tensor", status=2)
 
 
 def test_explain_names_the_kernels_of_a_call() -> None:
@@ -222,7 +223,7 @@ def test_explain_chooses_the_overload_by_the_arguments() -> None:
     ],
 )
 def test_explain_says_what_it_cannot_use(op: str, args: str, complaint: str) -> None:
-    assert complaint in failure("explain", op, "--args", args)
+    assert complaint in failure("explain", op, "--args", args, status=2)
 
 
 @pytest.mark.parametrize(
@@ -314,8 +315,12 @@ def test_check_says_what_it_could_not_check_and_takes_samples_for_it(
 
 
 def test_check_refuses_what_has_no_operators() -> None:
-    assert "has no operators" in failure("check", "nothing-of-the-kind")
-    assert "has no entry point in the group 'dovetail.libraries'" in failure("check", "numpy")
+    assert "there is no library 'nothing-of-the-kind'" in failure(
+        "check", "nothing-of-the-kind", status=2
+    )
+    assert "has no entry point in the group 'dovetail.libraries'" in failure(
+        "check", "numpy", status=2
+    )
 
 
 # -- for authors -----------------------------------------------------------------------------------
@@ -397,17 +402,16 @@ def test_conformance_in_several_processes_gives_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "complaint", "status"),
+    ("words", "complaint"),
     [
-        (("nowhere",), "namespace 'nowhere' has no OpInfo", 1),
-        (("aten", "--backend", "abacuss"), "abacuss", 1),
-        (("aten", "--check", "metta"), "there is no check 'metta'", 2),
+        (("nowhere",), "namespace 'nowhere' has no OpInfo"),
+        (("aten", "--backend", "abacuss"), "abacuss"),
+        (("aten", "--backend", "meta"), "no values"),
+        (("aten", "--check", "metta"), "there is no check 'metta'"),
     ],
 )
-def test_conformance_refuses_what_there_is_not(
-    words: tuple[str, ...], complaint: str, status: int
-) -> None:
-    text = failure("conformance", *words, status=status)
+def test_conformance_refuses_what_there_is_not(words: tuple[str, ...], complaint: str) -> None:
+    text = failure("conformance", *words, status=2)
     assert complaint in text
     assert "These again" not in text  # said of runs that begin
 
@@ -479,7 +483,7 @@ def test_stubs_satisfy_mypy(tmp_path: Path) -> None:
 
 
 def test_stubs_of_an_unknown_library_are_an_error() -> None:
-    assert "has no operators" in failure("stubs", "nothing_here")
+    assert "has no operators" in failure("stubs", "nothing_here", status=2)
 
 
 def test_codegen_writes_a_library_and_then_finds_it_up_to_date(tmp_path: Path) -> None:
@@ -500,7 +504,7 @@ def test_codegen_writes_a_library_and_then_finds_it_up_to_date(tmp_path: Path) -
 
 
 def test_codegen_of_a_folder_without_declarations_is_an_error(tmp_path: Path) -> None:
-    assert "Give the folder of a package that has it" in failure("codegen", str(tmp_path))
+    assert "Give the folder of a package that has it" in failure("codegen", str(tmp_path), status=2)
 
 
 # -- graph -----------------------------------------------------------------------------------------
@@ -706,10 +710,63 @@ def test_the_example_for_an_operator_is_one_that_runs(name: str) -> None:
         (("graph", "nowhere.py:loss"), "nowhere.py"),
         (("graph", "nowhere.py:loss", "-o", "loss.png"), r"loss\.svg"),
         (("graph", "nowhere.py:loss", "--limit", "0"), "--limit"),
+        (("codegen", ".", "--explain"), "go with --ops"),
+        (("check", "aten", "--samples", "json:loads"), "names no dict"),
     ],
 )
 def test_a_command_that_is_not_understood_ends_with_2(words: tuple[str, ...], said: str) -> None:
     assert re.search(said, failure(*words, status=2))
+
+
+WRONG = {
+    **dict.fromkeys(("ops PATTERN", "coverage PATTERN", "table OP"), "aten::nothing_such"),
+    "explain OP": "nn.functional.nothing_such",
+    "explain aten::relu --args": "nothing_such",
+    **dict.fromkeys(("compare FIRST", "compare HERE SECOND"), "nowhere.json"),
+    **dict.fromkeys(("compare HERE HERE --rtol", "compare HERE HERE --atol"), "-1"),
+    "check PACKAGE": "nothing_such",
+    **dict.fromkeys(("check aten --load", "check aten --samples"), "nothing_such"),
+    "conformance NAMESPACE": "nothing_such",
+    "conformance --backend": "nothing_such",
+    "conformance --check": "nothing_such",
+    "conformance --only": "aten::nothing_such",
+    **dict.fromkeys(("conformance --operators", "conformance --seed", "conformance --jobs"), "x"),
+    "new NAME": "bad name",
+    "new signal --namespace": "bad-name",
+    "new signal --folder": "HERE",
+    "stubs NAMESPACE": "nothing_such",
+    "stubs aten --output": "nowhere/aten.pyi",
+    "codegen FOLDER": "nowhere",
+    "codegen . --ops": "nowhere.yaml",
+    "graph TARGET": "nowhere.py:loss",
+    "graph HERE:loss --output": "loss.png",
+    "graph HERE:loss --limit": "0",
+    "run TARGET": "nowhere.py",
+    "run -m": "nothing_such",
+}
+"""A value that cannot be meant for every argument and option that takes one. HERE is a file."""
+
+
+def test_every_option_refuses_what_cannot_be_meant_with_2() -> None:
+    taken = set()
+    for name, command in get_command(app).commands.items():
+        for each in command.params:
+            if each.name != "help" and not getattr(each, "is_flag", False):
+                spelled = each.name.upper() if each.param_type_name == "argument" else each.opts[-1]
+                taken.add(f"{name} {spelled}")
+    shortened = [(words.split()[0], words.split()[-1]) for words in WRONG]
+    assert {" ".join(each) for each in shortened} == taken
+
+
+@pytest.mark.parametrize("words", WRONG)
+def test_what_cannot_be_meant_ends_with_2(words: str, tmp_path: Path) -> None:
+    file = tmp_path / "here.py"
+    file.write_text("def loss():\n    pass\n", encoding="utf-8")
+    given = [*words.split(), WRONG[words]]
+    if given[-2].isupper():  # the value of an argument stands in its place
+        del given[-2]
+    said = failure(*[each.replace("HERE", str(file)) for each in given], status=2)
+    assert said.strip() and "Traceback" not in said
 
 
 def test_a_pattern_that_is_a_namespace_is_told_from_an_operator() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .common import AsJson, UsageError, failures, print_json
+from .common import AsJson, UsageError, failures, print_json, words
 
 if TYPE_CHECKING:
     from dovetail_aten.codegen import Build
@@ -21,7 +21,9 @@ def new(
     namespace: Annotated[
         str, typer.Option(help="Namespace of the operators; default: from the name.")
     ] = "",
-    folder: Annotated[Path, typer.Option(help="Where to put the new folder.")] = Path("."),
+    folder: Annotated[
+        Path, typer.Option(help="Where to put the new folder.", file_okay=False)
+    ] = Path("."),
     as_json: AsJson = False,
 ) -> None:
     """Make a new package with an operator library, ready to be installed and tested.
@@ -31,11 +33,8 @@ def new(
     """
     from .scaffold import write_package
 
-    with failures():
-        try:
-            written = write_package(name, folder, namespace or None)
-        except ValueError as error:
-            raise UsageError(str(error)) from None
+    with failures(), words(ValueError, FileExistsError):
+        written = write_package(name, folder, namespace or None)
     if as_json:
         print_json([str(path) for path in written])
         return
@@ -62,7 +61,7 @@ def stubs(
     """
     from ..inspection.stub_text import stub_of
 
-    with failures():
+    with failures(), words(RuntimeError, OSError):
         text = stub_of(namespace)
         if output is not None:
             output.write_text(text, encoding="utf-8")
@@ -76,11 +75,19 @@ def codegen(
     folder: Annotated[
         Path,
         typer.Argument(
-            help="Package folder with native_functions.yaml, or with declarations by family."
+            help="Package folder with native_functions.yaml, or with declarations by family.",
+            exists=True,
+            file_okay=False,
         ),
     ],
     ops: Annotated[
-        Path | None, typer.Option(metavar="LIST.yaml", help="Only the operators in this list.")
+        Path | None,
+        typer.Option(
+            metavar="LIST.yaml",
+            help="Only the operators in this list.",
+            exists=True,
+            dir_okay=False,
+        ),
     ] = None,
     autograd: Annotated[
         bool, typer.Option("--autograd/--no-autograd", help="With --ops: derivatives too.")
@@ -103,7 +110,7 @@ def codegen(
     """
     with failures():
         if ops is None and (explain or not autograd):
-            raise ValueError("--explain and --no-autograd go with --ops LIST.yaml. Give a list.")
+            raise UsageError("--explain and --no-autograd go with --ops LIST.yaml. Give a list.")
         try:
             from dovetail_aten import codegen as generator
         except ModuleNotFoundError as missing:
@@ -112,7 +119,8 @@ def codegen(
             raise RuntimeError(
                 "generating code needs PyYAML. Install it: pip install PyYAML"
             ) from None
-        library = generator.Library.of_folder(folder)
+        with words(generator.DeclarationError):
+            library = generator.Library.of_folder(folder)
         selection = None if ops is None else generator.read_selection(ops, autograd=autograd)
         if explain:
             _explain(generator.read_build(library, selection), as_json=as_json)

@@ -7,17 +7,17 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
-from importlib import import_module
 from textwrap import indent, wrap
 from typing import Annotated, Any
 
 import typer
 
+from dovetail_dispatcher import ops
 from dovetail_kernel import plugin_manager
 
 from ..inspection.generated_inputs import Inputs
 from ..inspection.library_checks import EXPLANATIONS, CheckResult, check_library
-from .common import AsJson, failures, print_json
+from .common import AsJson, UsageError, failures, imported, print_json
 
 MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "skipped": ("–", "yellow")}
 
@@ -48,7 +48,7 @@ def check(
     with failures():
         sys.path.insert(0, "")
         if load:
-            import_module(load)
+            imported(load)
         given = _samples(samples) if samples else None
         results: list[CheckResult] = []
         for namespace in namespaces_of(package):
@@ -76,8 +76,8 @@ def namespaces_of(package: str) -> list[str]:
 
     Raises
     ------
-    RuntimeError
-        If the distribution has no library.
+    UsageError
+        If the distribution has no library, or nothing has the name.
     """
     plugin_manager.refresh()
     libraries = [
@@ -97,8 +97,13 @@ def namespaces_of(package: str) -> list[str]:
     try:
         version(package)
     except PackageNotFoundError:
-        return [package]  # a namespace of this process, or an error that says so
-    raise RuntimeError(
+        if not dir(getattr(ops, package)):
+            raise UsageError(
+                f"there is no library {package!r}: no distribution and no namespace of operators "
+                "has this name. 'dovetail plugins' lists what is installed."
+            ) from None
+        return [package]
+    raise UsageError(
         f"{package} is installed, but has no entry point in the group 'dovetail.libraries'. Add "
         "one to its pyproject, "
         "or check a namespace with --load MODULE."
@@ -111,7 +116,12 @@ def _normalized(distribution: str) -> str:
 
 def _samples(target: str) -> dict[str, list[Inputs]]:
     module, _, name = target.partition(":")
-    table: dict[str, Iterable[Any]] = getattr(import_module(module), name)
+    table: dict[str, Iterable[Any]] | None = getattr(imported(module), name, None)
+    if not isinstance(table, dict):
+        raise UsageError(
+            f"--samples is {target!r}, which names no dict. Write MODULE:NAME of a dict from "
+            "operator names to lists of argument tuples."
+        )
     return {
         operator: [Inputs(tuple(args), {}, f"sample {number}") for number, args in enumerate(rows)]
         for operator, rows in table.items()

@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
+from importlib import import_module
+from types import ModuleType
 from typing import Annotated
 
 import typer
@@ -54,7 +56,40 @@ def _suggestion(word: str, known: Iterable[str]) -> str:
 
 
 class UsageError(Exception):
-    """The words of the command do not say enough; says what is missing. Status 2."""
+    """The words of the command are not understood, or name what does not exist. Status 2."""
+
+
+@contextmanager
+def words(*errors: type[Exception]) -> Iterator[None]:
+    """Take `errors` inside for errors of what the words of the command name."""
+    try:
+        yield
+    except PluginError:  # it is installed, and fails
+        raise
+    except errors as error:
+        raise UsageError(_text_of(error)) from None
+
+
+def imported(name: str) -> ModuleType:
+    """Import a module that the command names.
+
+    Raises
+    ------
+    UsageError
+        If there is no such module.
+    """
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if f"{name}.".startswith(f"{error.name}."):
+            raise UsageError(f"there is no module {name!r}.") from None
+        raise
+
+
+def _text_of(error: Exception) -> str:
+    """Return the text of an error, with its name where it says nothing without."""
+    is_bare = isinstance(error, KeyError | IndexError | AssertionError | SyntaxError | NameError)
+    return f"{type(error).__name__}: {error}" if is_bare or not str(error) else str(error)
 
 
 @contextmanager
@@ -70,11 +105,7 @@ def failures() -> Iterator[None]:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
     except Exception as error:
-        # The text of such an error is its argument, which says nothing without the name.
-        is_bare = isinstance(
-            error, KeyError | IndexError | AssertionError | SyntaxError
-        ) or not str(error)
-        typer.echo(f"{type(error).__name__}: {error}" if is_bare else str(error), err=True)
+        typer.echo(_text_of(error), err=True)
         raise typer.Exit(1) from None
 
 
@@ -113,7 +144,7 @@ def overloads_of(name: str) -> list[str]:
 
     Raises
     ------
-    LookupError
+    UsageError
         If there is none.
     """
     load_library_of(name)
@@ -125,7 +156,7 @@ def overloads_of(name: str) -> list[str]:
     found = sorted(name for name in names if name.partition(".")[0] == wanted)
     if not found:
         bases = names if "." in wanted else {name.partition(".")[0] for name in names}
-        raise LookupError(
+        raise UsageError(
             f"operator {wanted} does not exist.{_suggestion(wanted, bases)} Define it, or load "
             "the library that does."
         )

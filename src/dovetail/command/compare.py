@@ -8,22 +8,27 @@ from typing import Annotated
 import typer
 
 from ..inspection.runs.comparison import compare_runs
-from .common import failures
+from .common import failures, words
 
-Trace = Annotated[Path, typer.Argument(help="A trace that tracing(hashes=True).export_json wrote.")]
+Trace = Annotated[
+    Path,
+    typer.Argument(
+        help="A trace that tracing(hashes=True).export_json wrote.", exists=True, dir_okay=False
+    ),
+]
 
 
 def compare(
     first: Trace,
     second: Trace,
-    rtol: Annotated[float | None, typer.Option(help="Greatest relative difference.")] = None,
-    atol: Annotated[float | None, typer.Option(help="Greatest absolute difference.")] = None,
+    rtol: Annotated[float | None, typer.Option(min=0, help="Greatest relative difference.")] = None,
+    atol: Annotated[float | None, typer.Option(min=0, help="Greatest absolute difference.")] = None,
 ) -> None:
     """Name the first call whose results differ between two saved traces though its arguments agree.
 
     Ends with status 1 if the traces differ.
     """
-    with failures():
+    with failures(), words(ValueError):
         comparison = compare_runs(first=first, second=second, rtol=rtol, atol=atol)
     typer.echo(str(comparison))
     if not comparison:

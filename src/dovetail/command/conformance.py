@@ -15,7 +15,7 @@ import typer
 
 from ..testing import Outcome, op_infos
 from ..testing.runs import chosen_checks
-from .common import AsJson, UsageError, failures, print_json, print_rows
+from .common import AsJson, UsageError, failures, print_json, print_rows, words
 from .conformance_runs import ALL, chosen_operators, loaded_device, outcomes_of, with_progress
 
 STATES = ("passed", "failed", "skipped")
@@ -58,13 +58,13 @@ def conformance(
     """
     seed = random.randrange(10**6) if seed is None else seed
     with failures(), loaded_device(backend) as device:
-        matching = [info for info in op_infos(namespace) if fnmatchcase(info.name, only or "*")]
+        with words(RuntimeError):
+            infos = op_infos(namespace)
+        matching = [info for info in infos if fnmatchcase(info.name, only or "*")]
         if not matching:
             raise UsageError(f"no operator of {namespace!r} with samples matches {only or '*'!r}.")
-        try:
+        with words(ValueError):
             chosen_checks(tuple(check or ()))
-        except ValueError as error:
-            raise UsageError(str(error)) from None
         chosen = chosen_operators(matching, operators, seed)
         given = f" --only '{only}'" if only else ""
         if len(chosen) < len(matching):

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from dovetail_kernel import Device, plugin_manager
 
 from ..testing import OpInfo, Outcome, check_op_info, op_infos
-from .common import UsageError
+from .common import UsageError, words
 
 ALL = "all"
 """What ``--operators`` says for every operator."""
@@ -111,9 +111,14 @@ def loaded_device(name: str) -> Device:
 
     Raises
     ------
+    UsageError
+        If there is no such device type, or its tensors have no values.
     PluginError
         If the backend cannot be had, with the reason.
     """
-    device = Device(name)
+    with words(RuntimeError):
+        device = Device(name)
+    if device.type == "meta":
+        raise UsageError("tensors on 'meta' have no values to check. Name a device that computes.")
     plugin_manager.attached_backend(device.type)
     return device

@@ -22,6 +22,7 @@ from .common import (
     load_backend,
     load_library_of,
     overloads_of,
+    words,
 )
 
 
@@ -63,8 +64,9 @@ def explain(
         if not args:
             _ask_for_arguments(op)
         scope = {"dovetail": import_module("dovetail"), "__call": lambda *a, **k: (a, k)}
-        positional, named = eval(f"__call({args})", scope)
-        explanation = explained(op, *positional, **named)
+        with words(Exception):
+            positional, named = eval(f"__call({args})", scope)
+            explanation = explained(op, *positional, **named)
     if as_json:
         typer.echo(explanation.as_json())
     elif isinstance(explanation, Explanation):

@@ -14,7 +14,7 @@ import typer
 
 from dovetail_aten import Tensor
 
-from .common import AsJson, UsageError, failures, print_json
+from .common import AsJson, UsageError, failures, print_json, words
 
 
 def graph(
@@ -42,7 +42,8 @@ def graph(
         tensor, params = _returned(target)
         drawing = draw_graph(tensor, params, limit=limit)
         if output is not None:
-            drawing.save(output)
+            with words(OSError):
+                drawing.save(output)
     if as_json:
         print_json([vars(vertex) for vertex in drawing.graph.vertices])
     elif output is None:
