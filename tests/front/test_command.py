@@ -783,3 +783,11 @@ def test_run_refuses_a_module_that_is_not_there() -> None:
 
 def test_a_name_that_no_distribution_can_have_is_refused() -> None:
     assert "'bad name!' cannot name a distribution" in failure("new", "bad name!", status=2)
+
+
+@pytest.mark.parametrize("operator", ["aten::add.Tensor", "aten::conv2d"])
+def test_places_are_relative_to_the_folder_of_imports(operator: str) -> None:
+    texts = [run("table", operator), dovetail._C._dispatch_dump(operator)]
+    places = re.findall(r"registered at (\S+)", "\n".join(texts))
+    assert any(place.startswith("dovetail_aten/") for place in places)
+    assert not any(Path(place).is_absolute() for place in places)

@@ -1,6 +1,6 @@
 """Writes the parts of the site that are made from the code: drawings, data, tables, reference.
 
-``python tools/site_pages`` writes the drawings and numbers that the README shows; `docs/conf.py`
+``python tools/site_pages`` writes the drawings and numbers that the READMEs show; `docs/conf.py`
 writes all.
 """
 
@@ -30,5 +30,5 @@ def write_all(docs: Path) -> None:
     write_names(made / "names_here.md")
     write_reference(made / "api")
     write_benchmarks(ROOT / "benchmarks" / "results", made)
-    write_counts(ROOT / "README.md")
+    write_counts(ROOT)
     copy_pages(ROOT, made)

@@ -1,4 +1,4 @@
-"""``python tools/site_pages`` writes the drawings and the numbers that the README shows."""
+"""``python tools/site_pages`` writes the drawings and the numbers that the READMEs show."""
 
 import sys
 from pathlib import Path
@@ -10,4 +10,4 @@ from site_pages.counts import write_counts
 from site_pages.drawings import write_drawings
 
 write_drawings(ROOT / "docs" / "drawings")
-write_counts(ROOT / "README.md")
+write_counts(ROOT)

@@ -17,6 +17,7 @@ from ...table import registry
 from ...table.computed_table import compute, formula_kernel
 from ...table.kernels import Kernel
 from ...table.operator import Operator
+from ...table.source_locations import short_place
 from ...table.updates.definitions import alias_kind
 from ..notebook_trees import InNotebooks, html_of_tree
 
@@ -196,7 +197,7 @@ def dump_of(op: Operator) -> str:
     if op.is_defined:
         lines += [
             f"schema: {op.schema}",
-            f"debug: registered at {op.defined_at}",
+            f"debug: registered at {short_place(op.defined_at)}",
             f"alias analysis kind: {alias_kind(op)}",
         ]
     else:
@@ -211,8 +212,8 @@ def dump_of(op: Operator) -> str:
             if any([each.when is None for each in stacks[key][:position]]):
                 inactive += " (inactive)"
             lines.append(
-                f"{key.name}{alias}{inactive}: registered at {kernel.origin} :: {kernel.name} [ "
-                f"{kernel.convention} ]"
+                f"{key.name}{alias}{inactive}: registered at {short_place(kernel.origin)} :: "
+                f"{kernel.name} [ {kernel.convention} ]"
             )
     return "".join(f"{line}\n" for line in lines)
 
@@ -276,7 +277,8 @@ def _dump_order(key: DispatchKey) -> tuple[bool, bool, DispatchKey]:
 
 
 def _registered(kernel: Kernel) -> str:
-    return f"{'fallthrough ' if kernel.is_fallthrough else ''}registered at {kernel.origin}"
+    what = "fallthrough registered" if kernel.is_fallthrough else "registered"
+    return f"{what} at {short_place(kernel.origin)}"
 
 
 def _check(op: Operator) -> None:
