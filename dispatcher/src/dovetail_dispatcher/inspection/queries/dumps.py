@@ -197,7 +197,7 @@ def dump_of(op: Operator) -> str:
     if op.is_defined:
         lines += [
             f"schema: {op.schema}",
-            f"debug: registered at {short_place(op.defined_at)}",
+            f"debug: registered at {short_place(op.defined_at or '')}",
             f"alias analysis kind: {alias_kind(op)}",
         ]
     else:
