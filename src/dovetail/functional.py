@@ -1,54 +1,5 @@
 """Functions on tensors by the path ``torch.functional``."""
 
-from dovetail_aten import (
-    Tensor,
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    block_diag,
-    broadcast_tensors,
-    cartesian_prod,
-    cdist,
-    chain_matmul,
-    einsum,
-    istft,
-    lu,
-    meshgrid,
-    norm,
-    pca_lowrank,
-    split,
-    stft,
-    svd_lowrank,
-    tensordot,
-    unique,
-    unique_consecutive,
-    unravel_index,
-)
+from .names.stubs import attach_stub as _attach_stub
 
-from .functions.tensor_functions import broadcast_shapes
-
-__all__ = [
-    "Tensor",
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "block_diag",
-    "broadcast_shapes",
-    "broadcast_tensors",
-    "cartesian_prod",
-    "cdist",
-    "chain_matmul",
-    "einsum",
-    "istft",
-    "lu",
-    "meshgrid",
-    "norm",
-    "pca_lowrank",
-    "split",
-    "stft",
-    "svd_lowrank",
-    "tensordot",
-    "unique",
-    "unique_consecutive",
-    "unravel_index",
-]
+__getattr__ = _attach_stub(__name__)

@@ -140,11 +140,16 @@ def test_importing_the_dispatcher_brings_no_numpy() -> None:
     assert "numpy" not in printed_by("import sys, dovetail_dispatcher; print(*sys.modules)").split()
 
 
+def sources_in(folder: Path) -> list[Path]:
+    """Return the modules and the stubs below `folder`."""
+    return sorted([*folder.rglob("*.py"), *folder.rglob("*.pyi")])
+
+
 def imported_packages(source: Path) -> Iterator[tuple[str, Path]]:
     """Yield the top-level packages that the modules below `source` import, with the file that
     does.
     """
-    for file in sorted(source.rglob("*.py")):
+    for file in sources_in(source):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 for alias in node.names:
@@ -185,7 +190,7 @@ def test_front_end_imports_the_layers_below_by_their_public_names() -> None:
     """
     lower_module = re.compile(r"dovetail_(kernel|dispatcher|aten|autograd|cpu|cuda)(\.\w+)+")
     private = set()
-    for file in sorted((ROOT / "src").rglob("*.py")):
+    for file in sources_in(ROOT / "src"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             names = (
                 [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
@@ -211,7 +216,7 @@ def test_distributions_import_inner_modules_of_others_no_more_often_than_before(
     packages = {each.name: each for each in sources if each.name.startswith("dovetail")}
     found = []
     for name, folder in packages.items():
-        for file in sorted(folder.rglob("*.py")):
+        for file in sources_in(folder):
             if "_generated" in file.parts:
                 continue
             for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

@@ -56,6 +56,19 @@ def test_a_plugin_provides_a_module_with_modules_inside(tmp_path: Path):
     assert printed.split() == ["rain", "acme_clouds.inner.late"]
 
 
+def test_no_finder_is_asked_before_those_of_python():
+    printed = run(
+        """
+        import sys
+        before = list(sys.meta_path)
+        import dovetail, dovetail.distributed, dovetail.nn.parallel
+        print(sys.meta_path[: len(before)] == before, len(sys.meta_path) > len(before))
+        """,
+        DOVETAIL_BLOCK="mpi",
+    )
+    assert printed.split() == ["True", "True"]
+
+
 def test_a_module_of_the_front_end_is_not_replaced_by_one_that_claims_its_name(tmp_path: Path):
     (tmp_path / "impostor.py").write_text("1 / 0\n")
     install(tmp_path, "impostor", "nn = impostor")

@@ -176,7 +176,8 @@ def _stepped(name: str) -> Any:
 
 def optimizer_names() -> list[str]:
     """Return the names of the optimizers."""
-    classes = {name: getattr(optim, name) for name in optim.__all__}
+    names = sorted(optim.__all__, key=lambda name: (not name.isupper(), name))  # as files have them
+    classes = {name: getattr(optim, name) for name in names}
     return [n for n, each in classes.items() if isinstance(each, type) and n != "Optimizer"]
 
 

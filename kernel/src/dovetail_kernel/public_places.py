@@ -18,6 +18,8 @@ _lazy: Final[dict[str, Mapping[str, str]]] = {}
 """Names of modules that are imported when first asked for, and the modules that have them."""
 _awaited: Final[dict[str, list[tuple[str, str]]]] = {}
 """Modules that are not imported yet, and for whom they have which names."""
+_modules = 0
+"""How many modules were imported when nothing was left to publish of them."""
 
 
 def publish(
@@ -46,7 +48,9 @@ def publish(
     namespace
         What it has, where it is still imported under another name.
     """
+    global _modules
     if lazy:
+        _modules = 0
         _lazy[module] = lazy
         for name, source in lazy.items():
             _awaited.setdefault(source, []).append((module, name))
@@ -61,13 +65,18 @@ def publish_loaded() -> None:
     """Publish what modules load when they are asked for it, as far as its module is imported:
     call this after such an import, by whatever name.
     """
-    for source in [each for each in _awaited if each in sys.modules]:
+    global _modules
+    if len(sys.modules) == _modules:
+        return
+    _modules = len(sys.modules)
+    for source in _awaited.keys() & sys.modules.keys():
         found = vars(sys.modules[source])
         awaited = _awaited.pop(source, [])
         for module, name in awaited:
             if name in found:
                 publish_name(module, name, found[name])
             else:  # its module is being imported
+                _modules = 0
                 _awaited.setdefault(source, []).append((module, name))
 
 

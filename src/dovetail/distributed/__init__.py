@@ -9,6 +9,7 @@ import typing as _typing
 from collections.abc import Callable as _Callable
 
 from ..names.missing import names_of as _names_of
+from ..names.provided_modules import give_place as _give_place
 
 __all__ = [
     "ProcessGroup",
@@ -127,3 +128,6 @@ else:
 
     def __getattr__(name: str) -> _typing.Any:
         return globals().setdefault(name, _refused(name)) if name in _CALLS else _other(name)
+
+
+_give_place(__name__)

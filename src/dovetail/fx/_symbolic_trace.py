@@ -71,8 +71,8 @@ class Tracer(TracerBase):
         self._kept: dict[int, Callable[..., Any]] = {
             id(value): value
             for module in autowrap_modules
-            for name, value in vars(module).items()
-            if callable(value) and not name.startswith("_")
+            for name in dir(module)
+            if not name.startswith("_") and callable(value := getattr(module, name))
         }
         self._kept.update({id(each): each for each in autowrap_functions})
         self._kept_modules = tuple(autowrap_modules)

@@ -9,47 +9,8 @@ going; `dtype` is that of the result, to which the input is converted first.
 """
 
 import sys as _sys
-import typing as _typing
 
-from ..names.missing import names_of as _names_of
-from .normalizations import cumprod, cumsum, log_softmax, logaddexp, normalize, softmax, softmin
-from .reductions import (
-    amax,
-    amin,
-    argmax,
-    argmin,
-    logsumexp,
-    mean,
-    median,
-    norm,
-    prod,
-    std,
-    sum,
-    var,
-)
-
-__all__ = [
-    "amax",
-    "amin",
-    "argmax",
-    "argmin",
-    "cumprod",
-    "cumsum",
-    "log_softmax",
-    "logaddexp",
-    "logsumexp",
-    "mean",
-    "median",
-    "norm",
-    "normalize",
-    "prod",
-    "softmax",
-    "softmin",
-    "std",
-    "sum",
-    "var",
-]
+from ..names.stubs import attach_stub as _attach_stub
 
 _ops = _sys.modules[__name__]  # the path by which PyTorch's examples name them
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+__getattr__ = _attach_stub(__name__)

@@ -24,6 +24,15 @@ def provides(name: str) -> bool:
     return not name.startswith("_") and plugin_manager.provides(_GROUP, name)
 
 
+def give_place(module: str) -> None:
+    """Let the module of a plugin that provides the name of a module of ours take its place: call
+    this at its end.
+    """
+    name = module.partition(".")[2]
+    if provides(name):
+        sys.modules[module] = _finder.load(name)
+
+
 def provided(name: str) -> ModuleType | None:
     """Return the module `name` that a plugin provides, or None if none does."""
     return import_module(f"{_HERE}.{name}") if provides(name) else None
@@ -35,6 +44,9 @@ class _ProvidedModules:
 
     Both names then mean one module, so that what is imported by either is the same. The classes
     of `importlib.abc` are no bases: they would import `pathlib` and `tempfile`.
+
+    It is asked last, for what Python does not find, until the first module of a plugin is there:
+    Python would find the modules within that one, and import them a second time.
     """
 
     def __init__(self) -> None:
@@ -66,21 +78,24 @@ class _ProvidedModules:
     def _is_found(self, fullname: str, name: str, places: Sequence[str] | None) -> bool:
         if name in self._targets:
             return True
-        if name not in _STANDING_IN and PathFinder.find_spec(fullname, places) is not None:
-            return False
-        return provides(name)
+        return provides(name) and PathFinder.find_spec(fullname, places) is None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         return None
 
     def exec_module(self, module: ModuleType) -> None:
         name, _, inner = module.__name__.partition(".")[2].partition(".")
-        if not inner:
-            real = plugin_manager.load_module(name)
-            self._targets[name] = real.__name__
-        else:
-            real = import_module(f"{self._targets[name]}.{inner}")
+        real = import_module(f"{self._targets[name]}.{inner}") if inner else self.load(name)
         sys.modules[module.__name__] = real
+
+    def load(self, name: str) -> ModuleType:
+        """Return the module that a plugin has for ``dovetail.name``."""
+        real = plugin_manager.load_module(name)
+        self._targets[name] = real.__name__
+        if sys.meta_path[0] is not self:
+            sys.meta_path.remove(self)
+            sys.meta_path.insert(0, self)
+        return real
 
 
 def _folder_here(module: str) -> str:
@@ -88,4 +103,5 @@ def _folder_here(module: str) -> str:
     return path.join(path.dirname(path.dirname(__file__)), *module.split(".")[1:])
 
 
-sys.meta_path.insert(0, _ProvidedModules())
+_finder: Final = _ProvidedModules()
+sys.meta_path.append(_finder)

@@ -15,29 +15,7 @@ nothing while none is on.
 May import the packages below dovetail, and nothing of it.
 """
 
-import typing as _typing
-
-from ..names.missing import names_of as _names_of
-from .annotation import record_function
-from .profiler import (
-    ProfilerAction,
-    ProfilerActivity,
-    profile,
-    schedule,
-    supported_activities,
-    tensorboard_trace_handler,
-)
-
-__all__ = [
-    "ProfilerAction",
-    "ProfilerActivity",
-    "kineto_available",
-    "profile",
-    "record_function",
-    "schedule",
-    "supported_activities",
-    "tensorboard_trace_handler",
-]
+from ..names.stubs import attach_stub as _attach_stub
 
 
 def kineto_available() -> bool:
@@ -45,5 +23,4 @@ def kineto_available() -> bool:
     return True
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+__getattr__ = _attach_stub(__name__)

@@ -14,6 +14,8 @@ from .checked_json import FormatError, shown
 __all__ = ["DeviceError", "MapLocation", "Placement"]
 
 MapLocation: TypeAlias = str | Device | Mapping[str, Any] | Callable[[Any, str], Any] | None
+MAP_LOCATION: TypeAlias = MapLocation
+"""What `load` takes as its `map_location`."""
 
 
 class DeviceError(FormatError):

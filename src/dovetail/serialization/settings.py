@@ -7,11 +7,12 @@ from __future__ import annotations
 import sys
 from enum import Enum
 from mmap import MAP_PRIVATE, MAP_SHARED
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from dovetail_aten import TypedStorage
 
 __all__ = [
+    "DEFAULT_PROTOCOL",
     "LoadEndianness",
     "SourceChangeWarning",
     "byte_order_of_old_files",
@@ -27,6 +28,10 @@ __all__ = [
     "set_default_save_format",
     "settings",
 ]
+
+
+DEFAULT_PROTOCOL: Final = 2
+"""The protocol of pickle in files of ``torch.save``."""
 
 
 class SourceChangeWarning(Warning):

@@ -4,42 +4,8 @@
 compressed rows and columns. Layouts of blocks are not there, and say so.
 """
 
-import typing as _typing
+from ..names.stubs import attach_stub as _attach_stub
 
-from ..names.missing import names_of as _names_of
-
-if _typing.TYPE_CHECKING:
-    from .compressed import sampled_addmm as sampled_addmm
-    from .compressed import spdiags as spdiags
-    from .functions import addmm as addmm
-    from .functions import mm as mm
-    from .functions import sum as sum
-
-__all__ = [
-    "BFloat16Tensor",
-    "ByteTensor",
-    "CharTensor",
-    "DoubleTensor",
-    "FloatTensor",
-    "HalfTensor",
-    "IntTensor",
-    "LongTensor",
-    "ShortTensor",
-    "addmm",
-    "mm",
-    "sampled_addmm",
-    "spdiags",
-    "sum",
-]
-
-_FUNCTIONS = {name: f"{__name__}.functions" for name in ("addmm", "mm", "sum")}
-_FUNCTIONS |= {name: f"{__name__}.compressed" for name in ("sampled_addmm", "spdiags")}
-_PICKLED = {"rebuild_sparse_tensor": f"{__name__}.constructors"}
-_TYPES = {name: f"{__name__}.legacy_constructors" for name in __all__ if name.endswith("Tensor")}
-
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(
-        __name__,
-        elsewhere=_FUNCTIONS | _TYPES | _PICKLED,
-        remedy="There are products, sums and conversions; for other functions to_dense().",
-    )
+__getattr__ = _attach_stub(
+    __name__, "There are products, sums and conversions; for other functions to_dense()."
+)

@@ -3,20 +3,6 @@
 May import every other room.
 """
 
-from __future__ import annotations
+from dovetail_kernel import attach_stub
 
-from typing import TYPE_CHECKING
-
-from dovetail_kernel import names_on_demand
-
-if TYPE_CHECKING:
-    from .traces.tracing import record_node
-
-__all__ = ["record_node"]
-
-__getattr__ = names_on_demand(
-    __name__,
-    {
-        "traces.tracing": ("record_node",),
-    },
-)
+__getattr__ = attach_stub(__name__)

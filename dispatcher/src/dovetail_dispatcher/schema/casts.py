@@ -220,16 +220,13 @@ def _dtype() -> Cast:
     import dovetail_kernel
 
     dtype = dovetail_kernel.dtype
-    dtypes = {
-        value.name: value for value in vars(dovetail_kernel).values() if isinstance(value, dtype)
-    }
 
     def cast_dtype(value: object) -> Any:
         if isinstance(value, dtype):
             return value
         if value.__class__ is type and value in dovetail_kernel.PYTHON_DTYPES:
             return dovetail_kernel.PYTHON_DTYPES[value]
-        known = dtypes.get(DTYPE_NAMES.get(cast_int(value), ""))
+        known = dovetail_kernel.BY_NAME.get(DTYPE_NAMES.get(cast_int(value), ""))
         if known is None:
             raise CastError(f"{shown(value)} is not the code of a known dtype")
         return known

@@ -13,7 +13,7 @@ from typing import Any, Final
 import dovetail_aten as aten
 import dovetail_kernel
 from dovetail_aten import Tensor
-from dovetail_kernel import Device, Size, dtype
+from dovetail_kernel import BY_NAME, Device, Size
 
 from ...nn.parameter import Parameter
 from ..checked_json import FormatError, printable
@@ -165,9 +165,6 @@ _UNSUPPORTED: Final = {
     "_rebuild_device_tensor_from_cpu_tensor": "a tensor of a device that is not here: cpu() it",
 }
 _OLD_MODULES: Final = {"__builtin__": "builtins", "copy_reg": "copyreg"}
-_DTYPES: Final = {
-    name: kind for name, kind in vars(dovetail_kernel).items() if isinstance(kind, dtype)
-}
 _OTHER_DTYPES: Final = re.compile(r"(q?u?int|float|bits|complex)\d+\w*|per_(tensor|channel)_\w+")
 
 
@@ -184,8 +181,8 @@ def global_named(module: str, name: str) -> Any:
     found = _CALLS.get(f"{module}.{name}")
     if found is not None:
         return found[0]
-    if module == "torch" and name in _DTYPES:
-        return _DTYPES[name]
+    if module == "torch" and name in BY_NAME:
+        return BY_NAME[name]
     if module in ("torch", "torch.cuda", "torch.storage") and name.endswith("Storage"):
         return _storage_class(name)
     if module == "torch" and name.endswith("Tensor") and hasattr(aten, name):

@@ -4,20 +4,6 @@ of its results. Rules of one family lie in its folder; here are those that sever
 May import `backend` and what lies below.
 """
 
-from __future__ import annotations
+from dovetail_kernel import attach_stub
 
-from typing import TYPE_CHECKING
-
-from dovetail_kernel import names_on_demand
-
-if TYPE_CHECKING:
-    from .meta_array import MetaArray
-
-__all__ = ["MetaArray"]
-
-__getattr__ = names_on_demand(
-    __name__,
-    {
-        "meta_array": ("MetaArray",),
-    },
-)
+__getattr__ = attach_stub(__name__)

@@ -2,3 +2,7 @@
 
 May import `graph`.
 """
+
+from dovetail_kernel import attach_stub
+
+__getattr__ = attach_stub(__name__)

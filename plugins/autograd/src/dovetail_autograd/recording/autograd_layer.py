@@ -12,11 +12,7 @@ from dovetail_dispatcher.calls import Composition, RoutePlan
 from dovetail_dispatcher.sockets import AUTOGRAD_LAYERS
 from dovetail_dispatcher.table import FORMULA, Formula, PythonFormula, registry
 
-from .derived_recording import derived_plan
-from .fused_recording import fused_plan
-from .registered_derivative import registered_plan
-from .unknown_derivative import unknown_plan
-from .write_steps import guarding_writes, marking_views
+from .. import recording  # its modules are imported with the first call that is recorded
 
 
 def autograd_layer(composition: Composition, kernel: Kernel, below: RoutePlan) -> RoutePlan:
@@ -24,15 +20,17 @@ def autograd_layer(composition: Composition, kernel: Kernel, below: RoutePlan) -
     op = composition.op
     formula = op.derivative if kernel.convention == FORMULA else None
     if formula is None:
-        return unknown_plan(below) if composition.records else below
+        return recording.unknown_plan(below) if composition.records else below
     if isinstance(formula, PythonFormula):
-        return registered_plan(composition, formula, below) if composition.records else below
+        return (
+            recording.registered_plan(composition, formula, below) if composition.records else below
+        )
     if not _is_differentiable(formula):
-        return guarding_writes(below) if composition.records else below
+        return recording.guarding_writes(below) if composition.records else below
     if composition.records:
-        return derived_plan(composition, formula, below)
+        return recording.derived_plan(composition, formula, below)
     if op.schema._is_view_op() and not composition.state.inference:
-        return marking_views(below, composition)
+        return recording.marking_views(below, composition)
     return below
 
 
@@ -43,7 +41,7 @@ def view_layer(composition: Composition, below: RoutePlan) -> RoutePlan:
     formula = composition.op.formula
     if isinstance(formula, Formula) and not _is_differentiable(formula):
         return below
-    return marking_views(below, composition)
+    return recording.marking_views(below, composition)
 
 
 class Layers:
@@ -51,7 +49,11 @@ class Layers:
 
     record = staticmethod(autograd_layer)
     note_views = staticmethod(view_layer)
-    fuse = staticmethod(fused_plan)
+
+    @staticmethod
+    def fuse(composition: Composition, kernel: Kernel) -> RoutePlan | None:
+        """Return the plan of a composite that is recorded as one call; None if this one is not."""
+        return recording.fused_plan(composition, kernel)
 
 
 def install() -> None:

@@ -3,23 +3,6 @@
 May import `parallel`.
 """
 
-from __future__ import annotations
+from dovetail_kernel import attach_stub
 
-from typing import TYPE_CHECKING
-
-from dovetail_kernel import names_on_demand
-
-if TYPE_CHECKING:
-    from .malloc import TunedMalloc, tune_malloc
-
-__all__ = ["TunedMalloc", "tune_malloc"]
-
-__getattr__ = names_on_demand(
-    __name__,
-    {
-        "malloc": (
-            "TunedMalloc",
-            "tune_malloc",
-        ),
-    },
-)
+__getattr__ = attach_stub(__name__)

@@ -1,0 +1,1 @@
+from .traces.tracing import record_node as record_node

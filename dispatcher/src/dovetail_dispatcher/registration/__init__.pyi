@@ -1,0 +1,11 @@
+from .autocast import autocast_key as autocast_key
+from .autocast import casting_kernel as casting_kernel
+from .autocast import get_autocast_dtype as get_autocast_dtype
+from .autocast import is_autocast_available as is_autocast_available
+from .autocast import is_autocast_enabled as is_autocast_enabled
+from .autocast import is_eligible as is_eligible
+from .autocast import set_autocast_dtype as set_autocast_dtype
+from .autocast import set_autocast_enabled as set_autocast_enabled
+from .autocast import without_autocast as without_autocast
+from .batching_rules import load_batching_rules as load_batching_rules
+from .supplied_kernels import supply_array_kernels as supply_array_kernels

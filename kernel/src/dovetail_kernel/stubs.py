@@ -1,0 +1,104 @@
+"""Names of a package that stand in the stub beside its ``__init__.py``: the one list of them, for
+type checkers and for Python, which imports their modules when they are first asked for.
+
+A stub is read as type checkers read it: ``from .adam import Adam as Adam`` makes ``Adam`` public,
+``from .hooks import Hook`` a name that is found and not public, and a name with an annotation or a
+definition is one that ``__init__.py`` has itself.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from os.path import splitext
+from typing import Any, Final, NamedTuple
+
+from .public_places import publish, publish_loaded
+
+__all__ = ["Stub", "attach_stub", "read_stub"]
+
+_IMPORT: Final = re.compile(r"^from (\.*)(\S*) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE)
+_OWN: Final = re.compile(r"^(?:def |class )?(?!from\b|import\b)(\w+)(?=[:(]| = )", re.MULTILINE)
+
+
+class Stub(NamedTuple):
+    """What the stub of a module lists."""
+
+    public: list[str]
+    submodules: frozenset[str]
+    elsewhere: dict[str, str]
+    """Names and the modules that have them."""
+
+
+def read_stub(module: str) -> Stub:
+    """Return what the stub of a module that is being imported lists."""
+    spec: Any = sys.modules[module].__spec__
+    text = spec.loader.get_data(splitext(spec.origin)[0] + ".pyi").decode()  # in archives, too
+    package = module if spec.submodule_search_locations is not None else spec.parent
+    public, submodules, elsewhere = list[str](), set[str](), dict[str, str]()
+    for dots, inner, several, single in _IMPORT.findall(text):
+        around = package.split(".")[: package.count(".") + 2 - len(dots)] if dots else []
+        source = ".".join([*around, *filter(None, [inner])])
+        for each in (several or single).split(","):
+            name, _, renamed = each.strip().partition(" as ")
+            if name == "*":
+                names = import_module(source).__all__
+                public += names
+                elsewhere.update(dict.fromkeys(names, source))
+            elif name:
+                if renamed:
+                    public.append(name)
+                if source == package:
+                    submodules.add(name)
+                else:
+                    elsewhere[name] = source
+    public += _OWN.findall(text)
+    return Stub(list(dict.fromkeys(public)), frozenset(submodules), elsewhere)
+
+
+def attach_stub(
+    module: str,
+    *,
+    publishes: bool = False,
+    pickled: str = "",
+    missing: Callable[[str], object] | None = None,
+) -> Callable[[str], Any]:
+    """Give a module the names of its stub, in ``__all__`` and for ``dir``; return its
+    ``__getattr__``, which loads them. Call this at its end.
+
+    A name that is also that of a module of the package has to be imported in its ``__init__.py``:
+    Python sets the module on the package once that is imported.
+
+    Parameters
+    ----------
+    module
+        Its name.
+    publishes
+        Whether it is the public place of what it has; see `publish`.
+    pickled
+        As of `publish`.
+    missing
+        Called for other names; default: they raise AttributeError.
+    """
+    namespace = vars(sys.modules[module])
+    public, submodules, elsewhere = read_stub(module)
+    namespace["__all__"] = public
+    namespace["__dir__"] = lambda: sorted({*namespace, *public, *submodules})
+    later = {name: source for name, source in elsewhere.items() if name not in namespace}
+    if publishes:
+        publish(module, pickled, lazy=later)
+
+    def found(name: str) -> Any:
+        if name in submodules:
+            return import_module(f"{module}.{name}")
+        if name not in later:
+            if missing is not None:
+                return missing(name)
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        value = namespace[name] = getattr(import_module(later[name]), name)
+        publish_loaded()
+        return value
+
+    return found

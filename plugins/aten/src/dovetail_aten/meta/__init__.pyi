@@ -1,0 +1,1 @@
+from .meta_array import MetaArray as MetaArray

@@ -1,0 +1,27 @@
+from dovetail_autograd import Function as Function
+from dovetail_autograd import backward as backward
+from dovetail_autograd import detect_anomaly as detect_anomaly
+from dovetail_autograd import enable_grad as enable_grad
+from dovetail_autograd import grad as grad
+from dovetail_autograd import inference_mode as inference_mode
+from dovetail_autograd import is_grad_enabled as is_grad_enabled
+from dovetail_autograd import is_inference_mode_enabled as is_inference_mode_enabled
+from dovetail_autograd import is_multithreading_enabled as is_multithreading_enabled
+from dovetail_autograd import no_grad as no_grad
+from dovetail_autograd import set_detect_anomaly as set_detect_anomaly
+from dovetail_autograd import set_grad_enabled as set_grad_enabled
+from dovetail_autograd import set_multithreading_enabled as set_multithreading_enabled
+
+from . import anomaly_mode as anomaly_mode
+from . import engine as engine
+from . import forward_ad as forward_ad
+from . import function as function
+from . import functional as functional
+from . import grad_mode as grad_mode
+from . import graph as graph
+from . import profiler as profiler
+from . import profiler_util as profiler_util
+from .gradcheck import GradcheckError as GradcheckError
+from .gradcheck import gradcheck as gradcheck
+from .gradcheck import gradgradcheck as gradgradcheck
+from .variable import Variable as Variable

@@ -1,0 +1,24 @@
+from dovetail_aten import Tensor as Tensor
+from dovetail_aten import atleast_1d as atleast_1d
+from dovetail_aten import atleast_2d as atleast_2d
+from dovetail_aten import atleast_3d as atleast_3d
+from dovetail_aten import block_diag as block_diag
+from dovetail_aten import broadcast_tensors as broadcast_tensors
+from dovetail_aten import cartesian_prod as cartesian_prod
+from dovetail_aten import cdist as cdist
+from dovetail_aten import chain_matmul as chain_matmul
+from dovetail_aten import einsum as einsum
+from dovetail_aten import istft as istft
+from dovetail_aten import lu as lu
+from dovetail_aten import meshgrid as meshgrid
+from dovetail_aten import norm as norm
+from dovetail_aten import pca_lowrank as pca_lowrank
+from dovetail_aten import split as split
+from dovetail_aten import stft as stft
+from dovetail_aten import svd_lowrank as svd_lowrank
+from dovetail_aten import tensordot as tensordot
+from dovetail_aten import unique as unique
+from dovetail_aten import unique_consecutive as unique_consecutive
+from dovetail_aten import unravel_index as unravel_index
+
+from .functions.tensor_functions import broadcast_shapes as broadcast_shapes

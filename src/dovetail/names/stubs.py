@@ -1,0 +1,26 @@
+"""Packages of the front end whose names stand in the stub beside their ``__init__.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dovetail_kernel import attach_stub as attach_names
+
+from .missing import names_of
+
+__all__ = ["attach_stub"]
+
+
+def attach_stub(
+    module: str, remedy: str = "", remedies: Mapping[str, str] = {}
+) -> Callable[[str], Any]:
+    """Do what `dovetail_kernel.attach_stub` does; errors of other names say what to use.
+
+    Parameters
+    ----------
+    module, remedy, remedies
+        As of `names_of`.
+    """
+    missing = names_of(module, remedy=remedy, remedies=remedies)
+    return attach_names(module, publishes=True, missing=missing)
