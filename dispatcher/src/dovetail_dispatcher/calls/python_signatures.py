@@ -14,7 +14,7 @@ from .templates.arguments import parameter
 
 
 class LateSignature(Signature):
-    """A signature that is made when somebody looks at it: most are never looked at.
+    """A signature that is made when a program asks for it, since most are never needed.
 
     Parameters
     ----------
