@@ -8,8 +8,6 @@ from typing import Any, Final
 
 from dovetail_autograd import saved_tensors_hooks
 
-__all__ = ["_pop_saved_tensors_default_hooks", "_push_saved_tensors_default_hooks"]
-
 _pushed: Final[ContextVar[tuple[saved_tensors_hooks, ...]]] = ContextVar(
     "dovetail_pushed_saved_tensors_hooks", default=()
 )

@@ -7,8 +7,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Final
 
-__all__ = ["PLACES", "core_name"]
-
 _PLAIN: Final = {
     "dovetail": """
         AcceleratorError Event Future Generator OutOfMemoryError PyTorchFileReader ScriptFunction

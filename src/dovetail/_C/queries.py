@@ -11,8 +11,6 @@ from dovetail_kernel import Size, TensorBase, get_default_device
 
 from ..functions.tensor_functions import broadcast_shapes
 
-__all__ = ["qscheme"]
-
 
 class qscheme:
     """The type of quantization schemes. Tensors are not quantized here, so there are none."""

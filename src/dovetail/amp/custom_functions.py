@@ -10,8 +10,6 @@ from dovetail_aten import Tensor
 from dovetail_aten.autocast import autocast, get_autocast_dtype, is_autocast_enabled
 from dovetail_kernel import dtype, float64, restoring
 
-__all__ = ["custom_bwd", "custom_fwd"]
-
 
 def custom_fwd(
     fwd: Callable[..., object] | None = None, *, device_type: str, cast_inputs: dtype | None = None

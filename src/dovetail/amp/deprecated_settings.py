@@ -11,20 +11,6 @@ from dovetail_aten.autocast import (
 from dovetail_kernel import dtype as Dtype
 from dovetail_kernel import warn_user
 
-__all__ = [
-    "autocast_decrement_nesting",
-    "autocast_increment_nesting",
-    "clear_autocast_cache",
-    "get_autocast_cpu_dtype",
-    "get_autocast_gpu_dtype",
-    "is_autocast_cache_enabled",
-    "is_autocast_cpu_enabled",
-    "set_autocast_cache_enabled",
-    "set_autocast_cpu_dtype",
-    "set_autocast_cpu_enabled",
-    "set_autocast_gpu_dtype",
-]
-
 _nesting = 0
 _is_cache_enabled = True
 

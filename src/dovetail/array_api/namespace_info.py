@@ -10,8 +10,6 @@ from dovetail_kernel import Device, DeviceLike, dtype, get_default_dtype, int64
 from .data_types import names_of_kinds
 from .promotion import default_complex
 
-__all__ = ["NamespaceInfo"]
-
 
 class NamespaceInfo:
     """Capabilities, devices and dtypes of the namespace."""

@@ -30,8 +30,6 @@ from dovetail_kernel import (
     uint64,
 )
 
-__all__ = ["by_standard", "default_complex", "promoted", "result_dtype", "sum_dtype"]
-
 UNSIGNED: Final = (uint8, uint16, uint32, uint64)
 SIGNED: Final = (int8, int16, int32, int64)
 FLOATS: Final = (float32, float64)

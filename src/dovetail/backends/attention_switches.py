@@ -7,21 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = [
-    "allow_fp16_bf16_reduction_math_sdp",
-    "cudnn_sdp_enabled",
-    "enable_cudnn_sdp",
-    "enable_flash_sdp",
-    "enable_math_sdp",
-    "enable_mem_efficient_sdp",
-    "flash_sdp_enabled",
-    "fp16_bf16_reduction_math_sdp_allowed",
-    "is_flash_attention_available",
-    "math_sdp_enabled",
-    "mem_efficient_sdp_enabled",
-    "sdp_kernel",
-]
-
 _switches = {"flash": True, "math": True, "mem_efficient": True, "cudnn": True, "reduction": False}
 
 

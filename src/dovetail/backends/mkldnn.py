@@ -1,7 +1,5 @@
 """Whether oneDNN computes, as ``torch.backends.mkldnn`` says."""
 
-__all__ = ["is_available"]
-
 enabled = False
 
 

@@ -2,8 +2,6 @@
 
 from typing import Final
 
-__all__ = ["enabled", "get_opt_einsum", "is_available", "strategy"]
-
 enabled: Final = False
 """Whether a library chooses the order of products; programs may set it, and nothing follows."""
 

@@ -6,16 +6,6 @@ from typing import Final
 
 from .plugin import is_available, of_plugin
 
-__all__ = [
-    "current_blas_handle",
-    "current_solver_handle",
-    "get_arch_list",
-    "get_gencode_flags",
-    "get_sync_debug_mode",
-    "ipc_collect",
-    "set_sync_debug_mode",
-]
-
 _MODES: Final = {"default": 0, "warn": 1, "error": 2}
 
 

@@ -9,16 +9,6 @@ from dovetail_kernel import DeviceLike
 
 from .plugin import index_of, of_plugin
 
-__all__ = [
-    "clock_rate",
-    "device_memory_used",
-    "list_gpu_processes",
-    "memory_usage",
-    "power_draw",
-    "temperature",
-    "utilization",
-]
-
 
 def utilization(device: DeviceLike | None = None) -> int:
     """Return the percentage of the last sampled time in which a device, by default the current one,

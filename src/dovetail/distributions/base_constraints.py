@@ -10,8 +10,6 @@ from typing import Any
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 
-__all__ = ["Constraint", "MixtureSameFamilyConstraint", "is_dependent"]
-
 
 class Constraint:
     """A set of tensors.

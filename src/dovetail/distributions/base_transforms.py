@@ -16,8 +16,6 @@ from dovetail_aten import Tensor
 from . import constraints
 from .utils import _sum_rightmost, lazy_property
 
-__all__ = ["ComposeTransform", "Transform", "identity_transform"]
-
 
 class Transform:
     """A function with an inverse and the logarithm of its Jacobian.

@@ -16,8 +16,6 @@ from .utils import (
     probs_to_logits,
 )
 
-__all__ = ["Chances", "Shares"]
-
 
 class Chances(Distribution):
     """A distribution of chances of success: `probs`, or their log-odds `logits`."""

@@ -16,17 +16,6 @@ from . import constraints
 from .base_transforms import Transform
 from .utils import _sum_rightmost, broadcast_all, holds_everywhere, lazy_property
 
-__all__ = [
-    "AbsTransform",
-    "AffineTransform",
-    "CumulativeDistributionTransform",
-    "ExpTransform",
-    "PowerTransform",
-    "SigmoidTransform",
-    "SoftplusTransform",
-    "TanhTransform",
-]
-
 
 class _Alike(Transform):
     """A transform without parameters: all of a class are equal."""

@@ -10,8 +10,6 @@ from dovetail_kernel import warn_user
 
 from .distribution import Distribution
 
-__all__ = ["kl_divergence", "register_kl"]
-
 _KL_REGISTRY: dict[tuple[type, type], Callable[..., Any]] = {}
 
 

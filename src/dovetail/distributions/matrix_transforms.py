@@ -14,14 +14,6 @@ from . import constraints
 from .elementwise_transforms import _Alike
 from .utils import tril_matrix_to_vec, vec_to_tril_matrix
 
-__all__ = [
-    "CorrCholeskyTransform",
-    "LowerCholeskyTransform",
-    "PositiveDefiniteTransform",
-    "SoftmaxTransform",
-    "StickBreakingTransform",
-]
-
 
 class CorrCholeskyTransform(_Alike):
     """Vectors of ``n (n - 1) / 2`` numbers to Cholesky factors of n × n correlation matrices: their

@@ -13,8 +13,6 @@ from . import constraints
 from .base_transforms import Transform
 from .utils import _sum_rightmost, lazy_property
 
-__all__ = ["CatTransform", "IndependentTransform", "ReshapeTransform", "StackTransform"]
-
 
 class IndependentTransform(Transform):
     """A transform whose rightmost batch dimensions belong to the event: its Jacobian is summed over

@@ -14,8 +14,6 @@ from dovetail_kernel import disabled_torch_function_impl, restoring, show_view
 
 from .replayed_views import View, laid_out
 
-__all__ = ["FunctionalTensor", "Memory", "resize", "show_source", "strided"]
-
 
 class Memory:
     """Stands for the memory of a tensor and its views: the value of the tensor that owns it,

@@ -13,8 +13,6 @@ from dovetail_dispatcher import OpOverload, ops
 
 from .functional_variants import copy_variant, functional_variant, scatter_variant
 
-__all__ = ["View", "laid_out"]
-
 
 class View(ReplayedView):
     """A view operator with its arguments other than the tensor, and which of its results is

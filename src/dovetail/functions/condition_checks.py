@@ -10,20 +10,6 @@ from dovetail_dispatcher import overridable
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import warn_user
 
-__all__ = [
-    "_assert",
-    "_assert_async",
-    "_check",
-    "_check_index",
-    "_check_is_size",
-    "_check_not_implemented",
-    "_check_tensor_all",
-    "_check_tensor_all_with",
-    "_check_type",
-    "_check_value",
-    "_check_with",
-]
-
 Message = Callable[[], Any] | None
 
 _NO_MESSAGE = "Expected cond to be True, but got False. Give a message: a function of no arguments."

@@ -8,8 +8,6 @@ from typing import Any
 
 from dovetail_aten import Tensor
 
-__all__ = ["cond", "while_loop"]
-
 
 def cond(
     pred: bool | float | Tensor,

@@ -16,8 +16,6 @@ from dovetail_kernel import dtype as DType
 
 from .tensor_functions import result_type
 
-__all__ = ["FOREACH", "foreach_function"]
-
 Operator: TypeAlias = Callable[..., Any]
 
 _OF_ONE = """

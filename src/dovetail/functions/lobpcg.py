@@ -11,8 +11,6 @@ from dovetail_autograd import Function, no_grad
 from dovetail_dispatcher import overridable
 from dovetail_kernel import finfo
 
-__all__ = ["lobpcg"]
-
 
 @overridable
 def lobpcg(

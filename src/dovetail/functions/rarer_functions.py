@@ -21,15 +21,6 @@ from dovetail_kernel import (
     warn_user,
 )
 
-__all__ = [
-    "get_device_module",
-    "is_distributed",
-    "is_vulkan_available",
-    "norm_except_dim",
-    "range",
-    "set_anomaly_enabled",
-]
-
 _segment_reduce = aten.segment_reduce  # the name that PyTorch's public one is another for
 
 

@@ -11,8 +11,6 @@ from dovetail_kernel import Device
 from .. import cuda
 from ..cuda.plugin import why_unavailable
 
-__all__ = ["Event", "Stream"]
-
 
 def _place(device: Any) -> Device:
     """Return the device of a stream or an event; by default the accelerator, else the cpu.

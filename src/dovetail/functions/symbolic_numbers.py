@@ -11,20 +11,6 @@ from typing import Any, NoReturn
 
 from dovetail_dispatcher import overridable
 
-__all__ = [
-    "SymBool",
-    "SymFloat",
-    "SymInt",
-    "sym_float",
-    "sym_int",
-    "sym_ite",
-    "sym_max",
-    "sym_min",
-    "sym_not",
-    "sym_sqrt",
-    "sym_sum",
-]
-
 
 class _Symbolic:
     """A class for ``isinstance``, which says no of everything."""

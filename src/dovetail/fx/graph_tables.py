@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 from .graph import Graph
 from .node import Node, map_aggregate, map_arg
 
-__all__ = ["GraphTable", "graph_of", "table_of"]
-
 
 @dataclass(frozen=True)
 class NodeNumber:

@@ -15,15 +15,6 @@ from dovetail_kernel import Device
 
 from ..overrides import resolve_name
 
-__all__ = [
-    "GLOBALS",
-    "Namespace",
-    "is_of_dovetail",
-    "name_of_target",
-    "qualified_name",
-    "type_text",
-]
-
 _ROOT: Final = "dovetail"
 _NUMBERED: Final = re.compile(r"(.*)_(\d+)$")
 _NO_NAME: Final = re.compile("[^0-9a-zA-Z_]+")

@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from .node import Node
 
-__all__ = ["Inserting", "Nodes", "last_uses"]
-
 
 class Nodes:
     """The nodes of a graph, in order; they may change while one iterates.

@@ -11,8 +11,6 @@ from dovetail_dispatcher import OpOverload, OpOverloadPacket
 
 from ..functions.condition_checks import _assert, _assert_async
 
-__all__ = ["changes_its_tensor", "has_side_effect", "is_impure_function"]
-
 _side_effects: Final[set[Any]] = {_assert, _assert_async}
 
 

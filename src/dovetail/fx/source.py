@@ -14,8 +14,6 @@ from .names import GLOBALS, Namespace, is_of_dovetail, qualified_name, type_text
 from .node import Node
 from .order import last_uses
 
-__all__ = ["CodeGen", "PythonCode", "TreeCodeGen"]
-
 _BINARY: Final = {
     **{"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "truediv": "/", "mod": "%"},
     **{"pow": "**", "lshift": "<<", "rshift": ">>", "and_": "&", "or_": "|", "xor": "^"},

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
-__all__ = ["annotations_of", "is_nested", "taking_all_by_position"]
-
 
 def annotations_of(function: Callable[..., object]) -> dict[str, Any]:
     """Return the annotations of a function but those that say nothing, or nothing that is known."""

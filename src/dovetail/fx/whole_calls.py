@@ -12,8 +12,6 @@ from typing import Any, Final, TypeVar
 
 from .proxy import Proxy
 
-__all__ = ["Replacements", "wrap"]
-
 _F = TypeVar("_F", bound="str | Callable[..., Any]")
 
 _MAKERS: Final = (

@@ -13,16 +13,6 @@ from dovetail_aten import Tensor
 from dovetail_autograd import Node, saved_values
 from dovetail_dispatcher import short_place
 
-__all__ = [
-    "REMEDIES",
-    "base_name",
-    "how_to_find_lines",
-    "is_not_finite",
-    "name_of",
-    "ranges",
-    "recorded_at",
-]
-
 REMEDIES = {
     "Relu": "Every input was negative or zero: smaller learning "
     "rate, another initialization, or leaky_relu.",

@@ -24,8 +24,6 @@ from dovetail_dispatcher import explain as explain_operator
 from ..func import functional_call
 from ..nn import Module
 
-__all__ = ["explain"]
-
 
 @overload
 def explain(

@@ -24,8 +24,6 @@ from .installation_checks import (
     usable_cores,
 )
 
-__all__ = ["installation_report"]
-
 _LIBRARIES: Final = (
     "numpy",
     "scipy",

@@ -14,8 +14,6 @@ from dovetail_kernel import Device, float32
 
 from ..testing import OpInfo, op_infos
 
-__all__ = ["RouteReport", "route_report"]
-
 
 class RouteReport(NamedTuple):
     """Routes of the samples of operators.

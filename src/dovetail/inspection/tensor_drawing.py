@@ -12,8 +12,6 @@ from typing import Any, Final
 
 from dovetail_aten import Tensor
 
-__all__ = ["TensorDrawing", "draw_tensor"]
-
 _MOST: Final = 256
 """How many values a line, or a side of a picture, shows; of more, each n-th is shown."""
 _LOW, _HIGH, _MISSING = (33, 60, 92), (247, 236, 205), (200, 60, 60)

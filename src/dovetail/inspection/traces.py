@@ -9,8 +9,6 @@ from dovetail_kernel import warn_user
 
 from .tracing import tracing
 
-__all__ = ["trace"]
-
 
 def trace(*input: Any, **options: Any) -> Any:
     """Return the sum of the diagonal of a matrix: a tensor without dimensions, of its dtype, or of

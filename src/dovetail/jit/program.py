@@ -11,8 +11,6 @@ from dovetail_kernel import TensorBase, set_state, state
 
 from .values import replaced, tensors_of
 
-__all__ = ["Attribute", "Place", "Program", "Setting", "Step"]
-
 
 class Setting(NamedTuple):
     """What calls depend on beside their arguments: the state of the dispatcher, with grad mode and

@@ -18,8 +18,6 @@ from dovetail_kernel import Guard, TensorBase, restoring, warn_user
 from .program import Attribute, Place, Program, Setting, Step
 from .values import replaced, tensors_of
 
-__all__ = ["TracerWarning", "current_recorder", "is_tracing", "record"]
-
 
 class TracerWarning(Warning):
     """The category of the warnings of tracing: a value of a tensor has become a constant."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-__all__ = ["no_graph"]
-
 
 def no_graph(name: str) -> NoReturn:
     """Refuse what would need a compiler.

@@ -7,8 +7,6 @@ from typing import Any
 from ..nn import Module
 from .refusals import no_graph
 
-__all__ = ["CompilationUnit", "RecursiveScriptModule", "ScriptFunction", "ScriptModule"]
-
 
 class ScriptModule(Module):
     """The class of traced modules. A module of a class derived from it runs as it stands."""

@@ -21,8 +21,6 @@ from .recording import TracerWarning, is_tracing, record
 from .script_classes import ScriptFunction, ScriptModule
 from .values import replaced, signature_of, tensors_of
 
-__all__ = ["TopLevelTracedModule", "TracedFunction", "TracingCheckError", "trace", "trace_module"]
-
 _MOST_PROGRAMS = 64
 """How many signatures of one function are kept."""
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from dovetail_kernel import TensorBase
 
-__all__ = ["replaced", "signature_of", "tensors_of"]
-
 
 def tensors_of(value: object) -> Iterator[TensorBase]:
     """Yield the tensors in lists, tuples, dicts and slices, in order."""

@@ -6,8 +6,6 @@ from typing import Final
 
 from dovetail_kernel import warn_user
 
-__all__ = ["get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy"]
-
 _STRATEGIES: Final = frozenset({"file_descriptor", "file_system"})
 
 

@@ -10,16 +10,6 @@ from collections.abc import Callable
 from multiprocessing import connection
 from typing import Any, Final
 
-__all__ = [
-    "ProcessContext",
-    "ProcessException",
-    "ProcessExitedException",
-    "ProcessRaisedException",
-    "SpawnContext",
-    "spawn",
-    "start_processes",
-]
-
 _GRACE: Final = 30.0
 """Seconds that processes have to end when they are asked to."""
 

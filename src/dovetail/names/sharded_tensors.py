@@ -8,8 +8,6 @@ from typing import Any, NoReturn
 
 from dovetail_aten import Tensor
 
-__all__ = ["DTensor", "DeviceMesh"]
-
 
 class DTensor(Tensor):
     """A tensor whose parts lie on several processes: making one raises NotImplementedError."""

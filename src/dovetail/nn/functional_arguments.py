@@ -8,17 +8,6 @@ from typing import TypeVar
 from dovetail_aten import Tensor
 from dovetail_kernel import warn_user
 
-__all__ = [
-    "REDUCTIONS",
-    "legacy_reduction",
-    "reduced",
-    "reduction_code",
-    "reduction_of_flags",
-    "repeated",
-    "softmax_dim",
-    "warn_if_broadcast",
-]
-
 T = TypeVar("T", int, float)
 
 REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}

@@ -8,8 +8,6 @@ import math
 
 from dovetail_aten import Tensor
 
-__all__ = ["calculate_gain"]
-
 _LINEAR = {
     *(
         "linear",

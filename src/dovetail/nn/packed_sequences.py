@@ -19,8 +19,6 @@ from dovetail_kernel import (
     uint8,
 )
 
-__all__ = ["PackedSequence", "PackedSequence_", "bind", "invert_permutation"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

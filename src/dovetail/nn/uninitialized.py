@@ -10,8 +10,6 @@ from dovetail_kernel import Device, dtype
 
 from .parameter import Parameter, UninitializedTensorMixin
 
-__all__ = ["UninitializedBuffer", "UninitializedParameter"]
-
 
 # mypy forgets the names of arguments of Tensor.__repr__, and knows no metaclass of tensors.
 class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc,metaclass]

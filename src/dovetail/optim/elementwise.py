@@ -17,8 +17,6 @@ from .optimizer import Optimizer, ParamGroup
 from .options import check_implementation, count, number
 from .vectors import FEWEST, Pair, Vectors, may_join
 
-__all__ = ["ElementwiseOptimizer"]
-
 
 class ElementwiseOptimizer(Optimizer):
     """Base class of optimizers that define `_start`, the first state of a parameter, and

@@ -14,8 +14,6 @@ from dovetail_aten import Tensor
 from .elementwise import ElementwiseOptimizer
 from .options import check_implementation
 
-__all__ = ["check_states", "functional_step", "refuse_scaling", "take_steps"]
-
 P = ParamSpec("P")
 
 _PAIRS: Final = {

@@ -16,8 +16,6 @@ from dovetail_kernel import bump_version, dispatch_state
 from ..nn.parameter import Parameter
 from .options import number, root
 
-__all__ = ["take_fused"]
-
 _PLAIN = dispatch_state(0)
 _KNOWN = frozenset((Parameter, Tensor))
 _array = attrgetter("array")

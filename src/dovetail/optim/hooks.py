@@ -9,14 +9,6 @@ from typing import Any, Self, TypeAlias, TypeVar, cast
 
 from ..nn.modules.module.hooks import RemovableHandle, add_hook
 
-__all__ = [
-    "OptimizerHooks",
-    "register_optimizer_step_post_hook",
-    "register_optimizer_step_pre_hook",
-    "with_count",
-    "with_hooks",
-]
-
 Hooks: TypeAlias = OrderedDict[int, Callable[..., Any]]
 Step = TypeVar("Step", bound=Callable[..., Any])
 

@@ -20,8 +20,6 @@ from dovetail_kernel import dispatch_state
 from ..nn.parameter import Parameter
 from .optimizer import ParamGroup
 
-__all__ = ["Pair", "Vectors", "may_join"]
-
 Pair: TypeAlias = tuple[Tensor, Tensor]
 """A parameter and its gradient."""
 

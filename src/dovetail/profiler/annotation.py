@@ -8,8 +8,6 @@ from typing import ParamSpec, TypeVar
 
 from dovetail_dispatcher import Annotation
 
-__all__ = ["record_function"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -11,8 +11,6 @@ from typing import Any
 from .events import FunctionEvent, FunctionEventAvg
 from .tables import table_of
 
-__all__ = ["EventList"]
-
 
 class EventList(list[Any]):
     """Events of calls, or of operators.

@@ -10,8 +10,6 @@ from dovetail_dispatcher import Span
 
 from .observation import Details, Observation
 
-__all__ = ["FunctionEvent", "FunctionEventAvg", "Interval", "events_of"]
-
 _MICROSECOND: Final = 1e3
 _STEPS: Final = "ProfilerStep"
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-__all__ = ["flops_of"]
-
 
 def flops_of(name: str, given: Sequence[Sequence[int]], result: Sequence[int]) -> int:
     """Return how many multiplications and additions a call makes; 0 if that is not known.

@@ -9,8 +9,6 @@ from weakref import finalize
 from dovetail_dispatcher import Span, open_span
 from dovetail_kernel import TensorBase
 
-__all__ = ["MemoryRecord", "tensors_in"]
-
 
 class MemoryRecord:
     """Counts the bytes of every array that is first seen as the result of a span, and takes them

@@ -14,8 +14,6 @@ from dovetail_kernel import DisableTorchFunction, TensorBase, restoring
 from .flops import flops_of
 from .memory import MemoryRecord, tensors_in
 
-__all__ = ["Details", "Observation"]
-
 _SKIPPED: Final = frozenset(
     (
         "contextlib",  # stands between a `with` and what it enters

@@ -11,8 +11,6 @@ from .event_list import EventList
 from .events import events_of
 from .observation import Observation
 
-__all__ = ["Recording"]
-
 
 class Recording:
     """A trace that is started and stopped, and its events.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
-__all__ = ["ProfilerAction", "schedule"]
-
 
 class ProfilerAction(Enum):
     """What a profile does during a step."""

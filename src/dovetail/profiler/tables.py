@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from .events import FunctionEventAvg
 
-__all__ = ["format_memory", "format_time", "table_of"]
-
 _NUMBER_WIDTH: Final = 12
 _SPACING: Final = "  "
 _UNITS: Final = {"us": 1.0, "ms": 1e3, "s": 1e6}

@@ -10,8 +10,6 @@ import numpy as np
 
 from .checked_json import FormatError
 
-__all__ = ["ByteSource", "MappedSource"]
-
 
 class ByteSource:
     """A file whose pieces are read when they are asked for, each into memory of its own.

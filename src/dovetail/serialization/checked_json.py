@@ -7,19 +7,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-__all__ = [
-    "ForeignFile",
-    "FormatError",
-    "checked_dict",
-    "checked_integer",
-    "checked_integers",
-    "checked_list",
-    "checked_text",
-    "parse_json",
-    "printable",
-    "shown",
-]
-
 _MOST_DIGITS = 4300
 
 

@@ -9,8 +9,6 @@ from dovetail_kernel import Device, dtype
 
 from .checked_json import FormatError
 
-__all__ = ["KeyChecks"]
-
 _MOST_NODES: Final = 1000
 _MOST_OF_ONE_HASH: Final = 100
 _PYTHON_HASHES_MODULO: Final = 2**61 - 1

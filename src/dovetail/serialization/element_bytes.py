@@ -14,8 +14,6 @@ from dovetail_kernel import dtype
 
 from .checked_json import FormatError
 
-__all__ = ["bytes_of_line", "line_of_array", "line_of_bytes"]
-
 _NUMPY_DTYPES = frozenset(
     [
         "bool",

@@ -13,8 +13,6 @@ from .byte_sources import ByteSource
 from .checked_json import FormatError
 from .torch_format.zip_archive import ZipArchive
 
-__all__ = ["PyTorchFileReader"]
-
 
 class PyTorchFileReader:
     """The records of a file of ``torch.save``, by name, read when they are asked for.

@@ -19,8 +19,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import IO, Any
 
-__all__ = ["write_file", "write_pieces"]
-
 # Windows has none; there the system itself refuses to remove an open file.
 fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
 

@@ -42,8 +42,6 @@ from .torch_format.torch_files import LoadOptions, is_legacy, is_zip, load_legac
 from .torch_format.torch_globals import TorchGlobals
 from .torch_format.torch_writer import pack_torch
 
-__all__ = ["load", "save"]
-
 FileLike: TypeAlias = str | os.PathLike[str] | IO[bytes]
 
 _FORMAT = "1"

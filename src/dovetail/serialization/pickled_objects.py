@@ -15,8 +15,6 @@ from .safetensors_file import Entry
 from .stored_tensors import TensorReader, TensorWriter
 from .torch_format.restricted_pickles import AllowedGlobals, unpickle
 
-__all__ = ["pickle_objects", "unpickle_objects"]
-
 
 def pickle_objects(objects: Sequence[object], tensors: TensorWriter) -> Entry:
     """Return the pickle of a list as an array of bytes."""

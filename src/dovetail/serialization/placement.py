@@ -11,8 +11,6 @@ from dovetail_kernel import Device
 
 from .checked_json import FormatError, shown
 
-__all__ = ["DeviceError", "MapLocation", "Placement"]
-
 MapLocation: TypeAlias = str | Device | Mapping[str, Any] | Callable[[Any, str], Any] | None
 MAP_LOCATION: TypeAlias = MapLocation
 """What `load` takes as its `map_location`."""

@@ -7,14 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-__all__ = [
-    "add_safe_globals",
-    "clear_safe_globals",
-    "get_safe_globals",
-    "named_safe_globals",
-    "safe_globals",
-]
-
 SafeGlobal: TypeAlias = Callable[..., Any] | tuple[Callable[..., Any], str]
 
 _safe: list[SafeGlobal] = []

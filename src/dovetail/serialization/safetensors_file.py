@@ -21,8 +21,6 @@ from .checked_json import (
     shown,
 )
 
-__all__ = ["Entry", "is_storable", "pack", "read_start", "unpack"]
-
 _HEADER_LENGTH_BYTES = 8
 _MAX_HEADER = 100_000_000
 _PIECE = 1 << 20

@@ -11,25 +11,6 @@ from typing import Any, Final, NamedTuple
 
 from dovetail_aten import TypedStorage
 
-__all__ = [
-    "DEFAULT_PROTOCOL",
-    "LoadEndianness",
-    "SourceChangeWarning",
-    "byte_order_of_old_files",
-    "change_settings",
-    "get_crc32_options",
-    "get_default_load_endianness",
-    "get_default_mmap_options",
-    "get_default_save_format",
-    "location_tag",
-    "set_crc32_options",
-    "set_default_load_endianness",
-    "set_default_mmap_options",
-    "set_default_save_format",
-    "settings",
-]
-
-
 DEFAULT_PROTOCOL: Final = 2
 """The protocol of pickle in files of ``torch.save``."""
 

@@ -17,8 +17,6 @@ from .placement import Placement
 from .safetensors_file import Entry, is_storable
 from .tensor_records import StorageRecord, TensorRecord
 
-__all__ = ["PICKLE_ENTRY", "TensorReader", "TensorWriter", "parts_of_sparse", "shown_tensor"]
-
 PICKLE_ENTRY = "__pickle__"
 """The entry of a file with what is pickled."""
 

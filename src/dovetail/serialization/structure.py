@@ -19,8 +19,6 @@ from .stored_tensors import parts_of_sparse
 from .tensor_records import device_name, dtype_named
 from .torch_format.rebuilt_tensors import rebuild_sparse_tensor
 
-__all__ = ["Decoder", "Encoder"]
-
 _LARGE = 2**63
 _HEXADECIMAL = re.compile(r"-?0x[0-9a-f]+")
 _NOT_FINITE = re.compile(r"nan|-?inf")

@@ -16,8 +16,6 @@ from .safetensors_file import Entry, is_storable, pack, read_start, unpack
 from .stored_tensors import TensorReader
 from .tensor_records import StorageRecord, TensorRecord, contiguous_stride, dtype_named
 
-__all__ = ["load_file", "plain_tensors", "save_file"]
-
 
 def save_file(
     tensors: Mapping[str, Tensor],

@@ -19,17 +19,6 @@ from .checked_json import (
     shown,
 )
 
-__all__ = [
-    "StorageRecord",
-    "TensorRecord",
-    "check_place",
-    "contiguous_stride",
-    "device_name",
-    "dtype_named",
-    "storage_records",
-    "tensor_records",
-]
-
 _BYTES = 2**63
 _LONGEST_DEVICE = 64
 

@@ -21,14 +21,6 @@ from .coordinate_tensor import (
     values_at,
 )
 
-__all__ = [
-    "sampled_addmm",
-    "sparse_compressed_tensor",
-    "sparse_csc_tensor",
-    "sparse_csr_tensor",
-    "spdiags",
-]
-
 _tensor: Any = Tensor
 _SHOWN = shown_plainly(
     dtype=None, device=None, pin_memory=False, requires_grad=False, check_invariants=None

@@ -13,14 +13,6 @@ from . import compressed  # noqa: F401 - with the others, it says what can be do
 from .conversions import in_layout, requires_grad_, unflattened
 from .coordinate_tensor import CoordinateTensor, handles, make
 
-__all__ = [
-    "TypedSparseTensor",
-    "dense_to_sparse",
-    "rebuild_sparse_tensor",
-    "sparse_coo_tensor",
-    "typed",
-]
-
 _tensor: Any = Tensor
 
 

@@ -27,18 +27,6 @@ from dovetail_kernel import (
     wrap,
 )
 
-__all__ = [
-    "CompressedTensor",
-    "CoordinateTensor",
-    "coordinates_of",
-    "flat_places",
-    "handles",
-    "make",
-    "pointers_and_indices",
-    "refusal",
-    "values_at",
-]
-
 HANDLERS: Final[dict[Any, Callable[..., Any]]] = {}
 """What the functions that a sparse tensor may be given to do with it; modules of this package fill
 it.

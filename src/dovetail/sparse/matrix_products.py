@@ -17,8 +17,6 @@ from .arithmetic import turned
 from .conversions import in_layout
 from .coordinate_tensor import CoordinateTensor, coordinates_of, flat_places, handles, make, refusal
 
-__all__ = ["addmm", "dsmm", "hspmm", "mm", "smm", "spmm"]
-
 
 @handles(aten.mm, compressed=True)
 def mm(input: Any, mat2: Any) -> Any:

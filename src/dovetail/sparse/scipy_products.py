@@ -8,8 +8,6 @@ from dovetail_aten import Tensor
 from dovetail_autograd import Function
 from dovetail_kernel import wrap
 
-__all__ = ["is_foreign", "product"]
-
 
 class _Product(Function):
     """A constant sparse matrix times a dense one."""

@@ -21,8 +21,6 @@ from .comparison import (
     tolerance_of,
 )
 
-__all__ = ["assert_close"]
-
 _DTYPES = {int: int64, float: float64, complex: complex128}
 
 

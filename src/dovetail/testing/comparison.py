@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from dovetail_aten import Tensor
 from dovetail_kernel import bfloat16, complex64, complex128, dtype, float16, float32, float64
 
-__all__ = ["TOLERANCES", "Tolerance", "as_array", "difference_of_arrays", "tolerance_of"]
-
 TOLERANCES: Final[dict[dtype, tuple[float, float]]] = {
     bfloat16: (1.6e-2, 1e-5),
     float16: (1e-3, 1e-5),

@@ -10,8 +10,6 @@ from dovetail_kernel import Device, MemoryFormat, finfo, iinfo, warn_user
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype as DType
 
-__all__ = ["make_tensor"]
-
 _HALF_WIDTH: Final = 9
 
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from dovetail_dispatcher.testing import Check, CheckSkipped, OpInfo, checks, op_infos
 from dovetail_kernel import Device, get_default_device
 
-__all__ = ["Outcome", "check_op_info", "check_op_infos"]
-
 
 @dataclass(frozen=True)
 class Outcome:

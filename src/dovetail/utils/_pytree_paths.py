@@ -9,19 +9,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from dovetail_autograd.transforms import pytree
 
-__all__ = [
-    "GetAttrKey",
-    "KeyEntry",
-    "KeyPath",
-    "MappingKey",
-    "SequenceKey",
-    "key_get",
-    "keystr",
-    "tree_flatten_with_path",
-    "tree_leaves_with_path",
-    "tree_map_with_path",
-]
-
 IsLeaf: TypeAlias = Callable[[Any], bool] | None
 
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from dovetail_aten import Tensor, broadcast_tensors, empty
 
-__all__ = ["DLTensor", "kernel_with_out"]
-
 _CODES: Final = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 
 

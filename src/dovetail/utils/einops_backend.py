@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 else:
     AbstractBackend = import_module("einops._backends").AbstractBackend
 
-__all__ = ["DovetailBackend"]
-
 
 class DovetailBackend(AbstractBackend):  # type: ignore[misc]
     """What einops does to tensors."""

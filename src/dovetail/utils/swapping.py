@@ -9,8 +9,6 @@ from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
 from dovetail_kernel import restoring
 
-__all__ = ["swap_tensors"]
-
 
 @restoring()
 def swap_tensors(t1: Tensor, t2: Tensor) -> None:

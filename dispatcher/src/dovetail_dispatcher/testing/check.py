@@ -12,8 +12,6 @@ from dovetail_kernel import Device
 
 from .op_info import OpInfo, SampleInput
 
-__all__ = ["Check", "CheckSkipped", "current_sample", "part_of_samples", "samples_in_part"]
-
 current_sample: Final[ContextVar[SampleInput | None]] = ContextVar(
     "dovetail_current_sample", default=None
 )

@@ -17,20 +17,6 @@ from dovetail_kernel import (
     uint8,
 )
 
-__all__ = [
-    "all_types",
-    "all_types_and",
-    "all_types_and_complex",
-    "all_types_and_complex_and",
-    "complex_types",
-    "floating_and_complex_types",
-    "floating_and_complex_types_and",
-    "floating_types",
-    "floating_types_and",
-    "integral_types",
-    "integral_types_and",
-]
-
 _FLOATING: Final = frozenset({float32, float64})
 _INTEGRAL: Final = frozenset({uint8, int8, int16, int32, int64})
 _COMPLEX: Final = frozenset({complex64, complex128})

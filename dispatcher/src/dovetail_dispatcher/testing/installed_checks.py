@@ -9,8 +9,6 @@ from ..sockets import CHECKS
 if TYPE_CHECKING:
     from .check import Check
 
-__all__ = ["checks"]
-
 
 def checks() -> tuple[Check, ...]:
     """Return the installed checks.

@@ -11,8 +11,6 @@ from dovetail_kernel import Device, TensorBase, dtype
 from ..table import registry
 from ..table.operator import Operator
 
-__all__ = ["ErrorInput", "OpInfo", "SampleInput", "Skip"]
-
 _NONE_GIVEN: Final = object()
 
 

@@ -14,9 +14,6 @@ from ..table.updates.changes import Change, make
 if TYPE_CHECKING:
     from .op_info import OpInfo
 
-__all__ = ["find_op_info", "op_infos", "operators_without_op_info", "register_op_infos"]
-
-
 _loaders: Final[dict[str, list[Callable[[], Iterable[OpInfo]]]]] = {}
 _loaded: Final[dict[str, list[OpInfo]]] = {}
 

@@ -11,8 +11,6 @@ from dovetail_kernel import bool as bool_
 
 from ..sockets import TENSOR_FUNCTION
 
-__all__ = ["TensorMaker", "sample_tensor"]
-
 LOW: Final = -1.4
 HIGH: Final = 1.6
 """Where floating point values lie: on both sides of zero, and of one and minus one."""

@@ -17,8 +17,6 @@ from .runners import Outcome, runner_of
 from .settings import Settings, settings_of
 from .values import Difference, Tolerance, difference_of_errors, first_difference, scale_of
 
-__all__ = ["RunComparison", "compare_runs"]
-
 _SHOWN: Final = 3
 
 

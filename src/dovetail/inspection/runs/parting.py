@@ -19,8 +19,6 @@ from .values import (
     scale_of,
 )
 
-__all__ = ["Parting", "Search"]
-
 _EXACTLY: Final = Tolerance(0.0, 0.0)
 _UNINITIALIZED: Final = ("empty", "new_empty", "_empty")
 Pair = tuple[RecordedSpan | None, RecordedSpan | None]

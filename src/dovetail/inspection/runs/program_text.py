@@ -18,8 +18,6 @@ from .values import Value
 if TYPE_CHECKING:
     from .parting import Parting
 
-__all__ = ["program_of"]
-
 _SPELT: Final = 64
 """Tensors of more elements stand in the program as compressed bytes."""
 _LONGEST: Final = 1 << 20

@@ -13,8 +13,6 @@ from dovetail_kernel import TensorBase
 
 from .values import OUT_OF_REACH, Fingerprint, Value, recorded_value
 
-__all__ = ["HashObserver", "RecordedSpan", "ValueObserver", "load_recording", "recorded_spans"]
-
 REQUIRED: Final = "The trace has no values: record it with dovetail.tracing(hashes=True)."
 
 

@@ -27,8 +27,6 @@ from .recording import RecordedSpan, ValueObserver, copied, recorded_spans, valu
 from .settings import Settings, device_of, in_force, placed
 from .values import Value, copied_array
 
-__all__ = ["Outcome", "Runner", "runner_of"]
-
 T = TypeVar("T")
 
 _SEED: Final = 0

@@ -17,8 +17,6 @@ from dovetail_kernel import dtype as dtype_class
 
 from ...nn import Module
 
-__all__ = ["Settings", "in_force", "placed", "settings_of"]
-
 
 @dataclass(frozen=True)
 class Settings:

@@ -15,19 +15,6 @@ from numpy.typing import NDArray
 
 from dovetail_kernel import TensorBase
 
-__all__ = [
-    "OUT_OF_REACH",
-    "Difference",
-    "Fingerprint",
-    "Tolerance",
-    "Value",
-    "copied_array",
-    "difference_of_errors",
-    "first_difference",
-    "recorded_value",
-    "scale_of",
-]
-
 _SKETCHES: Final = 8
 _SIGNS: Final = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
 _RTOL: Final = {"float16": 1e-3, "bfloat16": 1.6e-2, "float32": 1.3e-6, "complex64": 1.3e-6}

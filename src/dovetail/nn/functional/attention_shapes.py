@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dovetail_aten import Tensor
 
-__all__ = ["check_mask", "check_padding_mask", "check_projections", "check_ranks", "check_static"]
-
 
 def _require(condition: bool, text: str) -> None:
     """Raise the error that PyTorch raises for arguments of attention.

@@ -14,8 +14,6 @@ from ..modules.container import ModuleList
 from ..modules.module import Module
 from ..parameter import Parameter
 
-__all__ = ["ParametrizationList"]
-
 
 def register_tensor(module: Module, name: str, tensor: Tensor) -> None:
     """Register a parameter or a buffer."""

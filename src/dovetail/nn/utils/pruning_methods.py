@@ -12,8 +12,6 @@ from dovetail_dispatcher import ops
 
 from ..modules.module import Module
 
-__all__ = ["BasePruningMethod", "PruningContainer"]
-
 
 class BasePruningMethod(ABC):
     """A method of pruning: define `compute_mask` in a subclass, and ``PRUNING_TYPE``.

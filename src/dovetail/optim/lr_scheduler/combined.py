@@ -10,8 +10,6 @@ from ..optimizer import Optimizer
 from .plateau import ReduceLROnPlateau
 from .scheduler import LRScheduler, copied, set_option
 
-__all__ = ["ChainedScheduler", "SequentialLR"]
-
 
 class _CombinedLR(LRScheduler):
     """Keeps other schedules, and their state in its own."""

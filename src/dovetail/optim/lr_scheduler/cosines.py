@@ -8,8 +8,6 @@ from typing import Any
 from ..optimizer import Optimizer
 from .scheduler import LRScheduler
 
-__all__ = ["CosineAnnealingLR", "CosineAnnealingWarmRestarts"]
-
 
 class CosineAnnealingLR(LRScheduler):
     """Let the rate swing along a cosine between its initial value and ``eta_min``, which it reaches

@@ -11,8 +11,6 @@ from ..optimizer import Optimizer
 from .momentum import has_betas, set_momentum
 from .scheduler import LRScheduler, check_optimizer, per_group, set_option
 
-__all__ = ["CyclicLR"]
-
 
 class CyclicLR(LRScheduler):
     """Let the rate go up and down between two values, in cycles.

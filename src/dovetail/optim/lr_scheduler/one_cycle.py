@@ -9,8 +9,6 @@ from ..optimizer import Optimizer
 from .momentum import has_betas, set_momentum
 from .scheduler import LRScheduler, check_optimizer, per_group, set_option
 
-__all__ = ["OneCycleLR"]
-
 
 class OneCycleLR(LRScheduler):
     """Let the rate rise from ``max_lr / div_factor`` to ``max_lr``, and fall to ``1 /

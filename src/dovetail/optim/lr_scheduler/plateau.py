@@ -10,8 +10,6 @@ from dovetail_kernel import warn_user
 from ..optimizer import Optimizer
 from .scheduler import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, set_option
 
-__all__ = ["ReduceLROnPlateau"]
-
 
 class ReduceLROnPlateau(LRScheduler):
     """Multiply the rate by ``factor`` where a metric has not become better for ``patience`` epochs.

@@ -10,8 +10,6 @@ from typing import Any
 from ..optimizer import Optimizer
 from .scheduler import LRScheduler
 
-__all__ = ["ExponentialLR", "MultiStepLR", "StepLR"]
-
 
 class StepLR(LRScheduler):
     """Multiply the rate by ``gamma`` every ``step_size`` epochs."""

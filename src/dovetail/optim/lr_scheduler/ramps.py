@@ -7,8 +7,6 @@ from typing import Any
 from ..optimizer import Optimizer
 from .scheduler import LRScheduler
 
-__all__ = ["ConstantLR", "LinearLR", "PolynomialLR"]
-
 
 class ConstantLR(LRScheduler):
     """Multiply the rate by ``factor`` for ``total_iters`` epochs.

@@ -12,8 +12,6 @@ from ..hooks import with_count
 from ..optimizer import Optimizer
 from ..options import number
 
-__all__ = ["EPOCH_DEPRECATION_WARNING", "LRScheduler"]
-
 EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "
     "possible. Please use `scheduler.step()` to step the scheduler. During the deprecation, if "

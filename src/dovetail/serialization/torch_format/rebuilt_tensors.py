@@ -13,17 +13,6 @@ from ...nn.parameter import Parameter
 from ..tensor_records import TensorRecord, check_place
 from .restricted_pickles import corrupt
 
-__all__ = [
-    "checked_sizes",
-    "rebuild_meta_tensor_no_storage",
-    "rebuild_parameter",
-    "rebuild_parameter_with_state",
-    "rebuild_sparse_tensor",
-    "rebuild_tensor",
-    "rebuild_tensor_v3",
-    "set_attributes",
-]
-
 
 def rebuild_tensor(
     storage: object,

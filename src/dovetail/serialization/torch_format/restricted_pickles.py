@@ -12,8 +12,6 @@ from typing import IO, Any, Final, Protocol
 from ..checked_json import FormatError
 from ..checked_keys import KeyChecks
 
-__all__ = ["AllowedGlobals", "corrupt", "unpickle"]
-
 _VALUES: Final = frozenset(
     [
         "INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT",

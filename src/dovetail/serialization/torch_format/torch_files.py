@@ -22,8 +22,6 @@ from .restricted_pickles import corrupt, unpickle
 from .torch_globals import TorchGlobals, global_named
 from .zip_archive import ZipArchive
 
-__all__ = ["LoadOptions", "is_legacy", "is_zip", "load_legacy", "load_zip"]
-
 _MAGIC: Final = 0x1950A86A20F9469CFC6C
 _PROTOCOL: Final = 1001
 _CLASSES: Final = (UntypedStorage, *TypedStorage.__subclasses__())

@@ -31,8 +31,6 @@ from .rebuilt_tensors import (
 )
 from .restricted_pickles import corrupt
 
-__all__ = ["TorchGlobals", "global_named"]
-
 
 class Unsupported(FormatError):
     """The file has something that there is none of in this library."""

@@ -20,8 +20,6 @@ from ...nn.parameter import Parameter
 from ..stored_tensors import TensorWriter, parts_of_sparse
 from .zip_archive import pack_zip
 
-__all__ = ["pack_torch"]
-
 _STORAGES: Final = {
     "bool": "BoolStorage",
     "uint8": "ByteStorage",

@@ -13,8 +13,6 @@ from typing import Any, Final
 from ..byte_sources import ByteSource
 from ..checked_json import ForeignFile, FormatError, shown
 
-__all__ = ["ZipArchive", "pack_zip"]
-
 _LOCAL: Final = struct.Struct("<4s5H3L2H")
 _CENTRAL: Final = struct.Struct("<4s6H3L5H2L")
 _END: Final = struct.Struct("<4s4H2LH")

@@ -8,8 +8,6 @@ from typing import Final
 from .measurement import Measurement
 from .units import ordered_unique, select_unit, trim_sigfig, unit_to_english
 
-__all__ = ["Compare"]
-
 _BEST: Final = "\033[92m\033[1m"
 _WORST: Final = "\033[2m\033[91m"
 _NO_ENV: Final = "Unspecified env"

@@ -11,8 +11,6 @@ from typing import Any, Final
 
 from .units import select_unit
 
-__all__ = ["Measurement", "TaskSpec"]
-
 _MAX_SIGNIFICANT_FIGURES: Final = 4
 _CONFIDENCE: Final = 1.645  # of nine in ten, for a normal distribution
 _IQR_WARNED: Final = 0.1

@@ -14,8 +14,6 @@ from ...cuda import is_available, synchronize
 from ...functions.global_settings import get_num_threads, set_num_threads
 from .measurement import Measurement, TaskSpec
 
-__all__ = ["Timer", "timer"]
-
 
 def timer() -> float:
     """Return the seconds of a clock, once devices in use have done what they were given."""

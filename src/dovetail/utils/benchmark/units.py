@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from math import ceil, isfinite, log10
 from typing import Any, Final
 
-__all__ = ["ordered_unique", "select_unit", "trim_sigfig", "unit_to_english"]
-
 _ENGLISH: Final = {"ns": "nanosecond", "us": "microsecond", "ms": "millisecond", "s": "second"}
 _SECONDS: Final = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
 

@@ -15,8 +15,6 @@ from dovetail_kernel import Guard, restoring
 
 from ...autograd.graph import saved_tensors_hooks
 
-__all__ = ["CheckpointError", "Frame"]
-
 _HINT: Final = (
     "The function has to do the same both times: look for what depends on global state, the mode "
     "of a module, or "

@@ -13,8 +13,6 @@ from dovetail_aten import Tensor
 from ... import cuda
 from ...random import fork_rng, generator_of
 
-__all__ = ["RngStates", "get_device_states", "set_device_states"]
-
 
 class RngStates:
     """The present states of the default generators of cpu, and of the devices of the tensors in

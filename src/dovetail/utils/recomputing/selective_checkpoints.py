@@ -12,13 +12,6 @@ from dovetail_dispatcher import TorchDispatchMode, ops
 
 from .._pytree import tree_map
 
-__all__ = [
-    "SAC_IGNORED_OPS",
-    "CheckpointPolicy",
-    "SelectiveCheckpointContext",
-    "create_selective_checkpoint_contexts",
-]
-
 
 class CheckpointPolicy(Enum):
     """What a checkpoint does with the result of an operator: keep it, compute it again, or keep it

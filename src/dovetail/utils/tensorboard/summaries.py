@@ -10,16 +10,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "as_array",
-    "histogram_record",
-    "hparams_records",
-    "image_record",
-    "pr_curve_record",
-    "scalar_record",
-    "text_record",
-]
-
 # They have no types, and would load whether or not anything is written.
 _summary: Any = import_module("tensorboard.compat.proto.summary_pb2")
 _tensor: Any = import_module("tensorboard.compat.proto.tensor_pb2")

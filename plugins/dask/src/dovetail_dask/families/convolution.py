@@ -18,8 +18,6 @@ from ..chunked import Dim, OneTask
 from ..cpu_calls import CpuCall, cpu_call
 from ..shapes import results_of
 
-__all__ = ["define"]
-
 
 def define(_xp: object, kernel: KernelTable, _capabilities: object) -> None:
     """Define the kernels of convolutions in a table."""

@@ -16,8 +16,6 @@ from dovetail_aten.typing import Array
 from ..blockwise import Result, on_blocks
 from ..chunks import reshape
 
-__all__ = ["read", "take", "take_along_axis"]
-
 _ALL = slice(None)
 
 

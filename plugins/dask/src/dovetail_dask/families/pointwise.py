@@ -15,8 +15,6 @@ from dovetail_dispatcher.table import registry
 from ..blockwise import elementwise
 from ..cpu_calls import arrays_among, cpu_call, cpu_kernel
 
-__all__ = ["Pointwise", "define"]
-
 
 def define(_xp: object, kernel: KernelTable, _capabilities: object) -> None:
     """Define the kernels of all elementwise operators in a table."""

@@ -19,14 +19,6 @@ from ..work import Work
 from .arguments import check_same, check_tensor, check_tensors, for_members, shown, whole_rank
 from .collective_calls import Group, Tensor, begun, check_parts
 
-__all__ = [
-    "all_reduce",
-    "all_reduce_coalesced",
-    "reduce",
-    "reduce_scatter",
-    "reduce_scatter_tensor",
-]
-
 
 def _divide(array: Any, op: RedOpType, count: int) -> None:
     if op is ReduceOp.AVG:

@@ -7,8 +7,6 @@ from dovetail_aten import Tensor
 from ...functional_arguments import legacy_reduction
 from ..module import Module
 
-__all__ = ["_Loss", "_WeightedLoss"]
-
 
 class _Loss(Module):
     reduction: str

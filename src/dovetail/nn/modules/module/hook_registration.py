@@ -9,8 +9,6 @@ from typing import Any
 from .hooks import Hook, HookTable, RemovableHandle, add_backward_hook, add_hook
 from .state import State
 
-__all__ = ["HookRegistration"]
-
 _ON_ONE = "on a single Module"
 
 

@@ -13,8 +13,6 @@ from ...parameter import is_lazy
 if TYPE_CHECKING:
     from .module_class import Module
 
-__all__ = ["Loading"]
-
 
 class _IncompatibleKeys(NamedTuple):
     missing_keys: list[str]

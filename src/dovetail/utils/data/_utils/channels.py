@@ -24,8 +24,6 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor, UntypedStorage
 from dovetail_cpu import nameless_file
 
-__all__ = ["Channel", "pair"]
-
 _HEADER: Final = struct.Struct("<?QQ")
 _SMALL: Final = 1024
 _ALIGNMENT: Final = 64

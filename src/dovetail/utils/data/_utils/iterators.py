@@ -17,8 +17,6 @@ from .fetch import fetcher_of
 from .pin_memory import pin_memory
 from .worker import Caught, Ended, Job, Work, work
 
-__all__ = ["BatchIterator", "LoaderOptions", "ProcessIterator", "SerialIterator"]
-
 _PATIENCE: Final = 2.0
 
 

@@ -8,8 +8,6 @@ from dovetail_dispatcher import overridable
 
 from ..._generated import functions as aten
 
-__all__ = ["cdist"]
-
 _MODES = {
     "use_mm_for_euclid_dist_if_necessary": None,
     "use_mm_for_euclid_dist": 1,

@@ -14,8 +14,6 @@ from .operands import common
 if TYPE_CHECKING:
     from ...tensor.tensor_class import Tensor
 
-__all__ = ["FUNCTIONS"]
-
 
 def _dims(a: Tensor, axis: Any) -> Any:
     return tuple(range(a.ndim)) if axis is None else axis

@@ -14,8 +14,6 @@ from .operands import array_like, common, np
 if TYPE_CHECKING:
     from ...tensor.tensor_class import Tensor
 
-__all__ = ["FUNCTIONS"]
-
 
 def _join(function: Callable[..., object]) -> Callable[..., Any]:
     """Return a function of a sequence of arrays, which may be one array."""
